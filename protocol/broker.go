@@ -1,0 +1,219 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// CheckInRequest is POST /api/agent. TaskID and Message are all a basic
+// frontend sends. MessageID (1–128 characters, unique per task) makes it
+// idempotent.
+type CheckInRequest struct {
+	TaskID     string          `json:"taskId"`
+	Message    string          `json:"message"`
+	Artifacts  []ArtifactInput `json:"artifacts,omitempty"`
+	MessageID  string          `json:"messageId,omitempty"`
+	BindPrompt bool            `json:"bindPrompt,omitempty"`
+}
+
+// ArtifactInput is a piece of content a user attaches to a message.
+type ArtifactInput struct {
+	Type    string          `json:"type"` // [A-Z][A-Z0-9_]{0,31}, not TOOL_USE or DIFF
+	Content json.RawMessage `json:"content"`
+}
+
+// Artifact types that only Bellhop itself makes.
+const (
+	ArtifactToolUse = "TOOL_USE"
+	ArtifactDiff    = "DIFF"
+)
+
+// CheckInResponse answers a check-in; a basic frontend reads its first four
+// members. An attach answers without MessageID and TurnID, with AgentStatus
+// and StreamCursor.
+type CheckInResponse struct {
+	Success     bool      `json:"success"`
+	SessionID   string    `json:"sessionId"`
+	StreamToken string    `json:"streamToken"`
+	StreamURL   string    `json:"streamUrl"`
+	MessageID   string    `json:"messageId"`
+	TurnID      string    `json:"turnId"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+}
+
+// TaskIDRequest is the body of attach and interrupt.
+type TaskIDRequest struct {
+	TaskID string `json:"taskId"`
+}
+
+// AttachResponse answers POST /api/agent/attach.
+type AttachResponse struct {
+	Success      bool      `json:"success"`
+	SessionID    string    `json:"sessionId"`
+	StreamToken  string    `json:"streamToken"`
+	StreamURL    string    `json:"streamUrl"`
+	ExpiresAt    time.Time `json:"expiresAt"`
+	AgentStatus  Status    `json:"agentStatus"`
+	StreamCursor *string   `json:"streamCursor"` // stream id just before the open turn; null when idle
+}
+
+// TaskMode says whether a task has an agent.
+type TaskMode string
+
+// Task modes.
+const (
+	ModeAgent TaskMode = "agent"
+	ModeChat  TaskMode = "chat"
+)
+
+// CreateTaskRequest is POST /api/tasks.
+type CreateTaskRequest struct {
+	Title         string   `json:"title"`
+	Agent         string   `json:"agent,omitempty"`
+	Project       string   `json:"project,omitempty"`
+	HostID        string   `json:"hostId,omitempty"`
+	AgentURL      string   `json:"agentUrl,omitempty"`
+	AgentPassword string   `json:"agentPassword,omitempty"`
+	Mode          TaskMode `json:"mode,omitempty"`
+}
+
+// Task is a task as the broker's API shows it.
+type Task struct {
+	ID               string    `json:"id"`
+	Title            string    `json:"title"`
+	Mode             TaskMode  `json:"mode"`
+	Agent            string    `json:"agent"`
+	Project          string    `json:"project"`
+	HostID           string    `json:"hostId"`
+	AgentURL         string    `json:"agentUrl"`
+	AgentStatus      Status    `json:"agentStatus"`
+	Reason           string    `json:"reason"`
+	OpenTurn         string    `json:"openTurn"`
+	LastTurn         *LastTurn `json:"lastTurn"`
+	OpenInteractions int       `json:"openInteractions"`
+	ReadRev          int64     `json:"readRev"`
+	Rev              int64     `json:"rev"`
+	Archived         bool      `json:"archived"`
+	CreatedAt        time.Time `json:"createdAt"`
+	LastActivityAt   time.Time `json:"lastActivityAt"`
+}
+
+// LastTurn is how a task's newest closed turn ended.
+type LastTurn struct {
+	ID           string          `json:"id"`
+	FinishReason FinishReason    `json:"finishReason"`
+	Reason       string          `json:"reason"`
+	Usage        json.RawMessage `json:"usage"`
+}
+
+// TaskList is a page of tasks; NextCursor is opaque and "" at the end.
+type TaskList struct {
+	Tasks      []Task `json:"tasks"`
+	NextCursor string `json:"nextCursor"`
+}
+
+// Role is who a message is from.
+type Role string
+
+// MessageStatus tells whether a message reached its host.
+type MessageStatus string
+
+// Roles and message statuses.
+const (
+	RoleUser      Role = "USER"
+	RoleAssistant Role = "ASSISTANT"
+
+	MessageSending MessageStatus = "SENDING"
+	MessageSent    MessageStatus = "SENT"
+	MessageError   MessageStatus = "ERROR"
+)
+
+// Message is a row a user sees. Message is "" on tool rows. Seq is its display
+// position in the task, Rev the task's rev at its last change.
+type Message struct {
+	ID        string        `json:"id"`
+	Seq       int64         `json:"seq"`
+	Rev       int64         `json:"rev"`
+	TaskID    string        `json:"taskId"`
+	TurnID    string        `json:"turnId"`
+	Role      Role          `json:"role"`
+	Status    MessageStatus `json:"status"`
+	Message   string        `json:"message"`
+	Artifacts []Artifact    `json:"artifacts"`
+	EventID   string        `json:"eventId"`
+	CreatedAt time.Time     `json:"createdAt"`
+}
+
+// Artifact is a piece of content of a message.
+type Artifact struct {
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+}
+
+// ToolUse is the content of a TOOL_USE artifact.
+type ToolUse struct {
+	ToolCallID string          `json:"toolCallId"`
+	ToolName   string          `json:"toolName"`
+	Input      json.RawMessage `json:"input"`
+	Output     json.RawMessage `json:"output"`
+	IsError    bool            `json:"isError"`
+	State      ToolState       `json:"state"`
+}
+
+// ToolState is where a tool use stands.
+type ToolState string
+
+// Tool states.
+const (
+	ToolRunning ToolState = "running"
+	ToolDone    ToolState = "done"
+	ToolError   ToolState = "error"
+	ToolDenied  ToolState = "denied"
+)
+
+// MessageList is a page of messages, ascending by seq.
+type MessageList struct {
+	Messages  []Message `json:"messages"`
+	NextAfter int64     `json:"nextAfter"`
+	Rev       int64     `json:"rev"`
+}
+
+// Interaction is a question to the user as the broker's API shows it.
+type Interaction struct {
+	ID         string             `json:"id"`
+	TaskID     string             `json:"taskId"`
+	TaskTitle  string             `json:"taskTitle"`
+	TurnID     string             `json:"turnId"`
+	State      InteractionState   `json:"state"`
+	Kind       InteractionKind    `json:"kind"`
+	Prompt     string             `json:"prompt"`
+	ToolCallID string             `json:"toolCallId,omitempty"`
+	ToolName   string             `json:"toolName,omitempty"`
+	Args       json.RawMessage    `json:"args,omitempty"`
+	Level      string             `json:"level,omitempty"`
+	Default    string             `json:"default,omitempty"`
+	Options    []string           `json:"options,omitempty"`
+	ExpiresAt  string             `json:"expiresAt,omitempty"`
+	Answer     *InteractionAnswer `json:"answer,omitempty"`
+	CreatedAt  time.Time          `json:"createdAt"`
+}
+
+// TaskHint is a frame of the user's feed: something of this task changed.
+type TaskHint struct {
+	TaskID           string `json:"taskId"`
+	Rev              int64  `json:"rev"`
+	AgentStatus      Status `json:"agentStatus"`
+	Reason           string `json:"reason"`
+	OpenInteractions int    `json:"openInteractions"`
+}
+
+// Host is an agent host registered with the broker.
+type Host struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	URL       string    `json:"url"`
+	Health    string    `json:"health"` // "unknown", "ok" or "unreachable"
+	OpenTurns int       `json:"openTurns"`
+	CreatedAt time.Time `json:"createdAt"`
+}

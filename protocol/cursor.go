@@ -1,0 +1,47 @@
+package protocol
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Cursor names the highest event without a hole before it: seq is dense from 1
+// within an epoch. The zero Cursor {0,0} means no event at all.
+type Cursor struct {
+	Epoch int64 `json:"epoch"`
+	Seq   int64 `json:"seq"`
+}
+
+// Less orders cursors by epoch, then seq.
+func (c Cursor) Less(d Cursor) bool {
+	return c.Epoch < d.Epoch || c.Epoch == d.Epoch && c.Seq < d.Seq
+}
+
+func (c Cursor) String() string { return fmt.Sprintf("%d/%d", c.Epoch, c.Seq) }
+
+// StreamID names a frame of a session's stream. Clients treat its text as
+// opaque; the same id never stands for different bytes.
+type StreamID struct {
+	Epoch  int64
+	Offset int64
+}
+
+// String is the wire form <epoch>-<offset>.
+func (id StreamID) String() string {
+	return strconv.FormatInt(id.Epoch, 10) + "-" + strconv.FormatInt(id.Offset, 10)
+}
+
+// ParseStreamID reads the wire form. Anything else than two canonical decimal
+// numbers (no sign, no leading zero) is an error; callers answer it with a gap
+// verdict, never with a 4xx (reliability.md SSE-1).
+func ParseStreamID(s string) (StreamID, error) {
+	epoch, offset, ok := strings.Cut(s, "-")
+	e, err1 := strconv.ParseInt(epoch, 10, 64)
+	o, err2 := strconv.ParseInt(offset, 10, 64)
+	id := StreamID{Epoch: e, Offset: o}
+	if !ok || err1 != nil || err2 != nil || id.String() != s {
+		return StreamID{}, Errorf(CodeInvalid, "not a stream id")
+	}
+	return id, nil
+}

@@ -1,0 +1,11 @@
+// Package protocol holds the words spoken between broker, agent host and
+// clients: events, stream parts, cursors, requests, answers, errors, and the
+// lines of the headless interface. It owns their shapes and the rules that can
+// be checked without any state; it does no I/O and imports nothing of ours.
+//
+// Three numbers are never mixed:
+//
+//	Cursor {epoch,seq}           the events of a session      journal, webhook, reconciliation
+//	StreamID <epoch>-<offset>    the frames of its stream     SSE id, Last-Event-ID, ?after=
+//	rev                          every change of a task's rows the broker's feed, ?since=
+package protocol

@@ -1,0 +1,128 @@
+package protocol
+
+import "encoding/json"
+
+// EventType is the type member of a webhook event.
+type EventType string
+
+// The event types of protocol section 1.4. A receiver keeps unknown ones.
+const (
+	EventText        EventType = "text"
+	EventToolCall    EventType = "tool-call"
+	EventToolResult  EventType = "tool-result"
+	EventFinish      EventType = "finish"
+	EventStatus      EventType = "status"
+	EventInteraction EventType = "interaction"
+	EventError       EventType = "error"
+	EventDropped     EventType = "dropped"
+)
+
+// Event is a final fact that is persisted: the body posted to the webhook and
+// kept in the journal. Which members a type uses is listed in protocol section
+// 1.4; Validate checks it. EventID, Epoch, Seq and TurnID are absent in the
+// events of a basic host.
+//
+// An Event is read with ParseEvent, never with json.Unmarshal alone.
+type Event struct {
+	SessionID string          `json:"sessionId,omitempty"`
+	Type      EventType       `json:"type"`
+	EventID   string          `json:"eventId,omitempty"`
+	Epoch     int64           `json:"epoch,omitempty"`
+	Seq       int64           `json:"seq,omitempty"`
+	TurnID    string          `json:"turnId,omitempty"`
+	Timestamp json.RawMessage `json:"timestamp,omitempty"` // a JSON number, kept as sent
+
+	// text
+	ID   string  `json:"id,omitempty"`
+	Text *string `json:"text,omitempty"`
+
+	// tool-call, tool-result, interaction
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	ToolName   string          `json:"toolName,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+	Denied     bool            `json:"denied,omitempty"`
+	Truncated  bool            `json:"truncated,omitempty"` // input or output was cut by the host
+
+	// finish; status and dropped use Reason too
+	FinishReason FinishReason    `json:"finishReason,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	TotalUsage   json.RawMessage `json:"totalUsage,omitempty"`
+
+	// status
+	Status Status `json:"status,omitempty"`
+
+	// interaction
+	InteractionID string             `json:"interactionId,omitempty"`
+	State         InteractionState   `json:"state,omitempty"`
+	Kind          InteractionKind    `json:"kind,omitempty"`
+	Prompt        string             `json:"prompt,omitempty"`
+	Args          json.RawMessage    `json:"args,omitempty"`
+	Level         string             `json:"level,omitempty"`
+	Default       string             `json:"default,omitempty"`
+	Options       []string           `json:"options,omitempty"`
+	ExpiresAt     string             `json:"expiresAt,omitempty"`
+	Answer        *InteractionAnswer `json:"answer,omitempty"`
+
+	// error
+	Message string `json:"message,omitempty"`
+	Code    string `json:"code,omitempty"`
+}
+
+// FinishReason is how a turn ended; the detail is in the event's reason.
+type FinishReason string
+
+// Finish reasons (the AI SDK's, and no others).
+const (
+	FinishStop          FinishReason = "stop"
+	FinishLength        FinishReason = "length"
+	FinishContentFilter FinishReason = "content-filter"
+	FinishToolCalls     FinishReason = "tool-calls"
+	FinishError         FinishReason = "error"
+	FinishOther         FinishReason = "other"
+)
+
+// Reasons of finish events that Bellhop itself gives.
+const (
+	ReasonAborted       = "aborted"        // the user interrupted
+	ReasonHostRestarted = "host-restarted" // the host died or stopped during the turn
+	ReasonNotStarted    = "not-started"    // announced, never prompted: superseded or its tokens expired
+	ReasonHostLost      = "host-lost"      // the broker closed it: the host has no such turn
+	ReasonAgentExited   = "agent-exited"   // the agent program ended during the turn
+)
+
+// Status is what an agent does.
+type Status string
+
+// Statuses. Waiting for the user is idle with reason ReasonWaiting.
+const (
+	StatusNone Status = "none" // no program was started
+	StatusIdle Status = "idle"
+	StatusBusy Status = "busy"
+
+	ReasonWaiting = "waiting"
+)
+
+// InteractionKind tells a permission from a free question.
+type InteractionKind string
+
+// InteractionState is the state of a question to the user.
+type InteractionState string
+
+// Interaction kinds and states. resolved and expired are final.
+const (
+	KindConfirm InteractionKind = "confirm"
+	KindAsk     InteractionKind = "ask"
+
+	InteractionOpen     InteractionState = "open"
+	InteractionResolved InteractionState = "resolved"
+	InteractionExpired  InteractionState = "expired"
+)
+
+// InteractionAnswer is what the user said: Approved for confirm, Text for ask.
+type InteractionAnswer struct {
+	Approved *bool  `json:"approved,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
