@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxValueDepth leaves room for the members, event, events array and batch
+// around a value, so that a sanitized value always passes ParseObject.
+const maxValueDepth = MaxDepth - 4
+
+// SanitizeText replaces what cannot be stored everywhere (U+0000, invalid
+// UTF-8, lone surrogates) by U+FFFD.
+func SanitizeText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// SanitizeJSON makes raw a value that a broker accepts inside an event: inside
+// its strings it does what SanitizeText does; what is no JSON, repeats a name or
+// nests too deep becomes one JSON string of the sanitized bytes. Absent stays
+// absent.
+func SanitizeJSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	if parseValue(raw, maxValueDepth) == nil {
+		return raw
+	}
+	if !tooDeep(raw, maxValueDepth) {
+		if clean, err := sanitizeStrings(raw); err == nil {
+			return clean
+		}
+	}
+	return quote(SanitizeText(string(raw)))
+}
+
+func quote(s string) json.RawMessage {
+	quoted, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // only invalid UTF-8 fails, and SanitizeText removed it
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}
+
+func sanitizeStrings(raw []byte) (json.RawMessage, error) {
+	// The decoder may see duplicates, the encoder refuses them: names that
+	// differ only in what is replaced become equal.
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	var out bytes.Buffer
+	enc := jsontext.NewEncoder(&out)
+	for values := 0; ; {
+		tok, err := dec.ReadToken()
+		if errors.Is(err, io.EOF) && values == 1 {
+			return bytes.TrimSpace(out.Bytes()), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if tok.Kind() == '"' {
+			tok = jsontext.String(SanitizeText(tok.String()))
+		}
+		if err := enc.WriteToken(tok); err != nil {
+			return nil, err
+		}
+		if dec.StackDepth() == 0 {
+			values++
+		}
+		if values > 1 {
+			return nil, errors.New("more than one value")
+		}
+	}
+}
