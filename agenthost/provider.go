@@ -1,0 +1,132 @@
+package agenthost
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// Provider runs one kind of agent program. agenthost/provider/providertest is
+// the contract in executable form.
+type Provider interface {
+	// Open makes an agent for a session. It starts no program: Run does.
+	Open(ctx context.Context, spec AgentSpec) (Agent, error)
+}
+
+// AgentSpec is what an agent gets from its session.
+type AgentSpec struct {
+	SessionID string
+	Dir       string   // working directory, exists
+	StateDir  string   // the session's own HOME and configuration, exists, 0700
+	Model     string   // "" = the agent's default
+	Env       []string // further variables, KEY=value; secrets among them
+	Native    string   // the agent's own session id of an earlier life, "" at first
+	Log       *slog.Logger
+}
+
+// Agent is the agent of one session. Run is never called twice at a time;
+// Interrupt, Stop and Close may come from other goroutines at any moment.
+type Agent interface {
+	// Run does one turn and returns when the agent has finished it, starting
+	// the program if none runs. It calls out's methods as things happen and
+	// returns soon after one of them fails or ctx ends, with nothing of the
+	// turn still running. A failure of the agent is an Outcome with
+	// FinishError and Err, not an error; the error result is for turns that
+	// never began (the program cannot be started).
+	Run(ctx context.Context, prompt Prompt, out Output) (Outcome, error)
+
+	// Interrupt stops the running turn: the agent's own cancel, then SIGINT,
+	// SIGTERM and SIGKILL of its process group in 2 s steps. It returns when
+	// the turn has stopped (Run returns too); nothing running is no error.
+	Interrupt(ctx context.Context) error
+
+	// Stop ends the program, if one runs; a later Run starts it again and
+	// resumes. Close is Stop for good.
+	Stop(ctx context.Context) error
+	Close(ctx context.Context) error
+}
+
+// Prompt is the user's side of a turn.
+type Prompt struct {
+	TurnID      string
+	Text        string
+	Attachments []protocol.Attachment
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	FinishReason protocol.FinishReason // "" means stop
+	Reason       string                // protocol.ReasonAborted after Interrupt
+	Usage        json.RawMessage       // JSON object or nil
+	Err          string                // with FinishError: what to show the user
+}
+
+// Output is what a running agent says. Its methods are safe for concurrent
+// use; each makes its event durable before it is announced, and an error from
+// any of them (the journal cannot write, the turn is over) means: stop the turn.
+type Output interface {
+	// Text adds to the open text block, opening one if there is none.
+	Text(delta string) error
+	// EndText closes the open text block. A final text wins over the sum of
+	// the deltas; "" means the sum. No open block and "" does nothing.
+	EndText(final string) error
+
+	// Reasoning adds to the open reasoning block; it is streamed, not kept.
+	Reasoning(delta string) error
+	EndReasoning() error
+
+	// ToolCall closes the open blocks and announces a call. Call ids are
+	// unique within a turn.
+	ToolCall(call ToolCall) error
+	ToolResult(result ToolResult) error
+
+	// Confirm and Ask put a question to the user and wait for the answer, an
+	// expiry (Approved false, Expired true) or the end of the turn (error).
+	Confirm(ctx context.Context, q Question) (Answer, error)
+	Ask(ctx context.Context, q Question) (Answer, error)
+
+	// Notice shows something that is not kept: a data-notice part.
+	Notice(level, message string)
+	// SetNative remembers the agent's own session id for AgentSpec.Native.
+	SetNative(id string) error
+}
+
+// ToolCall is a call of a tool by the agent. Input is any JSON.
+type ToolCall struct {
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolResult answers the call of the same ID. Output is any JSON.
+type ToolResult struct {
+	ID      string
+	Name    string
+	Output  json.RawMessage
+	IsError bool
+	Denied  bool // the user or a rule said no
+}
+
+// Question is asked of the user. ToolCallID ties a confirm to its call, if the
+// agent names it.
+type Question struct {
+	Prompt     string
+	ToolCallID string
+	ToolName   string
+	Args       json.RawMessage
+	Level      string // INFO, WARN or CRITICAL, "" unknown
+	Default    string
+	Options    []string
+	Timeout    time.Duration // 0 = the host's
+}
+
+// Answer is what came back.
+type Answer struct {
+	Approved bool
+	Text     string
+	Reason   string
+	Expired  bool
+}

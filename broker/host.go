@@ -1,0 +1,58 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// Host is an agent host registered by an administrator. Passwords are plain
+// here and sealed by the store.
+type Host struct {
+	ID               string
+	Name             string
+	URL              string
+	Password         seal.Secret
+	PreviousPassword seal.Secret // tried too until PreviousUntil (24 h after a change)
+	PreviousUntil    *time.Time
+	Health           HostHealth
+	CheckedAt        *time.Time
+	OpenTurns        int // filled by reads: turns not closed, of tasks that are not deleted
+	CreatedAt        time.Time
+}
+
+// HostHealth is what the last probe of a host's /readyz said.
+type HostHealth string
+
+// Host health values.
+const (
+	HostUnknown     HostHealth = "unknown"
+	HostOK          HostHealth = "ok"
+	HostUnreachable HostHealth = "unreachable"
+)
+
+// Target is where and how to reach a task's agent host.
+type Target struct {
+	URL       string        // without a trailing slash
+	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
+	Guarded   bool          // the URL is a non-admin's: dial through the outbound guard
+}
+
+// Link is the broker's end of the line to agent hosts; broker/hosts implements
+// it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
+// message ("Failed to create agent session", "No stream token returned from
+// agent", "Failed to connect to agent server") for Open; for the other calls
+// the host's own code (not_found, gone, answered, expired …) when it answered
+// in the error shape, CodeBadGateway when it could not be reached. Every call
+// ends within 10 s.
+type Link interface {
+	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
+	Events(ctx context.Context, t Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
+	Interrupt(ctx context.Context, t Target, sessionID string) error
+	Answer(ctx context.Context, t Target, sessionID, interactionID string, req *protocol.AnswerRequest) error
+	Delete(ctx context.Context, t Target, sessionID string) error
+	Revoke(ctx context.Context, t Target, sessionID string) error
+	Ready(ctx context.Context, t Target) error
+}
