@@ -1,0 +1,111 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"bellhop/protocol"
+)
+
+// Dialect names a database and the folder of its migrations.
+type Dialect string
+
+// The two databases.
+const (
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
+)
+
+// Options of Open; the zero value is production's.
+type Options struct {
+	Logger      *slog.Logger  // default: discard
+	MaxConns    int           // PostgreSQL connections (default 20) or SQLite readers (default 4)
+	Synchronous string        // SQLite: FULL (default), NORMAL, EXTRA or OFF
+	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
+}
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	dialect  Dialect
+	writer   *gorm.DB // SQLite: one connection
+	reader   *gorm.DB // PostgreSQL: the same as writer
+	pools    []*sql.DB
+	patience time.Duration
+	log      *slog.Logger
+
+	// migrator opens a pool without the limits of the others.
+	migrator func() (*sql.DB, error)
+}
+
+const urlHint = "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"
+
+// Open connects to a postgres:// or postgresql:// URL or to sqlite:PATH. A
+// missing SQLite file is created for its owner only. Errors name the mend and
+// never the password.
+func Open(ctx context.Context, url string, opts Options) (*DB, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	path, isSQLite := strings.CutPrefix(url, "sqlite:")
+	var db *DB
+	var err error
+	switch {
+	case isSQLite:
+		db, err = openSQLite(path, opts)
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		db, err = openPostgres(url, opts)
+	case url == "":
+		return nil, protocol.Errorf(protocol.CodeInvalid, "no database: %s", urlHint)
+	default:
+		return nil, protocol.Errorf(protocol.CodeInvalid, urlHint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Ping(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Dialect says which database this is.
+func (d *DB) Dialect() Dialect { return d.dialect }
+
+// Close closes every connection.
+func (d *DB) Close() error {
+	var all []error
+	for _, pool := range d.pools {
+		all = append(all, pool.Close())
+	}
+	return errors.Join(all...)
+}
+
+// Ping reports whether the database answers within Options.Patience.
+func (d *DB) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	for _, pool := range d.pools {
+		if err := pool.PingContext(ctx); err != nil {
+			return Fault(err, "database", d.dialect)
+		}
+	}
+	return nil
+}
+
+func (d *DB) wrap(dialector gorm.Dialector) (*gorm.DB, error) {
+	return gorm.Open(dialector, &gorm.Config{
+		SkipDefaultTransaction: true,
+		TranslateError:         true,
+		DisableAutomaticPing:   true,
+		Logger:                 &queryLogger{log: d.log},
+		NowFunc:                now,
+	})
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,143 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/ncruces/go-sqlite3"
+	"gorm.io/gorm"
+
+	"bellhop/protocol"
+)
+
+// Fault turns an error of gorm or a driver into a *protocol.Error about what:
+//
+//	no such row                         not_found    "<what> not found"
+//	unique index                        conflict     "<what> already exists"
+//	refused, timed out, closed, locked  unavailable  Retry-After 1
+//	disk full                           storage_full
+//
+// Anything else, and a cancelled context, is wrapped with what and id. A
+// *protocol.Error passes through. The text never holds a value of the query;
+// errors.Is and errors.As still reach the driver's error.
+func Fault(err error, what string, id any) error {
+	var known *protocol.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	clean := &cleanError{text: fmt.Sprintf("%s %v: %s", what, id, describe(err)), err: err}
+	fault := &protocol.Error{Err: clean}
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows):
+		fault.Code, fault.Message = protocol.CodeNotFound, what+" not found"
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		fault.Code, fault.Message = protocol.CodeConflict, what+" already exists"
+	case isFull(err):
+		fault.Code, fault.Message = protocol.CodeStorageFull, "the database has no room left"
+	case errors.Is(err, context.Canceled):
+		return clean
+	case isUnavailable(err):
+		return unavailable(clean)
+	default:
+		return clean
+	}
+	return fault
+}
+
+func unavailable(err error) error {
+	var known *protocol.Error
+	if errors.As(err, &known) && known.Code == protocol.CodeUnavailable {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1, Err: err,
+	}
+}
+
+// cleanError shows text and hides the text of err.
+type cleanError struct {
+	text string
+	err  error
+}
+
+func (e *cleanError) Error() string { return e.text }
+func (e *cleanError) Unwrap() error { return e.err }
+
+// describe leaves out PostgreSQL's messages about data (class 22), which quote
+// the value, and its detail, which quotes the key.
+func describe(err error) string {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return err.Error()
+	}
+	text := "SQLSTATE " + pg.Code
+	if !strings.HasPrefix(pg.Code, "22") {
+		text = pg.Message + " (" + text + ")"
+	}
+	if pg.ConstraintName != "" {
+		text += ", constraint " + pg.ConstraintName
+	}
+	return text
+}
+
+func sqlState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, sqlite3.FULL) || errors.Is(err, syscall.ENOSPC) || sqlState(err) == "53100"
+}
+
+// retryable errors left nothing behind and may be gone at once.
+func retryable(err error) bool {
+	switch sqlState(err) {
+	case "40001", "40P01":
+		return true
+	}
+	return errors.Is(err, sqlite3.BUSY) || errors.Is(err, sqlite3.LOCKED)
+}
+
+var unavailableStates = []string{
+	"40001", "40P01", // serialization failure, deadlock: after the retries
+	"53300",                   // too many connections
+	"55P03",                   // lock timeout
+	"57014",                   // statement timeout
+	"57P01", "57P02", "57P03", // shutting down, crashed, starting
+	"25P03", // idle in transaction too long
+}
+
+func isUnavailable(err error) bool {
+	if state := sqlState(err); state != "" {
+		return strings.HasPrefix(state, "08") || slices.Contains(unavailableStates, state)
+	}
+	for _, target := range []error{
+		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.DeadlineExceeded,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT,
+		sqlite3.BUSY, sqlite3.LOCKED, sqlite3.CANTOPEN, sqlite3.IOERR,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	var dial *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &dial) || errors.As(err, &network) {
+		return true
+	}
+	// database/sql and pgx have no value for these.
+	text := err.Error()
+	return strings.HasSuffix(text, "sql: database is closed") || strings.HasSuffix(text, "conn closed")
+}

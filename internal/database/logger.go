@@ -1,0 +1,41 @@
+package database
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"gorm.io/gorm/logger"
+)
+
+const slow = time.Second
+
+// queryLogger reports slow statements, without their parameters. Failed ones
+// are returned to a caller, who logs them once, at the edge.
+type queryLogger struct{ log *slog.Logger }
+
+var _ logger.Interface = (*queryLogger)(nil)
+
+func (l *queryLogger) LogMode(logger.LogLevel) logger.Interface { return l }
+
+// The data of these three may hold values of the query.
+
+func (l *queryLogger) Info(ctx context.Context, msg string, _ ...any) { l.log.DebugContext(ctx, msg) }
+func (l *queryLogger) Warn(ctx context.Context, msg string, _ ...any) { l.log.WarnContext(ctx, msg) }
+func (l *queryLogger) Error(ctx context.Context, msg string, _ ...any) {
+	l.log.ErrorContext(ctx, msg)
+}
+
+func (l *queryLogger) Trace(ctx context.Context, begin time.Time, query func() (string, int64), _ error) {
+	elapsed := time.Since(begin)
+	if elapsed < slow {
+		return
+	}
+	sql, rows := query()
+	l.log.WarnContext(ctx, "slow query", "sql", sql, "rows", rows, "duration", elapsed)
+}
+
+// ParamsFilter leaves the placeholders in the statement.
+func (l *queryLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (string, []any) {
+	return sql, nil
+}

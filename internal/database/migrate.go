@@ -1,0 +1,128 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Migration is one numbered file and when it was applied, nil if it was not.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time
+}
+
+// migrateAttempts bounds the retries on SQLite, which has no advisory lock: of
+// two migrators that race one loses, finds the work done and is content.
+const migrateAttempts = 5
+
+// Migrate applies every file NNNN_name.sql of fsys that is not applied yet,
+// each in a transaction of its own. Processes may race. A database that is
+// newer than fsys is an error.
+func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
+	return d.withProvider(fsys, func(p *goose.Provider) error {
+		var err error
+		for attempt := range migrateAttempts {
+			if err = up(ctx, p); err == nil || errors.Is(err, errNewer) || d.dialect == Postgres {
+				break
+			}
+			if !pause(ctx, attempt) {
+				break
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("migrate the database: %w", err)
+		}
+		return nil
+	})
+}
+
+// MigrationStatus lists the files of fsys in order. A database that is newer
+// than fsys is an error.
+func (d *DB) MigrationStatus(ctx context.Context, fsys fs.FS) ([]Migration, error) {
+	var list []Migration
+	err := d.withProvider(fsys, func(p *goose.Provider) error {
+		if err := notNewer(ctx, p); err != nil {
+			return err
+		}
+		status, err := p.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("read the state of migrations: %w", err)
+		}
+		for _, s := range status {
+			m := Migration{Version: s.Source.Version, Name: name(s.Source.Path)}
+			if s.State == goose.StateApplied {
+				at := s.AppliedAt.UTC()
+				m.AppliedAt = &at
+			}
+			list = append(list, m)
+		}
+		return nil
+	})
+	return list, err
+}
+
+var errNewer = errors.New("the database is newer than this bellhop")
+
+func up(ctx context.Context, p *goose.Provider) error {
+	if err := notNewer(ctx, p); err != nil {
+		return err
+	}
+	_, err := p.Up(ctx)
+	return err
+}
+
+func notNewer(ctx context.Context, p *goose.Provider) error {
+	current, target, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if current > target {
+		return fmt.Errorf("%w: it is at version %d, this binary knows %d; run the newer binary, or restore the backup made before the upgrade",
+			errNewer, current, target)
+	}
+	return nil
+}
+
+func (d *DB) withProvider(fsys fs.FS, use func(*goose.Provider) error) (err error) {
+	pool, err := d.migrator()
+	if err != nil {
+		return Fault(err, "database", d.dialect)
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	p, err := d.provider(pool, fsys)
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	return use(p)
+}
+
+func (d *DB) provider(pool *sql.DB, fsys fs.FS) (*goose.Provider, error) {
+	if d.dialect == SQLite {
+		return goose.NewProvider(goose.DialectSQLite3, pool, fsys, goose.WithDisableGlobalRegistry(true))
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, pool, fsys,
+		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+}
+
+// name is what follows the number: 0001_tasks.sql is "tasks".
+func name(file string) string {
+	base := strings.TrimSuffix(path.Base(file), ".sql")
+	if _, rest, ok := strings.Cut(base, "_"); ok {
+		return rest
+	}
+	return base
+}

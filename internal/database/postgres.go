@@ -1,0 +1,88 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+
+	"bellhop/protocol"
+)
+
+const (
+	connectTimeout   = 2 * time.Second
+	statementTimeout = "4000" // milliseconds
+	lockTimeout      = "1500"
+	idleTxTimeout    = "15000" // a vanished broker must not hold a task's lock
+	answerTimeout    = 5 * time.Second
+)
+
+func openPostgres(rawURL string, opts Options) (*DB, error) {
+	if opts.MaxConns == 0 {
+		opts.MaxConns = 20
+	}
+	if opts.Patience == 0 {
+		opts.Patience = 2 * time.Second
+	}
+	config, err := pgx.ParseConfig(rawURL)
+	if err != nil {
+		// Not wrapped: the parser's error may quote the URL, password included.
+		return nil, &protocol.Error{
+			Code:    protocol.CodeInvalid,
+			Message: "BELLHOP_DATABASE_URL cannot be read",
+			Hint:    "it looks like postgres://user:password@host:5432/name?sslmode=require; percent-encode special characters in the password",
+		}
+	}
+	config.ConnectTimeout = connectTimeout
+	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "bellhop"})
+	unlimited := config.Copy()
+	defaults(config.RuntimeParams, map[string]string{
+		"statement_timeout":                   statementTimeout,
+		"lock_timeout":                        lockTimeout,
+		"idle_in_transaction_session_timeout": idleTxTimeout,
+	})
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &impatientConn{Conn: c, limit: answerTimeout}, nil
+	}
+
+	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(timesInUTC))
+	pool.SetMaxOpenConns(opts.MaxConns)
+	pool.SetMaxIdleConns(opts.MaxConns)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}}
+	db.migrator = func() (*sql.DB, error) {
+		return stdlib.OpenDB(*unlimited, stdlib.OptionAfterConnect(timesInUTC)), nil
+	}
+	if db.writer, err = db.wrap(postgres.New(postgres.Config{Conn: pool})); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.reader = db.writer
+	return db, nil
+}
+
+func defaults(params, values map[string]string) {
+	for k, v := range values {
+		if _, set := params[k]; !set {
+			params[k] = v
+		}
+	}
+}
+
+// timesInUTC keeps the machine's time zone out of what is read.
+func timesInUTC(_ context.Context, c *pgx.Conn) error {
+	c.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	return nil
+}

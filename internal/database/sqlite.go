@@ -1,0 +1,105 @@
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3/gormlite"
+
+	"bellhop/protocol"
+)
+
+// sqliteTime has a fixed width, so that text order is time order;
+// time.RFC3339Nano, the driver's default, drops trailing zeros.
+const sqliteTime = "2006-01-02T15:04:05.000000Z07:00"
+
+func openSQLite(path string, opts Options) (*DB, error) {
+	opts.Synchronous = strings.ToUpper(opts.Synchronous)
+	if opts.Synchronous == "" {
+		opts.Synchronous = "FULL"
+	}
+	if !slices.Contains([]string{"FULL", "NORMAL", "EXTRA", "OFF"}, opts.Synchronous) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "SQLite's synchronous must be FULL, NORMAL, EXTRA or OFF")
+	}
+	if opts.MaxConns == 0 {
+		opts.MaxConns = 4
+	}
+	if opts.Patience == 0 {
+		opts.Patience = 5 * time.Second
+	}
+	path, err := prepareFile(path)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{dialect: SQLite, patience: opts.Patience, log: opts.Logger}
+	db.migrator = func() (*sql.DB, error) {
+		// The driver's own time format: goose reads what SQLite's datetime() wrote.
+		return driver.Open(sqliteDSN(path, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)"))
+	}
+	common := []string{"busy_timeout(2000)", "journal_mode(WAL)", "synchronous(" + opts.Synchronous + ")", "foreign_keys(1)"}
+	writer, err := driver.Open(sqliteDSN(path, sqliteTime, common...))
+	if err != nil {
+		return nil, Fault(err, "database file", path)
+	}
+	// One connection: writers queue in Go, in order, rather than polling for
+	// the file's lock.
+	writer.SetMaxOpenConns(1)
+	reader, err := driver.Open(sqliteDSN(path, sqliteTime, append(common, "query_only(1)")...))
+	if err != nil {
+		return nil, errors.Join(Fault(err, "database file", path), writer.Close())
+	}
+	reader.SetMaxOpenConns(opts.MaxConns)
+	reader.SetMaxIdleConns(opts.MaxConns)
+	db.pools = []*sql.DB{writer, reader}
+	if db.writer, err = db.wrap(gormlite.OpenDB(writer)); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if db.reader, err = db.wrap(gormlite.OpenDB(reader)); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// sqliteDSN always asks for immediate transactions: a deferred one that reads
+// and then writes fails with SQLITE_BUSY at once, whatever busy_timeout says.
+func sqliteDSN(path, timeFormat string, pragmas ...string) string {
+	q := url.Values{"_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
+}
+
+// prepareFile makes the file, and its folder if need be, readable by nobody
+// else before SQLite opens it; the WAL inherits the mode.
+func prepareFile(path string) (string, error) {
+	path = strings.TrimPrefix(path, "//")
+	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {
+		return "", protocol.Errorf(protocol.CodeInvalid, "sqlite: needs the path of a file, as in sqlite:./bellhop.db")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", unusable(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", unusable(path, err)
+	}
+	return path, f.Close()
+}
+
+func unusable(path string, err error) error {
+	e := &protocol.Error{Code: protocol.CodeInvalid, Message: "the database file " + path + " cannot be used", Err: err}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Hint = "give this user the file and its folder, or name another file: " + urlHint
+	}
+	return e
+}
