@@ -1,0 +1,201 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// What a subscription may have queued before it is cut (reliability SSE-2).
+const (
+	MaxQueuedFrames = 256
+	MaxQueuedBytes  = 1 << 20
+)
+
+// How a subscription ends, beside io.EOF when its Fanout was closed.
+var (
+	ErrSlow   = errors.New("sse: subscriber too slow")
+	ErrClosed = errors.New("sse: subscription closed")
+)
+
+// Fanout hands every published frame to every subscription. Publishers never
+// wait for subscribers.
+type Fanout struct {
+	mu     sync.Mutex
+	subs   map[*Subscription]struct{}
+	closed bool
+}
+
+// NewFanout returns a Fanout without subscriptions.
+func NewFanout() *Fanout { return &Fanout{subs: map[*Subscription]struct{}{}} }
+
+// Subscribe sees all frames published from now on. After Close the subscription
+// is at its end at once.
+func (f *Fanout) Subscribe() *Subscription {
+	s := &Subscription{fanout: f, wake: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		s.end(io.EOF)
+		return s
+	}
+	f.subs[s] = struct{}{}
+	return s
+}
+
+// Publish queues an encoded frame for every subscription and cuts those whose
+// queue is full. The bytes are shared: nobody may change them afterwards.
+func (f *Fanout) Publish(encoded []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.subs {
+		if !s.push(encoded) {
+			delete(f.subs, s)
+		}
+	}
+}
+
+// Subscribers counts the live subscriptions.
+func (f *Fanout) Subscribers() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.subs)
+}
+
+// Close ends every subscription with io.EOF once its queue is drained.
+func (f *Fanout) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for s := range f.subs {
+		s.end(io.EOF)
+	}
+	clear(f.subs)
+}
+
+func (f *Fanout) drop(s *Subscription) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.subs, s)
+}
+
+// Subscription is one subscriber's queue, for one reading goroutine. Its owner
+// must Close it.
+type Subscription struct {
+	fanout *Fanout
+	wake   chan struct{} // holds a value when queue or err changed
+
+	mu     sync.Mutex
+	queue  [][]byte
+	queued int // bytes
+	err    error
+}
+
+// Err is why the subscription ended, nil while it lives. Frames may still be
+// queued when it is io.EOF.
+func (s *Subscription) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the subscription; what is queued is dropped. Closing twice is fine.
+func (s *Subscription) Close() {
+	s.fanout.drop(s)
+	s.end(ErrClosed)
+}
+
+// Next waits for the next frame. After the last one it returns the error of Err,
+// or ctx's.
+func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
+	var one [1][]byte
+	batch, err := s.NextBatch(ctx, one[:0:1])
+	if err != nil {
+		return nil, err
+	}
+	return batch[0], nil
+}
+
+// NextBatch waits for at least one frame and returns all that are queued, in
+// buf's array; if buf has a capacity, no more than fit into it.
+func (s *Subscription) NextBatch(ctx context.Context, buf [][]byte) ([][]byte, error) {
+	for {
+		batch, err := s.take(buf[:0])
+		if err != nil || len(batch) > 0 {
+			return batch, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.wake:
+		}
+	}
+}
+
+// take moves queued frames into buf without waiting.
+func (s *Subscription) take(buf [][]byte) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return buf, s.err
+	}
+	n := len(s.queue)
+	if c := cap(buf); c > 0 {
+		n = min(n, c)
+	}
+	for _, frame := range s.queue[:n] {
+		s.queued -= len(frame)
+	}
+	buf = append(buf, s.queue[:n]...)
+	rest := copy(s.queue, s.queue[n:])
+	clear(s.queue[rest:])
+	s.queue = s.queue[:rest]
+	const keep = 16 // a burst's array is not kept by thousands of idle readers
+	if rest == 0 && cap(s.queue) > keep {
+		s.queue = nil
+	}
+	return buf, nil
+}
+
+// push reports whether the subscription is still alive.
+func (s *Subscription) push(frame []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return false
+	}
+	if len(s.queue) == MaxQueuedFrames || len(s.queue) > 0 && s.queued+len(frame) > MaxQueuedBytes {
+		s.endLocked(ErrSlow)
+		return false
+	}
+	s.queue = append(s.queue, frame)
+	s.queued += len(frame)
+	s.signal()
+	return true
+}
+
+func (s *Subscription) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(err)
+}
+
+// endLocked keeps the first reason, except that closing also drops what an
+// ended Fanout left to drain.
+func (s *Subscription) endLocked(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+	if err != io.EOF { //nolint:errorlint // our own values
+		s.queue, s.queued = nil, 0
+	}
+	s.signal()
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

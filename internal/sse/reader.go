@@ -1,0 +1,151 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxFrame is the longest frame a Reader takes, in bytes of its lines.
+const MaxFrame = 8 << 20
+
+// ErrFrameTooLarge ends the reading of a stream.
+var ErrFrameTooLarge = fmt.Errorf("sse: frame over %d bytes", MaxFrame)
+
+// Reader parses a stream as the WHATWG standard says, with two differences:
+// a frame carries only its own id (LastID has the standard's "last event ID"),
+// and the end of the stream is told apart from the middle of a frame.
+type Reader struct {
+	// OnBytes, if set, is called whenever bytes arrive, those of comments too.
+	OnBytes func()
+
+	src    io.Reader
+	chunk  []byte // what was read and not yet parsed, a window of buf
+	buf    []byte
+	line   []byte // a line whose end has not arrived
+	err    error
+	lastID string
+	began  bool // the first line is behind
+	skipLF bool // the line before ended in CR
+}
+
+// NewReader reads frames from src.
+func NewReader(src io.Reader) *Reader {
+	return &Reader{src: src, buf: make([]byte, 16<<10)}
+}
+
+// LastID is the id to resume after: the newest id of a finished frame, also of
+// one without data, which Next does not return.
+func (r *Reader) LastID() string { return r.lastID }
+
+// Next returns the next frame that has data. At the end of the stream it returns
+// io.EOF, or io.ErrUnexpectedEOF if that is amid a frame, whose beginning is
+// dropped.
+func (r *Reader) Next() (Frame, error) {
+	var p pending
+	for {
+		line, err := r.readLine()
+		if errors.Is(err, io.EOF) && (p.size > 0 || len(r.line) > 0) {
+			return Frame{}, io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return Frame{}, err
+		}
+		if len(line) > 0 {
+			if p.size += len(line); p.size > MaxFrame {
+				r.err = ErrFrameTooLarge
+				return Frame{}, r.err
+			}
+			p.field(line)
+			continue
+		}
+		if p.hasID {
+			r.lastID = p.frame.ID
+		}
+		if p.hasData {
+			return p.frame, nil
+		}
+		p = pending{}
+	}
+}
+
+// pending is a frame whose empty line has not come.
+type pending struct {
+	frame   Frame
+	hasID   bool
+	hasData bool
+	size    int
+}
+
+func (p *pending) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "": // a comment is no part of a frame
+		if p.size -= len(line); p.size < 0 {
+			p.size = 0
+		}
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			p.frame.ID, p.hasID = string(value), true
+		}
+	case "event":
+		p.frame.Event = string(value)
+	case "data":
+		if p.hasData {
+			p.frame.Data = append(p.frame.Data, '\n')
+		}
+		p.frame.Data = append(p.frame.Data, value...)
+		p.hasData = true
+	}
+}
+
+// readLine returns a line without its end; it is valid until the next call. A
+// line is complete at its CR: waiting for a LF behind it could wait for ever.
+func (r *Reader) readLine() ([]byte, error) {
+	if r.err != nil && len(r.chunk) == 0 {
+		return nil, r.err
+	}
+	r.line = r.line[:0]
+	for {
+		if r.skipLF && len(r.chunk) > 0 {
+			r.skipLF = false
+			if r.chunk[0] == '\n' {
+				r.chunk = r.chunk[1:]
+			}
+		}
+		if end := bytes.IndexAny(r.chunk, "\r\n"); end >= 0 {
+			line := r.chunk[:end]
+			if len(r.line) > 0 {
+				r.line = append(r.line, line...)
+				line, r.line = r.line, r.line[:0]
+			}
+			r.skipLF = r.chunk[end] == '\r'
+			r.chunk = r.chunk[end+1:]
+			if !r.began {
+				r.began = true
+				line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			}
+			return line, nil
+		}
+		r.line = append(r.line, r.chunk...)
+		if r.chunk = nil; len(r.line) > MaxFrame {
+			r.err = ErrFrameTooLarge
+		}
+		if r.err == nil {
+			r.fill()
+		}
+		if r.err != nil && len(r.chunk) == 0 {
+			return nil, r.err
+		}
+	}
+}
+
+func (r *Reader) fill() {
+	n, err := r.src.Read(r.buf)
+	r.chunk, r.err = r.buf[:n], err
+	if n > 0 && r.OnBytes != nil {
+		r.OnBytes()
+	}
+}

@@ -1,0 +1,90 @@
+package sse
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// WriteTimeout is how long one write to a peer may take (reliability SSE-3).
+const WriteTimeout = 5 * time.Second
+
+// WriterOptions are the settings of a Writer; the zero value is the usual one.
+type WriterOptions struct {
+	WriteTimeout time.Duration // 0 = WriteTimeout
+}
+
+// Writer is an event stream as the answer to a request. It is not safe for
+// concurrent use. After an error every further write fails.
+type Writer struct {
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	timeout time.Duration
+	err     error
+}
+
+// NewWriter sends status 200 and the headers of an event stream. It lifts the
+// read deadline of the request, which would otherwise end the stream; a failure
+// is reported by the first write.
+func NewWriter(w http.ResponseWriter, opts WriterOptions) *Writer {
+	if opts.WriteTimeout <= 0 {
+		opts.WriteTimeout = WriteTimeout
+	}
+	s := &Writer{w: w, rc: http.NewResponseController(w), timeout: opts.WriteTimeout}
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("Cache-Control", "no-store, no-transform")
+	header.Set("X-Accel-Buffering", "no")
+	header.Del("Content-Length")
+	s.keep(supported(s.rc.SetReadDeadline(time.Time{})))
+	s.deadline()
+	if s.err == nil {
+		w.WriteHeader(http.StatusOK)
+		s.flush()
+	}
+	return s
+}
+
+// Write sends one encoded frame, or several in one slice, and flushes.
+func (s *Writer) Write(encoded []byte) error { return s.WriteBatch([][]byte{encoded}) }
+
+// WriteBatch sends encoded frames under one deadline and flushes once.
+func (s *Writer) WriteBatch(batch [][]byte) error {
+	s.deadline()
+	for _, encoded := range batch {
+		if s.err != nil {
+			return s.err
+		}
+		_, err := s.w.Write(encoded)
+		s.keep(err)
+	}
+	s.flush()
+	return s.err
+}
+
+func (s *Writer) deadline() {
+	if s.err == nil {
+		s.keep(supported(s.rc.SetWriteDeadline(time.Now().Add(s.timeout))))
+	}
+}
+
+func (s *Writer) flush() {
+	if s.err == nil {
+		s.keep(s.rc.Flush())
+	}
+}
+
+func (s *Writer) keep(err error) {
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("sse: write: %w", err)
+	}
+}
+
+// supported forgives recorders, which have no connection and so no deadlines.
+func supported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
