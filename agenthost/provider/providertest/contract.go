@@ -1,0 +1,271 @@
+package providertest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// Run checks the contract of agenthost.Provider, Agent and Output. open is
+// called once for each case; cases whose prompt is empty do not exist.
+func Run(t *testing.T, open func(t *testing.T) Subject) {
+	t.Helper()
+	prompts := open(t).Prompts
+	if prompts.Text == "" || prompts.Endless == "" {
+		t.Fatal("the prompts Text and Endless are required")
+	}
+	for _, c := range []struct {
+		rule   string
+		prompt string
+		check  func(*subject)
+	}{
+		{"text is streamed and its block ended once", prompts.Text, text},
+		{"every tool call has one result", prompts.Tool, tool},
+		{"an approved call is carried out", prompts.Confirm, approved},
+		{"a denied call has a denied result", prompts.Confirm, denied},
+		{"a question that expires is a denial", prompts.Confirm, expired},
+		{"an answered question lets the turn go on", prompts.Ask, asked},
+		{"a question that nobody answers lets the turn go on", prompts.Ask, unanswered},
+		{"interrupt stops a streaming turn", prompts.Endless, interruptStreaming},
+		{"interrupt withdraws an open question", prompts.Ask, interruptQuestion},
+		{"interrupt withdraws an open permission request", prompts.Confirm, interruptConfirm},
+		{"interrupt, stop and close of an idle agent are no errors", prompts.Text, idle},
+		{"interrupts may come from everywhere at once", prompts.Endless, interruptTwice},
+		{"a turn after stop resumes", prompts.Text, resume},
+		{"stop ends a streaming turn", prompts.Endless, stopStreaming},
+		{"close ends a streaming turn", prompts.Endless, closeStreaming},
+		{"a failure of the agent is an outcome", prompts.Fail, failure},
+		{"a crash is an outcome with the program's last words", prompts.Crash, crash},
+		{"the end of the context ends a streaming turn", prompts.Endless, cancelStreaming},
+		{"the end of the context ends a turn that waits", prompts.Ask, cancelWaiting},
+		{"an output that fails ends the turn", prompts.Endless, outputFails},
+	} {
+		if c.prompt != "" {
+			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
+		}
+	}
+	t.Run("a program that cannot start is an error", func(t *testing.T) {
+		s := open(t)
+		if s.CannotStart == nil {
+			t.Fatal("the subject has no CannotStart")
+		}
+		s.Provider = s.CannotStart
+		cannotStart(newSubject(t, s))
+	})
+}
+
+func (u *subject) want(got agenthost.Outcome, reason protocol.FinishReason, detail string) {
+	u.t.Helper()
+	if cmp.Or(got.FinishReason, protocol.FinishStop) != reason || got.Reason != detail {
+		u.t.Errorf("got outcome %+v, want %s %s", got, reason, detail)
+	}
+}
+
+// answering makes an output that answers every question the same.
+func answering(answer agenthost.Answer) *Recorder {
+	return &Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
+		return answer, nil
+	}}
+}
+
+func text(u *subject) {
+	out := &Recorder{}
+	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
+	if len(out.Of(KindText)) < 2 || strings.TrimSpace(strings.Join(out.Texts(), "")) == "" {
+		u.t.Errorf("no text in several deltas: %+v", out.Entries())
+	}
+}
+
+func tool(u *subject) {
+	out := &Recorder{}
+	u.want(u.run(out, u.Prompts.Tool), protocol.FinishStop, "")
+	if len(out.Of(KindCall)) == 0 || len(out.Of(KindConfirm)) > 0 {
+		u.t.Errorf("no free tool call: %+v", out.Entries())
+	}
+}
+
+func confirmed(u *subject, answer agenthost.Answer) []Entry {
+	u.t.Helper()
+	out := answering(answer)
+	u.want(u.run(out, u.Prompts.Confirm), protocol.FinishStop, "")
+	if len(out.Of(KindConfirm)) == 0 {
+		u.t.Fatalf("no permission was asked: %+v", out.Entries())
+	}
+	return slices.DeleteFunc(out.Of(KindResult), func(e Entry) bool { return !e.Result.Denied })
+}
+
+func approved(u *subject) {
+	if denied := confirmed(u, agenthost.Answer{Approved: true}); len(denied) > 0 {
+		u.t.Errorf("denied although approved: %+v", denied)
+	}
+}
+
+func denied(u *subject) {
+	if len(confirmed(u, agenthost.Answer{Reason: "no"})) == 0 {
+		u.t.Error("no result is denied")
+	}
+}
+
+func expired(u *subject) {
+	if len(confirmed(u, agenthost.Answer{Expired: true})) == 0 {
+		u.t.Error("no result is denied")
+	}
+}
+
+func asked(u *subject) {
+	out := answering(agenthost.Answer{Text: "teal"})
+	u.want(u.run(out, u.Prompts.Ask), protocol.FinishStop, "")
+	if len(out.Of(KindAsk)) == 0 {
+		u.t.Errorf("nothing was asked: %+v", out.Entries())
+	}
+}
+
+func unanswered(u *subject) {
+	u.want(u.run(answering(agenthost.Answer{Expired: true}), u.Prompts.Ask), protocol.FinishStop, "")
+}
+
+// stopped runs a prompt until it has said n things of a kind, ends it and says
+// how that went.
+func stopped(u *subject, prompt, kind string, n int, end func(*turn)) agenthost.Outcome {
+	u.t.Helper()
+	r := u.start(&Recorder{}, prompt)
+	u.await(r, kind, n)
+	end(r)
+	outcome := u.wait(r)
+	if broken := r.out.Broken(false); len(broken) > 0 {
+		u.t.Errorf("the contract is broken: %q", broken)
+	}
+	return outcome
+}
+
+// interrupt returns only when the turn has stopped.
+func interrupt(u *subject) func(*turn) {
+	return func(r *turn) {
+		u.t.Helper()
+		if err := u.agent.Interrupt(u.ctx); err != nil {
+			u.t.Errorf("interrupt: %v", err)
+		}
+	}
+}
+
+func interruptStreaming(u *subject) {
+	u.want(stopped(u, u.Prompts.Endless, KindText, 3, interrupt(u)), protocol.FinishOther, protocol.ReasonAborted)
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+}
+
+func interruptQuestion(u *subject) {
+	u.want(stopped(u, u.Prompts.Ask, KindAsk, 1, interrupt(u)), protocol.FinishOther, protocol.ReasonAborted)
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+}
+
+func interruptConfirm(u *subject) {
+	u.want(stopped(u, u.Prompts.Confirm, KindConfirm, 1, interrupt(u)), protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func idle(u *subject) {
+	for range 2 {
+		for name, call := range map[string]func(context.Context) error{"interrupt": u.agent.Interrupt, "stop": u.agent.Stop} {
+			if err := call(u.ctx); err != nil {
+				u.t.Errorf("%s: %v", name, err)
+			}
+		}
+		u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+	}
+}
+
+func interruptTwice(u *subject) {
+	outcome := stopped(u, u.Prompts.Endless, KindText, 1, func(r *turn) {
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() { interrupt(u)(r) })
+		}
+		group.Wait()
+	})
+	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func resume(u *subject) {
+	for range 2 {
+		u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+		if err := u.agent.Stop(u.ctx); err != nil {
+			u.t.Errorf("stop: %v", err)
+		}
+		if u.Running != nil && len(u.Running()) > 0 {
+			u.t.Errorf("still running after Stop: %q", u.Running())
+		}
+	}
+}
+
+func stopStreaming(u *subject) {
+	outcome := stopped(u, u.Prompts.Endless, KindText, 3, func(*turn) {
+		if err := u.agent.Stop(u.ctx); err != nil {
+			u.t.Errorf("stop: %v", err)
+		}
+	})
+	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func closeStreaming(u *subject) {
+	outcome := stopped(u, u.Prompts.Endless, KindText, 3, func(*turn) { u.close() })
+	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func failure(u *subject) {
+	outcome := u.run(&Recorder{}, u.Prompts.Fail)
+	u.want(outcome, protocol.FinishError, outcome.Reason)
+	if outcome.Err == "" {
+		u.t.Error("the failure has no words")
+	}
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+}
+
+func crash(u *subject) {
+	r := u.start(&Recorder{}, u.Prompts.Crash)
+	outcome := u.wait(r)
+	u.want(outcome, protocol.FinishError, protocol.ReasonAgentExited)
+	if u.Prompts.LastWords == "" || !strings.Contains(outcome.Err, u.Prompts.LastWords) {
+		u.t.Errorf("got %q, want the last words %q in it", outcome.Err, u.Prompts.LastWords)
+	}
+	if broken := r.out.Broken(false); len(broken) > 0 || len(r.out.Of(KindText)) == 0 {
+		u.t.Errorf("the contract is broken: %q, it said %+v", broken, r.out.Entries())
+	}
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+}
+
+func cancelStreaming(u *subject) {
+	outcome := stopped(u, u.Prompts.Endless, KindText, 3, func(r *turn) { r.cancel() })
+	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func cancelWaiting(u *subject) {
+	outcome := stopped(u, u.Prompts.Ask, KindAsk, 1, func(r *turn) { r.cancel() })
+	u.want(outcome, protocol.FinishOther, protocol.ReasonAborted)
+}
+
+func outputFails(u *subject) {
+	out := &Recorder{FailAfter: 3}
+	u.wait(u.start(out, u.Prompts.Endless))
+	if broken := out.Broken(false); len(broken) > 0 || len(out.Entries()) != 3 {
+		u.t.Errorf("the contract is broken: %q, it said %+v", broken, out.Entries())
+	}
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
+}
+
+func cannotStart(u *subject) {
+	out := &Recorder{}
+	r := u.start(out, u.Prompts.Text)
+	select {
+	case <-r.done:
+	case <-u.ctx.Done():
+		u.t.Fatal("Run does not return")
+	}
+	if r.err == nil || len(out.Entries()) > 0 {
+		u.t.Errorf("got %+v, %v, it said %+v", r.outcome, r.err, out.Entries())
+	}
+}

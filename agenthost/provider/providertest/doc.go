@@ -1,0 +1,16 @@
+// Package providertest is the contract of agenthost.Provider, Agent and Output
+// in executable form, and a scripted provider that needs no program.
+//
+// Run checks a provider; Recorder is the Output it uses. Fake is the scripted
+// provider: tests, end-to-end tests and benchmarks of the agent host put the
+// script into the prompt (see Fake). Fake keeps the contract too.
+//
+// The state of a turn, as the contract sees it:
+//
+//	Run ──► streaming ◄──► question open
+//	            │               │
+//	            ├── finished ───┴──► Outcome stop, length, …
+//	            ├── Interrupt ──────► Outcome other, reason aborted
+//	            ├── program died ───► Outcome error, reason agent-exited, its last words
+//	            └── ctx or Output ended it ► any Outcome, nothing left running
+package providertest

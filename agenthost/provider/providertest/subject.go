@@ -1,0 +1,144 @@
+package providertest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+)
+
+// Subject is a provider under test and the prompts that make its agent do what
+// a case needs.
+type Subject struct {
+	Provider agenthost.Provider
+	Spec     agenthost.AgentSpec // empty Dir and StateDir become temporary directories
+	Prompts  Prompts
+
+	// CannotStart makes an agent whose program cannot be started.
+	CannotStart agenthost.Provider
+
+	// Running names what the provider has left running: programs, goroutines.
+	// It is called after Close and must be empty.
+	Running func() []string
+}
+
+// Prompts of a Subject. An agent that cannot do a thing leaves its prompt
+// empty and is not asked; Text and Endless are required.
+type Prompts struct {
+	Text    string // says something, in several deltas, and finishes
+	Tool    string // calls at least one tool that needs no permission
+	Confirm string // asks permission for one tool call
+	Ask     string // asks one free question
+	Endless string // streams text until it is stopped
+	Crash   string // says something, then its program dies with LastWords on stderr
+	Fail    string // reports a failure of the agent
+
+	LastWords string
+}
+
+// guard ends a case that hangs; no case depends on how long anything takes.
+const guard = 60 * time.Second
+
+// turn is one running or ended call of Agent.Run.
+type turn struct {
+	out     *Recorder
+	cancel  context.CancelFunc
+	done    chan struct{}
+	outcome agenthost.Outcome
+	err     error
+}
+
+// subject is an open agent in one case.
+type subject struct {
+	Subject
+	t     *testing.T
+	ctx   context.Context
+	agent agenthost.Agent
+}
+
+func newSubject(t *testing.T, s Subject) *subject {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	t.Cleanup(cancel)
+	if s.Spec.SessionID == "" {
+		s.Spec.SessionID = "0193a5c0-0000-7000-8000-000000000001"
+	}
+	if s.Spec.Dir == "" {
+		s.Spec.Dir = t.TempDir()
+	}
+	if s.Spec.StateDir == "" {
+		s.Spec.StateDir = t.TempDir()
+	}
+	if s.Spec.Log == nil {
+		s.Spec.Log = slog.New(slog.DiscardHandler)
+	}
+	agent, err := s.Provider.Open(ctx, s.Spec)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	u := &subject{Subject: s, t: t, ctx: ctx, agent: agent}
+	t.Cleanup(u.close)
+	return u
+}
+
+// close ends the agent, twice, and looks for what it left.
+func (u *subject) close() {
+	for range 2 {
+		if err := u.agent.Close(context.WithoutCancel(u.ctx)); err != nil {
+			u.t.Errorf("close: %v", err)
+		}
+	}
+	if u.Running == nil {
+		return
+	}
+	if left := u.Running(); len(left) > 0 {
+		u.t.Errorf("still running after Close: %q", left)
+	}
+}
+
+// start runs a prompt in the background.
+func (u *subject) start(out *Recorder, prompt string) *turn {
+	ctx, cancel := context.WithCancel(u.ctx)
+	r := &turn{out: out, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		defer cancel()
+		r.outcome, r.err = u.agent.Run(ctx, agenthost.Prompt{TurnID: "turn-1", Text: prompt}, out)
+		out.Finish()
+	}()
+	return r
+}
+
+// wait waits for the end of a turn that began.
+func (u *subject) wait(r *turn) agenthost.Outcome {
+	u.t.Helper()
+	select {
+	case <-r.done:
+	case <-u.ctx.Done():
+		u.t.Fatalf("Run does not return; it said %+v", r.out.Entries())
+	}
+	if r.err != nil {
+		u.t.Fatalf("run: %v", r.err)
+	}
+	return r.outcome
+}
+
+// run plays a whole turn and checks what holds for each of them.
+func (u *subject) run(out *Recorder, prompt string) agenthost.Outcome {
+	u.t.Helper()
+	outcome := u.wait(u.start(out, prompt))
+	if broken := out.Broken(true); len(broken) > 0 {
+		u.t.Errorf("the contract is broken: %q", broken)
+	}
+	return outcome
+}
+
+// await waits until the turn has said n things of a kind.
+func (u *subject) await(r *turn, kind string, n int) {
+	u.t.Helper()
+	if err := r.out.WaitFor(u.ctx, kind, n); err != nil {
+		u.t.Fatal(err)
+	}
+}
