@@ -1,0 +1,29 @@
+# One binary, two images: --target broker and --target host.
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /bellhop ./cmd/bellhop
+
+FROM debian:bookworm-slim AS broker
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl && rm -rf /var/lib/apt/lists/* \
+	&& useradd --system --uid 10001 --create-home bellhop
+COPY --from=build /bellhop /usr/local/bin/bellhop
+USER bellhop
+EXPOSE 7700
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:7700/readyz || exit 1
+CMD ["bellhop", "serve"]
+
+# The host runs agents: it needs git, and an init that reaps what they leave.
+FROM debian:bookworm-slim AS host
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl git tini && rm -rf /var/lib/apt/lists/* \
+	&& useradd --system --uid 10001 --create-home bellhop && install -d -o bellhop -g bellhop -m 0700 /data
+COPY --from=build /bellhop /usr/local/bin/bellhop
+USER bellhop
+EXPOSE 7701
+VOLUME /data
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:7701/readyz || exit 1
+ENTRYPOINT ["tini", "--"]
+CMD ["bellhop", "host"]
