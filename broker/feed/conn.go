@@ -1,0 +1,172 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/r3labs/sse/v2"
+
+	"bellhop/protocol"
+)
+
+// Frame names beside those of the changes.
+const (
+	frameHello = "hello"
+	frameReset = "reset"
+	frameBye   = "bye"
+	frameTask  = "task" // a hint in the user's feed
+)
+
+// conn is one connection: an r3labs stream with one subscriber. Only its pump
+// publishes on it.
+type conn struct {
+	feed   *Feed
+	name   string
+	writer *writer
+	window *window
+	ready  chan struct{} // closed by r3labs when the subscriber is registered
+	gone   chan struct{} // … when it is not any more
+}
+
+func (f *Feed) subscribed(name string, _ *sse.Subscriber) {
+	if c, ok := f.conns.Load(name); ok {
+		close(c.(*conn).ready)
+	}
+}
+
+func (f *Feed) unsubscribed(name string, _ *sse.Subscriber) {
+	if c, ok := f.conns.LoadAndDelete(name); ok {
+		close(c.(*conn).gone)
+	}
+}
+
+// serve holds the connection until its reader goes, pump returns, allowed says
+// no, or the feed stops; then it says bye with the id pump returned. Every
+// goroutine it starts has ended when it returns.
+func (f *Feed) serve(w http.ResponseWriter, r *http.Request, allowed func(context.Context) bool, pump func(context.Context, *conn) int64) error {
+	if !f.enter() {
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The broker is stopping", RetryAfter: 1}
+	}
+	defer f.open.Done()
+
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := f.connect(w, r, cancel)
+	go c.guard(ctx, allowed)
+	pumped := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		defer cancel()
+		c.run(ctx, pump)
+	}()
+
+	f.server.ServeHTTP(c.writer, asStream(r.WithContext(ctx), c.name))
+
+	// RemoveStream before r3labs has let go of the subscriber leaks a goroutine.
+	cancel()
+	<-c.gone
+	f.server.RemoveStream(c.name)
+	<-pumped
+	return nil
+}
+
+func (f *Feed) connect(w http.ResponseWriter, r *http.Request, cancel context.CancelFunc) *conn {
+	c := &conn{
+		feed:   f,
+		name:   rand.Text(),
+		window: newWindow(),
+		ready:  make(chan struct{}),
+		gone:   make(chan struct{}),
+	}
+	c.writer = &writer{
+		ResponseWriter: w,
+		control:        http.NewResponseController(w),
+		limit:          f.opts.Write,
+		http1:          r.ProtoMajor < 2,
+		fail:           cancel,
+		window:         c.window,
+	}
+	f.conns.Store(c.name, c)
+	f.server.CreateStream(c.name)
+	return c
+}
+
+// asStream makes r a request for the r3labs stream. The reader's own query and
+// Last-Event-ID must not reach r3labs: it would pick a stream by the one and
+// answer 400 to the other.
+func asStream(r *http.Request, name string) *http.Request {
+	out := r.Clone(r.Context())
+	out.URL = &url.URL{Path: r.URL.Path, RawQuery: "stream=" + name}
+	out.Header.Del("Last-Event-ID")
+	return out
+}
+
+// run pumps once r3labs knows the subscriber: what is published before is lost.
+func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64) {
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return
+	}
+	id := pump(ctx, c)
+	select {
+	case <-c.feed.stop:
+		if c.send(ctx, id, frameBye, struct{}{}) != nil {
+			return
+		}
+	default:
+	}
+	_ = c.window.drained(ctx) // an error means that the reader has gone
+}
+
+// guard ends the connection when its access is over.
+func (c *conn) guard(ctx context.Context, allowed func(context.Context) bool) {
+	tick := time.NewTicker(c.feed.opts.Access)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !allowed(ctx) {
+			c.writer.cut()
+			return
+		}
+	}
+}
+
+// send queues a frame, waiting for room. It fails only when the connection is
+// over.
+func (c *conn) send(ctx context.Context, id int64, name string, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("feed: encode %s: %w", name, err)
+	}
+	// JSON needs no line end outside its strings, and a bare CR would end a line.
+	body = bytes.ReplaceAll(body, []byte{'\r'}, nil)
+	if err := c.window.acquire(ctx, len(body)); err != nil {
+		return err
+	}
+	c.feed.server.Publish(c.name, &sse.Event{
+		ID:    strconv.AppendInt(nil, id, 10),
+		Event: []byte(name),
+		Data:  body,
+	})
+	return nil
+}
+
+// ping queues a comment unless the connection is full: then its reader has
+// bytes to read anyway.
+func (c *conn) ping() {
+	if c.window.take(len("ping")) {
+		c.feed.server.Publish(c.name, &sse.Event{Comment: []byte("ping")})
+	}
+}

@@ -1,0 +1,110 @@
+package feed
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"bellhop/protocol"
+)
+
+const (
+	hintLimit = 200
+	// hintGap is the shortest time between two reads of a user's hints: under
+	// load, several changes of a task become one hint.
+	hintGap = 100 * time.Millisecond
+)
+
+// Hints is the data of the hello frame of a user's feed, the task that changed
+// last first.
+type Hints struct {
+	Tasks []protocol.TaskHint `json:"tasks"`
+}
+
+// ServeUser serves the feed over all of a user's tasks until the reader goes:
+// a hello frame with the newest hints, then a task frame per changed task. Its
+// ids count frames and resume nothing. allowed is as in ServeTask.
+func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
+	reader := &userReader{feed: f, userID: userID}
+	var stop func()
+	reader.watcher, stop = f.users.watch(userID)
+	defer stop()
+	hints, err := f.source.Hints(r.Context(), userID, hintLimit)
+	if err != nil {
+		return err
+	}
+	if hints == nil {
+		hints = []protocol.TaskHint{}
+	}
+	reader.hello = hints
+	return f.serve(w, r, allowed, reader.pump)
+}
+
+// userReader sends what differs from the hints it sent last.
+type userReader struct {
+	feed    *Feed
+	userID  string
+	watcher *watcher
+	hello   []protocol.TaskHint
+	sent    map[string]protocol.TaskHint
+	count   int64
+}
+
+func (u *userReader) pump(ctx context.Context, c *conn) int64 {
+	ping := time.NewTicker(u.feed.opts.Ping)
+	defer ping.Stop()
+	if u.send(ctx, c, frameHello, Hints{u.hello}) != nil {
+		return u.count
+	}
+	u.remember(u.hello)
+	u.hello = nil
+	retry := newRetry()
+	defer retry.stop()
+	for waitWoken(ctx, c, u.watcher, ping.C, retry.c()) {
+		err := u.catchUp(ctx, c)
+		switch {
+		case ctx.Err() != nil:
+			return u.count
+		case err != nil:
+			retry.after(ctx, u.feed.opts.Log, err)
+		default:
+			retry.reset()
+			if !pause(ctx, u.feed.stop, hintGap) {
+				return u.count
+			}
+		}
+	}
+	return u.count
+}
+
+func (u *userReader) catchUp(ctx context.Context, c *conn) error {
+	hints, err := u.feed.source.Hints(ctx, u.userID, hintLimit)
+	if err != nil {
+		return err
+	}
+	for _, hint := range slices.Backward(hints) {
+		if u.sent[hint.TaskID] == hint {
+			continue
+		}
+		if err := u.send(ctx, c, frameTask, hint); err != nil {
+			return err
+		}
+	}
+	u.remember(hints)
+	return nil
+}
+
+// remember keeps the newest hints only: a task that comes back among them has
+// changed.
+func (u *userReader) remember(hints []protocol.TaskHint) {
+	u.sent = make(map[string]protocol.TaskHint, len(hints))
+	for _, hint := range hints {
+		u.sent[hint.TaskID] = hint
+	}
+}
+
+func (u *userReader) send(ctx context.Context, c *conn, name string, data any) error {
+	u.count++
+	return c.send(ctx, u.count, name, data)
+}
