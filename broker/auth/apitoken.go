@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bellhop/broker"
+	"bellhop/crypto/token"
+	"bellhop/protocol"
+)
+
+// TokenPrefix starts every API token, so that scanners and people know one.
+const TokenPrefix = "bhp_"
+
+const (
+	maxTokenName  = 200
+	touchInterval = time.Minute
+)
+
+// CreateToken makes an API token out of t's UserID, Name, Kind (default user)
+// and ExpiresAt, fills the rest of t and returns the token itself, which
+// cannot be had again.
+func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error) {
+	if err := s.checkNewToken(t); err != nil {
+		return "", err
+	}
+	plain = TokenPrefix + token.NewOpaque()
+	t.ID, t.Hash, t.CreatedAt = protocol.NewID(), token.Hash(plain), s.now().UTC()
+	if err := s.tokens.CreateToken(ctx, t); err != nil {
+		return "", err
+	}
+	return plain, nil
+}
+
+func (s *Service) checkNewToken(t *broker.APIToken) error {
+	if t.Kind == "" {
+		t.Kind = broker.TokenUser
+	}
+	t.Name = strings.TrimSpace(t.Name)
+	switch {
+	case t.Kind == broker.TokenAgent:
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "Tokens of kind agent need the notebooks feature, which this server does not have",
+			Hint: `Leave kind out or send "user"`,
+		}
+	case t.Kind != broker.TokenUser:
+		return protocol.Errorf(protocol.CodeInvalid, "kind must be user or agent")
+	case t.AgentIdentifier != "":
+		return protocol.Errorf(protocol.CodeInvalid, "agentIdentifier belongs to tokens of kind agent")
+	case t.Name == "":
+		return protocol.Errorf(protocol.CodeInvalid, "name is required")
+	case utf8.RuneCountInString(t.Name) > maxTokenName:
+		return protocol.Errorf(protocol.CodeInvalid, "name is longer than %d characters", maxTokenName)
+	case t.ExpiresAt != nil && !t.ExpiresAt.After(s.now()):
+		return protocol.Errorf(protocol.CodeInvalid, "expiresAt is in the past")
+	}
+	return nil
+}
+
+// ListTokens lists a user's API tokens; none of them can be recovered from it.
+func (s *Service) ListTokens(ctx context.Context, userID string) ([]broker.APIToken, error) {
+	return s.tokens.Tokens(ctx, userID)
+}
+
+// DeleteToken revokes a user's API token at once. CodeNotFound for another's.
+func (s *Service) DeleteToken(ctx context.Context, userID, id string) error {
+	return s.tokens.DeleteToken(ctx, userID, id)
+}
+
+// tokenUser is the id of the user whose API token plain is.
+func (s *Service) tokenUser(ctx context.Context, plain string) (string, error) {
+	if !strings.HasPrefix(plain, TokenPrefix) {
+		return "", unauthorized(nil)
+	}
+	found, err := s.tokens.TokenByHash(ctx, token.Hash(plain))
+	if err != nil {
+		return "", unauthorizedIfMissing(err)
+	}
+	now := s.now()
+	if found.ExpiresAt != nil && !now.Before(*found.ExpiresAt) {
+		return "", unauthorized(nil)
+	}
+	if found.Kind != broker.TokenUser {
+		return "", protocol.Errorf(protocol.CodeForbidden, "This token reaches only notebooks and /mcp")
+	}
+	if found.LastUsedAt == nil || now.Sub(*found.LastUsedAt) >= touchInterval {
+		if err := s.tokens.TouchToken(ctx, found.ID, now.UTC()); err != nil {
+			s.log.WarnContext(ctx, "token use not recorded", "tokenId", found.ID, "err", err)
+		}
+	}
+	return found.UserID, nil
+}

@@ -1,0 +1,119 @@
+package auth
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// SignIn checks an account's password and starts a session on w. address is
+// the peer as the operator's proxy settings see it. Unknown account and wrong
+// password are the same CodeUnauthorized after the same work; over 10 attempts
+// a minute per account or per address CodeTooManyRequests.
+func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error) {
+	ctx := r.Context()
+	if err := s.sameSite(r); err != nil {
+		return nil, err
+	}
+	if email == "" || password == "" {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "email and password are required")
+	}
+	email = normalEmail(email)
+	if err := s.allowAttempt(address, email); err != nil {
+		return nil, err
+	}
+	user, err := s.users.UserByEmail(ctx, email)
+	switch protocol.CodeOf(err) {
+	case "":
+	case protocol.CodeNotFound:
+		user = &broker.User{}
+	default:
+		return nil, err
+	}
+	match, err := s.checkPassword(ctx, password, user.PasswordHash)
+	if err != nil {
+		return nil, err
+	}
+	if !match {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Wrong email or password")
+	}
+	return user, s.startSession(ctx, w, r, user.ID)
+}
+
+// SignInByLink redeems a one-time sign-in link: the first use wins. A used,
+// expired or unknown one is CodeUnauthorized.
+func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, link string) (*broker.User, error) {
+	ctx := r.Context()
+	if err := s.sameSite(r); err != nil {
+		return nil, err
+	}
+	if err := s.allowAttempt(address, ""); err != nil {
+		return nil, err
+	}
+	userID, err := s.useLink(ctx, link)
+	if err != nil {
+		return nil, err
+	}
+	user, err := s.users.User(ctx, userID)
+	if err != nil {
+		return nil, unauthorizedIfMissing(err)
+	}
+	return user, s.startSession(ctx, w, r, user.ID)
+}
+
+// SignOut ends the session of the request and removes its cookie. Signing out
+// twice is no error.
+func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
+	if err := s.sameSite(r); err != nil {
+		return err
+	}
+	return s.endSession(r.Context(), w, r)
+}
+
+// Me is the user behind the caller in ctx.
+func (s *Service) Me(ctx context.Context) (*broker.User, error) {
+	user, err := s.users.User(ctx, s.Caller(ctx).UserID)
+	if err != nil {
+		return nil, unauthorizedIfMissing(err)
+	}
+	return user, nil
+}
+
+func (s *Service) allowAttempt(address, email string) error {
+	now := s.now()
+	// Both are counted, whatever the first says: stopping at one must not
+	// leave the other open.
+	okAddress := s.attempts.allow("address "+hostOf(address), now)
+	okAccount := email == "" || s.attempts.allow("account "+email, now)
+	if okAddress && okAccount {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.CodeTooManyRequests, Message: "Too many sign-in attempts",
+		Hint: "Wait a minute and try again", RetryAfter: int(attemptEvery.Seconds()),
+	}
+}
+
+// sameSite refuses what another site makes a browser send.
+func (s *Service) sameSite(r *http.Request) error {
+	if err := s.crossSite.Check(r); err != nil {
+		return &protocol.Error{
+			Code: protocol.CodeForbidden, Message: "Cross-site request refused",
+			Hint: "From another origin use an API token in the Authorization header", Err: err,
+		}
+	}
+	return nil
+}
+
+func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}

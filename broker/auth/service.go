@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"bellhop/broker"
+)
+
+// Options are what a Service works with. All fields but PublicURL and Now are
+// required.
+type Options struct {
+	Users  broker.UserStore
+	Tokens broker.TokenStore
+	Links  broker.LinkStore
+	Logins broker.LoginStore
+
+	// PublicURL is where browsers see the broker. With https the cookie is
+	// Secure and has the __Host- prefix; on plain http a browser would drop it.
+	PublicURL string
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Service tells who is calling and signs people in and out.
+type Service struct {
+	users  broker.UserStore
+	tokens broker.TokenStore
+	links  broker.LinkStore
+	now    func() time.Time
+	log    *slog.Logger
+
+	logins    *scs.SessionManager
+	crossSite *http.CrossOriginProtection
+	attempts  *attempts
+	hashing   chan struct{} // holds a place per argon2id computation: 19 MiB each
+	dummy     func() string // hash of no password, for accounts that do not exist
+}
+
+// New returns a Service; it starts nothing in the background.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Service{
+		users: o.Users, tokens: o.Tokens, links: o.Links,
+		now: o.Now, log: o.Log,
+		logins:    newLogins(o.Logins, o.PublicURL),
+		crossSite: http.NewCrossOriginProtection(),
+		attempts:  newAttempts(),
+		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+	}
+	s.dummy = sync.OnceValue(dummyHash)
+	// A proxy may rewrite Host; the broker's own origin stays its own.
+	if origin := originOf(o.PublicURL); origin != "" {
+		if err := s.crossSite.AddTrustedOrigin(origin); err != nil {
+			o.Log.Warn("public URL is no origin", "err", err)
+		}
+	}
+	return s
+}
+
+func originOf(publicURL string) string {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}

@@ -1,0 +1,176 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// Transactor opens transactions; stores join the one in the context. fn may run
+// more than once (after a deadlock), so it starts from nothing each time.
+type Transactor interface {
+	Write(ctx context.Context, fn func(ctx context.Context) error) error
+	Read(ctx context.Context, fn func(ctx context.Context) error) error
+}
+
+// UserStore keeps users.
+type UserStore interface {
+	// CreateUser is CodeConflict when the e-mail address is taken.
+	CreateUser(ctx context.Context, u *User) error
+	User(ctx context.Context, id string) (*User, error)
+	UserByEmail(ctx context.Context, email string) (*User, error)
+	UpdatePassword(ctx context.Context, id, hash string) error
+}
+
+// TokenStore keeps API tokens.
+type TokenStore interface {
+	CreateToken(ctx context.Context, t *APIToken) error
+	Tokens(ctx context.Context, userID string) ([]APIToken, error)
+	TokenByHash(ctx context.Context, hash []byte) (*APIToken, error)
+	TouchToken(ctx context.Context, id string, at time.Time) error
+	DeleteToken(ctx context.Context, userID, id string) error
+}
+
+// LinkStore keeps one-time sign-in links by their hash.
+type LinkStore interface {
+	CreateLink(ctx context.Context, hash []byte, userID string, expires time.Time) error
+	// UseLink has one winner under a race; used, expired and unknown links are
+	// CodeNotFound.
+	UseLink(ctx context.Context, hash []byte, now time.Time) (userID string, err error)
+}
+
+// LoginStore keeps cookie sessions; the token is already a hash.
+type LoginStore interface {
+	FindLogin(ctx context.Context, token string) (data []byte, found bool, err error)
+	CommitLogin(ctx context.Context, token string, data []byte, expiry time.Time) error
+	DeleteLogin(ctx context.Context, token string) error
+}
+
+// HostStore keeps registered agent hosts. Hosts leaves the passwords sealed, so
+// one damaged row does not break the list.
+type HostStore interface {
+	// CreateHost is CodeConflict when the name is taken.
+	CreateHost(ctx context.Context, h *Host) error
+	Host(ctx context.Context, id string) (*Host, error)
+	Hosts(ctx context.Context) ([]Host, error)
+	UpdateHost(ctx context.Context, id string, change func(*Host) error) (*Host, error)
+	// DeleteHost is CodeConflict while tasks use the host.
+	DeleteHost(ctx context.Context, id string) error
+	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
+}
+
+// TaskStore keeps tasks. Reads leave the secrets sealed: TaskPassword and
+// WebhookSecret open one each.
+type TaskStore interface {
+	CreateTask(ctx context.Context, t *Task) error
+	// Task is CodeNotFound for another user's or a deleted task.
+	Task(ctx context.Context, userID, id string) (*Task, error)
+	// LockTask locks the row in a write transaction. Deleted tasks are found too.
+	LockTask(ctx context.Context, id string) (*Task, error)
+	// SaveTask writes what can change, secrets excepted.
+	SaveTask(ctx context.Context, t *Task) error
+	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
+	TaskPassword(ctx context.Context, id string) (seal.Secret, error)
+	SetTaskPassword(ctx context.Context, id string, password seal.Secret, guarded bool) error
+	WebhookSecret(ctx context.Context, id string) (seal.Secret, error)
+	// DueTasks are tasks with a turn open and silent since before silent, or
+	// announced before announced; deleted ones are not due.
+	DueTasks(ctx context.Context, silent, announced time.Time, limit int) ([]string, error)
+	// TaskIDsWithOpenTurn are all tasks with an open turn.
+	TaskIDsWithOpenTurn(ctx context.Context) ([]string, error)
+	// PurgeTask removes a tombstone and all its rows.
+	PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error)
+}
+
+// TaskFilter selects a page of a user's tasks, newest activity first.
+type TaskFilter struct {
+	Before   *TaskPosition
+	Limit    int
+	Q        string
+	Archived *bool
+}
+
+// TaskPosition is a place in the list of tasks.
+type TaskPosition struct {
+	At time.Time
+	ID string
+}
+
+// TurnStore keeps turns.
+type TurnStore interface {
+	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
+	// TurnsIn are a task's turns in these states, oldest first.
+	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)
+}
+
+// MessageStore keeps messages.
+type MessageStore interface {
+	Message(ctx context.Context, taskID, id string) (*Message, error)
+	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
+	// ToolMessages are the tool rows with these tool call ids, by seq.
+	ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]Message, error)
+	// StuckMessages are ids of tasks with a message SENDING since before t.
+	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
+	// UserMessage is the message of a turn.
+	TurnMessage(ctx context.Context, taskID, turnID string) (*Message, error)
+}
+
+// StuckMessage is a message that waits for its host for too long.
+type StuckMessage struct{ TaskID, MessageID string }
+
+// EventStore keeps events.
+type EventStore interface {
+	// KnownEvents are the stored events with one of these ids.
+	KnownEvents(ctx context.Context, taskID string, ids []string) ([]StoredEvent, error)
+	// Audit notes a refused event (reliability IN-6).
+	Audit(ctx context.Context, a *AuditEntry) error
+}
+
+// InteractionStore keeps interactions.
+type InteractionStore interface {
+	TaskInteractions(ctx context.Context, taskID string, ids []string) ([]Interaction, error)
+	OpenInteractions(ctx context.Context, taskID string) ([]Interaction, error)
+	Interactions(ctx context.Context, userID, state string, limit int) ([]Interaction, error)
+	// Interaction is the newest of the user's with this id, open ones first.
+	Interaction(ctx context.Context, userID, id string) (*Interaction, error)
+}
+
+// ChangeStore keeps what changed.
+type ChangeStore interface {
+	ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]ChangeRef, error)
+	Revs(ctx context.Context, taskIDs []string) (map[string]int64, error)
+	Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error)
+	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]UserHint, error)
+	PruneChanges(ctx context.Context, before time.Time) (int64, error)
+}
+
+// BatchStore writes the outcome of a use case in as few statements as it can.
+type BatchStore interface {
+	// Apply is ErrTaken when an event id or (epoch,seq) is already there.
+	Apply(ctx context.Context, b *Batch) error
+}
+
+// PruneStore removes what time made worthless.
+type PruneStore interface {
+	PruneLogins(ctx context.Context, now time.Time) (int64, error)
+}
+
+// Store is everything the use cases need kept; broker/store implements it.
+type Store interface {
+	Transactor
+	UserStore
+	TokenStore
+	LinkStore
+	LoginStore
+	HostStore
+	TaskStore
+	TurnStore
+	MessageStore
+	EventStore
+	InteractionStore
+	ChangeStore
+	BatchStore
+	PruneStore
+}
