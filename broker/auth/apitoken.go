@@ -26,8 +26,8 @@ func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain st
 	if err := s.checkNewToken(t); err != nil {
 		return "", err
 	}
-	plain = TokenPrefix + token.NewOpaque()
-	t.ID, t.Hash, t.CreatedAt = protocol.NewID(), token.Hash(plain), s.now().UTC()
+	plain, t.Hash = token.NewOpaque(TokenPrefix)
+	t.ID, t.CreatedAt = protocol.NewID(), s.now().UTC()
 	if err := s.tokens.CreateToken(ctx, t); err != nil {
 		return "", err
 	}

@@ -15,8 +15,8 @@ const linkLife = 15 * time.Minute
 // kept as a hash. A browser is sent to {publicURL}/#link=<link>: a fragment
 // never reaches a log.
 func (s *Service) CreateLink(ctx context.Context, userID string) (string, error) {
-	plain := token.NewOpaque()
-	if err := s.links.CreateLink(ctx, token.Hash(plain), userID, s.now().Add(linkLife).UTC()); err != nil {
+	plain, hash := token.NewOpaque("")
+	if err := s.links.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC()); err != nil {
 		return "", err
 	}
 	return plain, nil

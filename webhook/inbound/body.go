@@ -1,0 +1,136 @@
+package inbound
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// readBody reads a JSON body to its cap. A body that does not arrive whole is
+// CodeUnavailable: a host would drop the event on a 400.
+func readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	if err := checkMedia(r.Header); err != nil {
+		discard(r)
+		return nil, err
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &protocol.Error{
+			Code: protocol.CodeTooLarge, Message: "The body is larger than 1 MiB", Hint: "Send fewer events at once", Err: err,
+		}
+	case err != nil:
+		c.Response().Header().Set("Connection", "close")
+		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The body did not arrive whole", RetryAfter: 1, Err: err}
+	}
+	// From here the context limits the time. A read deadline that passes later
+	// would cancel the request in the middle of its transaction.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
+	return raw, nil
+}
+
+func checkMedia(header http.Header) error {
+	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return protocol.Errorf(protocol.CodeUnsupportedMedia, "The body must not be encoded")
+	}
+	media, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return protocol.Errorf(protocol.CodeUnsupportedMedia, "Content-Type must be application/json")
+	}
+	return nil
+}
+
+func discard(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, maxBody) }
+
+// posted is what a body holds.
+type posted struct {
+	list  []broker.Inbound
+	batch bool
+}
+
+// parseBody reads one event, or a batch: a body with events and no type. Every
+// session it names must be the token's.
+func parseBody(raw []byte, taskID string) (posted, error) {
+	if err := protocol.ParseObject(raw); err != nil {
+		return posted{}, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return posted{}, protocol.Errorf(protocol.CodeInvalid, "Invalid JSON")
+	}
+	_, typed := members["type"]
+	if _, batch := members["events"]; batch && !typed {
+		list, err := parseBatch(raw, taskID)
+		return posted{list: list, batch: true}, err
+	}
+	event, err := protocol.ParseEvent(raw)
+	if err != nil {
+		return posted{}, err
+	}
+	if event.SessionID != taskID {
+		return posted{}, errMismatch()
+	}
+	return posted{list: []broker.Inbound{{Raw: raw, Event: event}}}, nil
+}
+
+func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
+	var batch protocol.WebhookBatch
+	if err := protocol.Decode(raw, &batch); err != nil {
+		return nil, err
+	}
+	switch {
+	case batch.SessionID != taskID:
+		return nil, errMismatch()
+	case len(batch.Events) == 0:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "events holds no event")
+	case len(batch.Events) > maxEvents:
+		// 413, not 400: a host answers it by smaller batches and loses nothing.
+		return nil, protocol.Errorf(protocol.CodeTooLarge, "events holds more than %d events", maxEvents)
+	}
+	list := make([]broker.Inbound, len(batch.Events))
+	for i, one := range batch.Events {
+		event, err := protocol.ParseEvent(one)
+		if err == nil && event.SessionID != "" && event.SessionID != taskID {
+			err = errMismatch()
+		}
+		if err != nil {
+			return nil, atIndex(err, i)
+		}
+		list[i] = broker.Inbound{Raw: one, Event: event}
+	}
+	return list, nil
+}
+
+func errMismatch() error { return protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch") }
+
+func atIndex(err error, i int) error {
+	var known *protocol.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	indexed := *known
+	indexed.Index = &i
+	return &indexed
+}
+
+// withoutIndex leaves the index to batches.
+func (p posted) withoutIndex(err error) error {
+	var known *protocol.Error
+	if p.batch || !errors.As(err, &known) || known.Index == nil {
+		return err
+	}
+	plain := *known
+	plain.Index = nil
+	return &plain
+}

@@ -1,0 +1,167 @@
+package inbound
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/crypto/token"
+	"bellhop/protocol"
+)
+
+// Limits of a request (reliability IN-3, IN-4 and protocol 1.4).
+const (
+	maxBody   = 1 << 20
+	maxEvents = 100
+	wholeTime = 10 * time.Second
+)
+
+// Ingester takes events whose token was right; broker.Ingest is one.
+type Ingester interface {
+	// Secret is what the task's webhook tokens are signed with; CodeNotFound
+	// when there is no such task or no secret.
+	Secret(ctx context.Context, taskID string) ([]byte, error)
+	Ingest(ctx context.Context, taskID, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error)
+}
+
+// Renewer gives a host a fresh webhook URL; broker.Sessions is one.
+type Renewer interface {
+	Renew(ctx context.Context, webhookToken, password string) (*protocol.RenewResponse, error)
+}
+
+// Webhook serves the two routes. It is safe for concurrent use.
+type Webhook struct {
+	ingest Ingester
+	renew  Renewer
+	now    func() time.Time
+	log    *slog.Logger
+
+	tasks  *taskLimits
+	wrongs *wrongSignatures
+}
+
+// New returns a Webhook; it starts nothing in the background.
+func New(ingest Ingester, renew Renewer, now func() time.Time, log *slog.Logger) *Webhook {
+	return &Webhook{
+		ingest: ingest, renew: renew, now: now, log: log,
+		tasks: newTaskLimits(), wrongs: newWrongSignatures(),
+	}
+}
+
+// Handle is POST /api/agent/webhook.
+func (h *Webhook) Handle(c echo.Context) error {
+	ctx, cancel := h.limitTime(c)
+	defer cancel()
+	presented, err := presentedToken(c.Request())
+	if err != nil {
+		return err
+	}
+	claims, err := h.authenticate(ctx, c, presented, token.Verify)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	events, err := parseBody(body, claims.TaskID)
+	if err != nil {
+		return err
+	}
+	answer, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
+	if err != nil {
+		return inTime(ctx, events.withoutIndex(err))
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// Renew is POST /api/agent/webhook/renew. The webhook token stands in the
+// query, because Authorization carries the agent's password.
+func (h *Webhook) Renew(c echo.Context) error {
+	ctx, cancel := h.limitTime(c)
+	defer cancel()
+	presented, err := queryToken(c.Request())
+	if err == nil && presented == "" {
+		err = errMissing()
+	}
+	if err != nil {
+		return err
+	}
+	password, err := bearer(c.Request())
+	if err != nil {
+		return err
+	}
+	if _, err := h.authenticate(ctx, c, presented, token.VerifyAnyAge); err != nil {
+		return err
+	}
+	discard(c.Request())
+	answer, err := h.renew.Renew(ctx, presented, password)
+	if err != nil {
+		return inTime(ctx, err)
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+type verify func(presented string, secret []byte, now time.Time) (token.Claims, error)
+
+// authenticate is the gates from token shape to rate limit.
+func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented string, check verify) (token.Claims, error) {
+	taskID, err := token.Inspect(presented)
+	if err != nil {
+		return token.Claims{}, tokenError(err)
+	}
+	secret, err := h.ingest.Secret(ctx, taskID)
+	switch protocol.CodeOf(err) {
+	case "":
+	case protocol.CodeNotFound:
+		return token.Claims{}, &protocol.Error{Code: protocol.CodeNotFound, Message: "Task not found or not configured", Err: err}
+	default:
+		return token.Claims{}, inTime(ctx, err)
+	}
+	claims, err := check(presented, secret, h.now())
+	switch {
+	case errors.Is(err, token.ErrExpired):
+		discard(c.Request())
+		return token.Claims{}, tokenError(err)
+	case err != nil:
+		if wait := h.wrongs.add(c.RealIP(), taskID, h.now()); wait > 0 {
+			return token.Claims{}, tooMany("Too many wrong tokens", wait)
+		}
+		return token.Claims{}, tokenError(err)
+	}
+	if !h.tasks.allow(taskID, h.now()) {
+		discard(c.Request())
+		return token.Claims{}, tooMany("Too many events for this task", time.Second)
+	}
+	return claims, nil
+}
+
+// limitTime gives the whole request 10 s: the connection while the body is
+// read, the context afterwards.
+func (h *Webhook) limitTime(c echo.Context) (context.Context, context.CancelFunc) {
+	// Fails only where there is no connection, as under httptest.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(wholeTime))
+	ctx, cancel := context.WithTimeout(c.Request().Context(), wholeTime)
+	c.SetRequest(c.Request().WithContext(ctx))
+	return ctx, cancel
+}
+
+// inTime makes a request that ran out of time one to repeat, not our failure.
+func inTime(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.CodeInternal {
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The events were not stored in time", RetryAfter: 1, Err: err}
+	}
+	return err
+}
+
+func tooMany(message string, wait time.Duration) error {
+	return &protocol.Error{
+		Code: protocol.CodeTooManyRequests, Message: message,
+		RetryAfter: int((wait + time.Second - 1) / time.Second),
+	}
+}
