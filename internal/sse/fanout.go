@@ -151,11 +151,34 @@ func (s *Subscription) take(buf [][]byte) ([][]byte, error) {
 	rest := copy(s.queue, s.queue[n:])
 	clear(s.queue[rest:])
 	s.queue = s.queue[:rest]
-	const keep = 16 // a burst's array is not kept by thousands of idle readers
-	if rest == 0 && cap(s.queue) > keep {
-		s.queue = nil
+	if rest == 0 {
+		s.queue = spare(s.queue)
 	}
 	return buf, nil
+}
+
+// swap takes the whole queue without waiting and leaves spare's array in its
+// place.
+func (s *Subscription) swap(spare [][]byte) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return nil, s.err
+	}
+	batch := s.queue
+	s.queue, s.queued = spare[:0], 0
+	return batch, nil
+}
+
+// spare empties a queue for reuse, unless a burst has made it large: thousands
+// of idle readers would each keep their burst's array.
+func spare(queue [][]byte) [][]byte {
+	const keep = 16
+	if cap(queue) > keep {
+		return nil
+	}
+	clear(queue)
+	return queue[:0]
 }
 
 // push reports whether the subscription is still alive.

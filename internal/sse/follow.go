@@ -30,7 +30,7 @@ var ErrStop = errors.New("sse: stop")
 var ErrIdle = errors.New("sse: the stream fell silent")
 
 // StatusError is an answer that is no stream and that repeating would not mend:
-// 204, or 4xx except 408, 425 and 429.
+// all but 408, 425, 429 and 5xx.
 type StatusError struct {
 	Status int
 	Body   []byte // at most 64 KiB of it
@@ -147,22 +147,19 @@ func (f *follower) attempt(ctx context.Context) error {
 }
 
 func (f *follower) read(reader *Reader) error {
-	defer func() {
-		if id := reader.LastID(); id != "" && f.LastID == "" {
-			f.LastID = id
-		}
-	}()
 	for {
 		frame, err := reader.Next()
-		if err != nil {
-			return err
-		}
-		f.backoff.Reset()
-		if err := f.OnFrame(frame); err != nil {
-			return backoff.Permanent(err)
+		if err == nil {
+			f.backoff.Reset()
+			if err := f.OnFrame(frame); err != nil {
+				return backoff.Permanent(err)
+			}
 		}
 		if id := reader.LastID(); id != "" {
 			f.LastID = id
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

@@ -25,9 +25,12 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 	}
 	ping := time.NewTimer(opts.Ping)
 	defer ping.Stop()
-	var buf [][]byte
+	var reuse [][]byte
 	for {
-		batch, err := sub.take(buf[:0:0])
+		if ctx.Err() != nil { // also while frames never cease
+			return context.Cause(ctx)
+		}
+		batch, err := sub.swap(reuse)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -38,6 +41,7 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 			if err := w.WriteBatch(batch); err != nil {
 				return err
 			}
+			reuse = spare(batch)
 			ping.Reset(opts.Ping)
 			continue
 		}

@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/protocol"
+)
+
+// BodyTimeout is how long the body of a request may take (reliability IN-4).
+const BodyTimeout = 10 * time.Second
+
+// Options are the settings of New.
+type Options struct {
+	Log         *slog.Logger     // nil = none
+	BodyTimeout time.Duration    // 0 = BodyTimeout
+	Now         func() time.Time // nil = time.Now
+}
+
+// New returns an Echo that answers errors in the one shape, survives panics,
+// logs requests without their query, trusts no forwarding header and never
+// redirects. Middleware added with Use runs for unknown routes and wrong methods
+// too.
+func New(opts Options) *echo.Echo {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.BodyTimeout <= 0 {
+		opts.BodyTimeout = BodyTimeout
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(io.Discard)
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.HTTPErrorHandler = ErrorHandler(opts.Log)
+	e.Use(requestID, requestLog(opts.Log, opts.Now), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
+	return e
+}
+
+type requestIDKey struct{}
+
+// RequestID is the id under which a request is logged, "" outside of one.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		id := r.Header.Get(echo.HeaderXRequestID)
+		if !requestIDForm.MatchString(id) {
+			id = protocol.NewID()
+		}
+		header := c.Response().Header()
+		header.Set(echo.HeaderXRequestID, id)
+		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+		return next(c)
+	}
+}
+
+// requestLog writes errors itself, so that it sees the status they become.
+func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := now()
+			if err := next(c); err != nil {
+				c.Error(err)
+			}
+			r, resp := c.Request(), c.Response()
+			log.InfoContext(r.Context(), "request",
+				"method", r.Method, "path", r.URL.Path, "route", c.Path(), "status", resp.Status, "bytes", resp.Size,
+				"duration", now().Sub(start), "peer", c.RealIP(), "request_id", RequestID(r.Context()))
+			return nil
+		}
+	}
+}
+
+func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+// plainPaths answers 404 where Echo would match an empty path parameter, which
+// would make /tasks/ another spelling of /tasks/:id.
+func plainPaths(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		values := c.ParamValues()
+		for i, name := range c.ParamNames() {
+			if name != "*" && i < len(values) && values[i] == "" {
+				return echo.ErrNotFound
+			}
+		}
+		return next(c)
+	}
+}
+
+// NoStore marks answers that carry tokens (reliability AUTH-7).
+func NoStore() echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			header := c.Response().Header()
+			header.Set("Referrer-Policy", "no-referrer")
+			header.Set("Cache-Control", "no-store")
+			header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+			return next(c)
+		}
+	}
+}

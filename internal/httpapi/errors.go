@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/protocol"
+)
+
+// ErrorHandler writes every error in the one shape. Causes go to the log, once,
+// and never to the peer; an internal error says nothing but "Internal error".
+func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		e := asError(err)
+		logError(log, c, e)
+		if c.Response().Committed {
+			return
+		}
+		if writeErr := writeError(c, e); writeErr != nil {
+			log.DebugContext(c.Request().Context(), "error not delivered", "route", c.Path(), "err", Redact(writeErr.Error()))
+		}
+	}
+}
+
+// asError finds the protocol.Error in err or makes one.
+func asError(err error) *protocol.Error {
+	var e *protocol.Error
+	var he *echo.HTTPError
+	switch {
+	case errors.As(err, &e):
+		if _, known := statusOf[e.Code]; !known || e.Code == protocol.CodeInternal {
+			return internal(err)
+		}
+		return e
+	case errors.As(err, &he):
+		code := codeOfStatus(he.Code)
+		if code == protocol.CodeInternal {
+			return internal(err)
+		}
+		return &protocol.Error{Code: code, Message: sentence(he.Code), Err: he.Internal}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The request took too long", Err: err}
+	default:
+		return internal(err)
+	}
+}
+
+func internal(err error) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeInternal, Message: "Internal error", Err: err}
+}
+
+// sentence is the standard text of a status as a message: "Not found".
+func sentence(status int) string {
+	text := []byte(http.StatusText(status))
+	if len(text) == 0 {
+		return "Bad request"
+	}
+	return string(text[:1]) + string(bytes.ToLower(text[1:]))
+}
+
+func logError(log *slog.Logger, c echo.Context, e *protocol.Error) {
+	ctx := c.Request().Context()
+	if e.Err == nil || ctx.Err() != nil { // nothing to add, or the peer has left
+		return
+	}
+	level := slog.LevelDebug
+	switch {
+	case e.Code == protocol.CodeInternal:
+		level = slog.LevelError
+	case StatusOf(e.Code) >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	}
+	log.Log(ctx, level, "request failed", "method", c.Request().Method, "route", c.Path(),
+		"code", e.Code, "request_id", RequestID(ctx), "err", Redact(e.Err.Error()))
+}
+
+// errorBody is the one shape; members of Fields follow it.
+type errorBody struct {
+	protocol.ErrorBody
+	Cursor *protocol.Cursor `json:"cursor,omitempty"`
+	Index  *int             `json:"index,omitempty"`
+}
+
+func writeError(c echo.Context, e *protocol.Error) error {
+	status := StatusOf(e.Code)
+	header := c.Response().Header()
+	header.Set("Cache-Control", "no-store")
+	switch retryAfter := e.RetryAfter; {
+	case retryAfter > 0:
+		header.Set("Retry-After", strconv.Itoa(retryAfter))
+	case e.Code == protocol.CodeTooManyRequests, e.Code == protocol.CodeUnavailable:
+		header.Set("Retry-After", "1")
+	}
+	if status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	if c.Request().Method == http.MethodHead {
+		return c.NoContent(status)
+	}
+	body, err := encodeError(e)
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(status, body)
+}
+
+func encodeError(e *protocol.Error) ([]byte, error) {
+	body, err := marshal(errorBody{
+		ErrorBody: protocol.ErrorBody{Error: e.Message, Code: e.Code, Hint: e.Hint},
+		Cursor:    e.Cursor,
+		Index:     e.Index,
+	})
+	if err != nil || len(e.Fields) == 0 {
+		return body, err
+	}
+	more := make(map[string]any, len(e.Fields))
+	for name, value := range e.Fields {
+		switch name {
+		case "error", "code", "hint", "cursor", "index":
+		default:
+			more[name] = value
+		}
+	}
+	if len(more) == 0 {
+		return body, nil
+	}
+	fields, err := marshal(more)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(body[:len(body)-1], ','), fields[1:]...), nil
+}
+
+// marshal is encoding/json without the escaping of <, > and & and without a
+// final line feed.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+var (
+	urlQuery    = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+	urlUserinfo = regexp.MustCompile(`://[^\s"'/?#@]*@`)
+)
+
+// Redact removes the query and the user from every URL in a text that goes to a
+// log: *url.Error prints the whole URL, tokens included.
+func Redact(text string) string {
+	text = urlQuery.ReplaceAllString(text, "$1?[redacted]")
+	return urlUserinfo.ReplaceAllString(text, "://[redacted]@")
+}

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"bellhop/protocol"
+)
+
+var statusOf = map[protocol.Code]int{
+	protocol.CodeInvalid:          http.StatusBadRequest,
+	protocol.CodeUnauthorized:     http.StatusUnauthorized,
+	protocol.CodeTokenExpired:     http.StatusUnauthorized,
+	protocol.CodeForbidden:        http.StatusForbidden,
+	protocol.CodeNotFound:         http.StatusNotFound,
+	protocol.CodeMethodNotAllowed: http.StatusMethodNotAllowed,
+	protocol.CodeConflict:         http.StatusConflict,
+	protocol.CodeDiverged:         http.StatusConflict,
+	protocol.CodeGap:              http.StatusConflict,
+	protocol.CodeFenced:           http.StatusConflict,
+	protocol.CodeBusy:             http.StatusConflict,
+	protocol.CodeNoTurn:           http.StatusConflict,
+	protocol.CodePromptMismatch:   http.StatusConflict,
+	protocol.CodeForeignBroker:    http.StatusConflict,
+	protocol.CodeAnswered:         http.StatusConflict,
+	protocol.CodeGone:             http.StatusGone,
+	protocol.CodeExpired:          http.StatusGone,
+	protocol.CodeTooLarge:         http.StatusRequestEntityTooLarge,
+	protocol.CodeUnsupportedMedia: http.StatusUnsupportedMediaType,
+	protocol.CodeTooManyRequests:  http.StatusTooManyRequests,
+	protocol.CodeInternal:         http.StatusInternalServerError,
+	protocol.CodeBadGateway:       http.StatusBadGateway,
+	protocol.CodeUnavailable:      http.StatusServiceUnavailable,
+	protocol.CodeStorageFull:      http.StatusInsufficientStorage,
+}
+
+// StatusOf is the one place where a code becomes an HTTP status. A code that is
+// not in the table is a fault of ours: 500.
+func StatusOf(code protocol.Code) int {
+	if status, ok := statusOf[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// codeOfStatus is for errors that Echo itself makes.
+func codeOfStatus(status int) protocol.Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return protocol.CodeUnauthorized
+	case http.StatusForbidden:
+		return protocol.CodeForbidden
+	case http.StatusNotFound:
+		return protocol.CodeNotFound
+	case http.StatusMethodNotAllowed:
+		return protocol.CodeMethodNotAllowed
+	case http.StatusRequestEntityTooLarge:
+		return protocol.CodeTooLarge
+	case http.StatusUnsupportedMediaType:
+		return protocol.CodeUnsupportedMedia
+	case http.StatusTooManyRequests:
+		return protocol.CodeTooManyRequests
+	case http.StatusServiceUnavailable:
+		return protocol.CodeUnavailable
+	}
+	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+		return protocol.CodeInvalid
+	}
+	return protocol.CodeInternal
+}
