@@ -1,0 +1,169 @@
+package testenv
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// shared is the cluster of this test binary.
+var shared struct {
+	mu       sync.Mutex
+	cluster  *cluster
+	err      error
+	migrated bool
+	number   atomic.Int64
+}
+
+const template = "bellhop_template"
+
+// Postgres returns the URL of a fresh database that lives as long as t: a clone
+// of one that migrate, called once per test binary, has prepared. So all calls
+// in a binary pass the same migrate, or nil for an empty database.
+func Postgres(t testing.TB, migrate func(url string) error) string {
+	t.Helper()
+	c, err := prepare(migrate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "t" + strconv.FormatInt(shared.number.Add(1), 10)
+	create := "CREATE DATABASE " + name
+	if migrate != nil {
+		create += " TEMPLATE " + template
+	}
+	if err := c.exec(create); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.socketURL(name)
+}
+
+func prepare(migrate func(url string) error) (*cluster, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.err == nil && shared.cluster == nil {
+		shared.cluster, shared.err = startShared()
+	}
+	if shared.err == nil && migrate != nil && !shared.migrated {
+		shared.err = migrateTemplate(shared.cluster, migrate)
+		shared.migrated = true
+	}
+	return shared.cluster, shared.err
+}
+
+func startShared() (*cluster, error) {
+	c, err := newCluster(0)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.start()
+}
+
+func migrateTemplate(c *cluster, migrate func(url string) error) error {
+	if err := c.exec("CREATE DATABASE " + template); err != nil {
+		return err
+	}
+	if err := migrate(c.socketURL(template)); err != nil {
+		return fmt.Errorf("prepare the template database: %w", err)
+	}
+	return nil
+}
+
+// Main runs the tests, stops PostgreSQL if one was started and fails the
+// binary if a goroutine is left. Its result goes to os.Exit.
+func Main(m *testing.M) int {
+	code := m.Run()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.cluster != nil {
+		if err := shared.cluster.stop(false); err != nil {
+			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
+		}
+	}
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// Server is a PostgreSQL of one test's own, which may be stopped and started.
+// It also listens on TCP, for a Proxy to stand before.
+type Server struct {
+	t       testing.TB
+	cluster *cluster
+}
+
+// PostgresServer starts a server with an empty database; it ends with t.
+func PostgresServer(t testing.TB) *Server {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newCluster(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, cluster: c}
+	t.Cleanup(func() {
+		s.Stop()
+		if err := os.RemoveAll(c.dir); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Start()
+	return s
+}
+
+// Addr is the server's host:port.
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.port) }
+
+// URL names the database over TCP.
+func (s *Server) URL() string { return s.URLVia(s.Addr()) }
+
+// URLVia is URL through another address, such as a Proxy's.
+func (s *Server) URLVia(addr string) string {
+	return "postgres://postgres@" + addr + "/postgres?sslmode=disable"
+}
+
+// Stop ends the server as a crash would; its data stay. Stopping twice is fine.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if err := s.cluster.stop(true); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// Start returns when the server accepts connections again.
+func (s *Server) Start() {
+	s.t.Helper()
+	if s.cluster.guard != nil {
+		return
+	}
+	if err := s.cluster.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
