@@ -1,0 +1,65 @@
+package agenthost
+
+import (
+	"time"
+
+	"bellhop/protocol"
+)
+
+// HostStatus is what GET /status shows.
+type HostStatus struct {
+	StartedAt      time.Time       `json:"startedAt"`
+	OpenTurns      int             `json:"openTurns"`
+	Unacknowledged int64           `json:"unacknowledged"` // events the brokers do not have yet
+	Sessions       []SessionStatus `json:"sessions"`
+	DeadLetters    []DeadLetter    `json:"deadLetters"`
+	Notices        []string        `json:"notices"` // a journal that was set aside
+}
+
+// SessionStatus is one session of a HostStatus.
+type SessionStatus struct {
+	ID               string          `json:"id"`
+	Agent            string          `json:"agent"`
+	Project          string          `json:"project"`
+	Status           protocol.Status `json:"status"`
+	Reason           string          `json:"reason"`
+	OpenTurn         string          `json:"openTurn"`
+	OpenInteractions int             `json:"openInteractions"`
+	Cursor           protocol.Cursor `json:"cursor"`
+	Acknowledged     protocol.Cursor `json:"acknowledged"`
+	Unacknowledged   int64           `json:"unacknowledged"`
+	Outbox           OutboxState     `json:"outbox"`
+	OutboxError      string          `json:"outboxError,omitempty"`
+	LastActivityAt   time.Time       `json:"lastActivityAt"`
+}
+
+// OutboxState says whether a session's events reach its broker.
+type OutboxState string
+
+// Outbox states. A stopped outbox keeps its events for the next /session.
+const (
+	OutboxOK       OutboxState = "ok"
+	OutboxRetrying OutboxState = "retrying"
+	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
+)
+
+// DeadLetter is an event the broker refused for good; a dropped event went in
+// its place.
+type DeadLetter struct {
+	SessionID string          `json:"sessionId"`
+	Cursor    protocol.Cursor `json:"cursor"`
+	EventID   string          `json:"eventId"`
+	Reason    string          `json:"reason"`
+	Body      string          `json:"body"`
+	At        time.Time       `json:"at"`
+}
+
+// StatusWatch signals on C at once and after every change; what it is, Status
+// tells. Signals that nobody took yet become one.
+type StatusWatch struct {
+	C     <-chan struct{}
+	close func()
+}
+
+// Close ends the signals.
+func (w *StatusWatch) Close() { w.close() }
