@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/r3labs/sse/v2"
@@ -23,6 +24,10 @@ const (
 	frameBye   = "bye"
 	frameTask  = "task" // a hint in the user's feed
 )
+
+// accessLimit bounds one check of a reader's access: with the time between two
+// checks it stays below the 5 s of reliability SSE-5.
+const accessLimit = time.Second
 
 // conn is one connection: an r3labs stream with one subscriber. Only its pump
 // publishes on it.
@@ -59,13 +64,12 @@ func (f *Feed) serve(w http.ResponseWriter, r *http.Request, allowed func(contex
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	c := f.connect(w, r, cancel)
-	go c.guard(ctx, allowed)
-	pumped := make(chan struct{})
-	go func() {
-		defer close(pumped)
+	var running sync.WaitGroup
+	running.Go(func() { c.guard(ctx, allowed) })
+	running.Go(func() {
 		defer cancel()
 		c.run(ctx, pump)
-	}()
+	})
 
 	f.server.ServeHTTP(c.writer, asStream(r.WithContext(ctx), c.name))
 
@@ -73,7 +77,7 @@ func (f *Feed) serve(w http.ResponseWriter, r *http.Request, allowed func(contex
 	cancel()
 	<-c.gone
 	f.server.RemoveStream(c.name)
-	<-pumped
+	running.Wait()
 	return nil
 }
 
@@ -116,12 +120,8 @@ func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64)
 		return
 	}
 	id := pump(ctx, c)
-	select {
-	case <-c.feed.stop:
-		if c.send(ctx, id, frameBye, struct{}{}) != nil {
-			return
-		}
-	default:
+	if c.feed.stopped() && c.send(ctx, id, frameBye, struct{}{}) != nil {
+		return
 	}
 	_ = c.window.drained(ctx) // an error means that the reader has gone
 }
@@ -136,11 +136,17 @@ func (c *conn) guard(ctx context.Context, allowed func(context.Context) bool) {
 			return
 		case <-tick.C:
 		}
-		if !allowed(ctx) {
+		if !stillAllowed(ctx, allowed) {
 			c.writer.cut()
 			return
 		}
 	}
+}
+
+func stillAllowed(ctx context.Context, allowed func(context.Context) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, accessLimit)
+	defer cancel()
+	return allowed(ctx)
 }
 
 // send queues a frame, waiting for room. It fails only when the connection is

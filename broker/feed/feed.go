@@ -9,13 +9,14 @@ import (
 	"github.com/r3labs/sse/v2"
 )
 
-// Options of a Feed; the zero value of each means the value it names.
+// Options of a Feed; a zero value means the one named here, or the usual one.
 type Options struct {
 	Ping   time.Duration // between ping comments: 10 s
 	Poll   time.Duration // of other replicas' changes: 200 ms
 	Access time.Duration // between checks of a reader's access: 3 s
 	Write  time.Duration // limit of one write: 5 s
-	Log    *slog.Logger  // slog.Default()
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -31,6 +32,9 @@ func (o Options) withDefaults() Options {
 		if *d.value <= 0 {
 			*d.value = d.initial
 		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -84,7 +88,7 @@ func (f *Feed) Changed(userID, taskID string, rev int64) {
 // connection says bye and closes, and new ones are refused. It returns when
 // all are closed, which the write limit bounds.
 func (f *Feed) Run(ctx context.Context) error {
-	f.poll(ctx)
+	newPoller(f).run(ctx)
 
 	f.mu.Lock()
 	if !f.stopping {
@@ -105,4 +109,20 @@ func (f *Feed) enter() bool {
 	}
 	f.open.Add(1)
 	return true
+}
+
+func (f *Feed) stopped() bool {
+	select {
+	case <-f.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Connections counts the open ones.
+func (f *Feed) Connections() int {
+	n := 0
+	f.conns.Range(func(any, any) bool { n++; return true })
+	return n
 }

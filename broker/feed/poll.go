@@ -10,15 +10,27 @@ import (
 const (
 	pollLimit = 5 * time.Second // of one query
 	pollChunk = 10_000          // ids of one query: below the databases' parameter limits
+
+	// skew is how far the clocks of replicas may be apart without hints coming
+	// late. A task's own feed goes by rev and needs no clock.
+	skew = 30 * time.Second
 )
 
-type revsFunc func(ctx context.Context, ids []string) (map[string]int64, error)
+// poller asks, for what is watched only, whether other replicas changed it.
+type poller struct {
+	*Feed
+	usersAt time.Time        // when the last poll of users that worked began
+	hinted  map[string]int64 // revs of the tasks in the last window
+}
 
-// poll asks, for what is watched only, whether other replicas changed it. A
-// failing poll goes on at the same pace: readers hear of what they missed with
-// the first one that works.
-func (f *Feed) poll(ctx context.Context) {
-	tick := time.NewTicker(f.opts.Poll)
+func newPoller(f *Feed) *poller {
+	return &poller{Feed: f, usersAt: f.opts.Now(), hinted: map[string]int64{}}
+}
+
+// run polls until ctx ends. A failing poll goes on at the same pace: readers
+// hear of what they missed with the first one that works.
+func (p *poller) run(ctx context.Context) {
+	tick := time.NewTicker(p.opts.Poll)
 	defer tick.Stop()
 	failing := false
 	for {
@@ -27,37 +39,60 @@ func (f *Feed) poll(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		err := f.pollTopics(ctx, f.tasks, f.source.Revs)
+		err := p.pollTasks(ctx)
 		if err == nil {
-			err = f.pollTopics(ctx, f.users, f.source.UserRevs)
+			err = p.pollUsers(ctx)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			f.opts.Log.WarnContext(ctx, "feed: polling for changes fails", "error", err)
+			p.opts.Log.WarnContext(ctx, "feed: polling for changes fails", "error", err)
 		case err == nil && failing:
-			f.opts.Log.InfoContext(ctx, "feed: polling for changes works again")
+			p.opts.Log.InfoContext(ctx, "feed: polling for changes works again")
 		}
 		failing = err != nil
 	}
 }
 
-func (f *Feed) pollTopics(ctx context.Context, ts *topics, revs revsFunc) error {
-	watched := ts.ids()
+func (p *poller) pollTasks(ctx context.Context) error {
+	watched := p.tasks.ids()
 	if len(watched) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pollLimit)
 	defer cancel()
-	now := make(map[string]int64, len(watched))
+	revs := make(map[string]int64, len(watched))
 	for ids := range slices.Chunk(watched, pollChunk) {
-		part, err := revs(ctx, ids)
+		part, err := p.source.Revs(ctx, ids)
 		if err != nil {
 			return err
 		}
-		maps.Copy(now, part)
+		maps.Copy(revs, part)
 	}
-	ts.polled(now)
+	p.tasks.polled(watched, revs)
+	return nil
+}
+
+func (p *poller) pollUsers(ctx context.Context) error {
+	began := p.opts.Now()
+	watched := p.users.ids()
+	hinted := map[string]int64{}
+	ctx, cancel := context.WithTimeout(ctx, pollLimit)
+	defer cancel()
+	for ids := range slices.Chunk(watched, pollChunk) {
+		hints, err := p.source.HintsSince(ctx, ids, p.usersAt.Add(-skew))
+		if err != nil {
+			return err
+		}
+		for i := range hints {
+			hint := &hints[i]
+			hinted[hint.TaskID] = hint.Rev
+			if rev, known := p.hinted[hint.TaskID]; !known || rev != hint.Rev {
+				p.users.wake(hint.UserID, 0)
+			}
+		}
+	}
+	p.usersAt, p.hinted = began, hinted
 	return nil
 }

@@ -2,20 +2,20 @@ package feed
 
 import (
 	"context"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/protocol"
 )
 
-// Source is what feeds are read from; broker's use cases implement it.
+// Source is what feeds are read from; *broker.Tasks is one.
 type Source interface {
 	// Get returns a task of the user; another's is CodeNotFound.
 	Get(ctx context.Context, userID, taskID string) (*protocol.Task, error)
 
 	// Changes returns the task's changes after since in the order of their
-	// revs, at most limit, and the task's rev, as one consistent view. A since
-	// that is ahead of the task or older than the changes that are kept is
-	// CodeGap.
+	// revs, at most limit, and the task's rev. A since that is ahead of the task
+	// or older than the changes that are kept is broker.ErrReset.
 	Changes(ctx context.Context, userID, taskID string, since int64, limit int) ([]broker.Change, int64, error)
 
 	// Revs returns the revs of those of the tasks that exist.
@@ -24,7 +24,7 @@ type Source interface {
 	// Hints returns a hint for each of the user's tasks, the last changed first.
 	Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error)
 
-	// UserRevs returns, per user, any number that is another one after each
-	// change of the user's tasks: the sum of their revs, for one.
-	UserRevs(ctx context.Context, userIDs []string) (map[string]int64, error)
+	// HintsSince returns the tasks of these users that changed at since or later,
+	// by the clock of the replica that wrote.
+	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error)
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -43,9 +44,12 @@ type taskReader struct {
 	userID, taskID string
 	watcher        *watcher
 	now            int64 // the task's rev when the connection came
-	last           int64 // the rev that the reader has
-	reset          bool  // the reader's id was none
+	last           int64 // the rev that the reader has, or noRev
 }
+
+// noRev stands for an id that is none. It goes back to the reader with the hello
+// frame, so that one who is cut before the reset still gets it.
+const noRev = -1
 
 func (t *taskReader) start(r *http.Request, now int64) {
 	t.now, t.last = now, now
@@ -58,8 +62,7 @@ func (t *taskReader) start(r *http.Request, now int64) {
 	}
 	rev, err := strconv.ParseInt(since, 10, 64)
 	if err != nil || rev < 0 {
-		t.reset = true
-		return
+		rev = noRev
 	}
 	t.last = rev
 }
@@ -71,9 +74,6 @@ func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 	// hello carries the id the reader came with: were it the newest, a reader cut
 	// right behind it would resume past what it has not got.
 	if c.send(ctx, t.last, frameHello, revData{t.now}) != nil {
-		return t.last
-	}
-	if t.reset && c.send(ctx, t.last, frameReset, revData{t.last}) != nil {
 		return t.last
 	}
 	retry := newRetry()
@@ -90,22 +90,20 @@ func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 		default:
 			retry.reset()
 		}
-		if !t.wait(ctx, c, ping.C, retry.c()) {
+		if !waitWoken(ctx, c, t.watcher, ping.C, retry.c()) {
 			return t.last
 		}
 	}
 }
 
-// wait returns true when there may be something to read.
-func (t *taskReader) wait(ctx context.Context, c *conn, ping, retry <-chan time.Time) bool {
-	return waitWoken(ctx, c, t.watcher, ping, retry)
-}
-
 // catchUp sends everything after last.
 func (t *taskReader) catchUp(ctx context.Context, c *conn) error {
-	for {
+	if t.last == noRev {
+		return t.sendReset(ctx, c)
+	}
+	for !t.feed.stopped() {
 		changes, rev, err := t.feed.source.Changes(ctx, t.userID, t.taskID, t.last, pageLimit)
-		if isReset(err) {
+		if errors.Is(err, broker.ErrReset) {
 			return t.sendReset(ctx, c)
 		}
 		if err != nil {
@@ -120,9 +118,8 @@ func (t *taskReader) catchUp(ctx context.Context, c *conn) error {
 			return nil
 		}
 	}
+	return nil
 }
-
-func isReset(err error) bool { return protocol.CodeOf(err) == protocol.CodeGap }
 
 // sendReset tells the reader to read the task and its messages anew: from the
 // rev it names, the feed goes on.

@@ -60,12 +60,16 @@ func (ts *topics) wake(id string, rev int64) {
 	t.wake()
 }
 
-// polled wakes the watchers of every topic whose number is another one than
+// polled wakes the watchers of the asked topics whose rev is another one than
 // before: lower too, since a broker may be restored from an older copy.
-func (ts *topics) polled(now map[string]int64) {
+func (ts *topics) polled(asked []string, now map[string]int64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	for id, t := range ts.byID {
+	for _, id := range asked {
+		t := ts.byID[id]
+		if t == nil {
+			continue
+		}
 		rev, found := now[id]
 		if !found {
 			rev = missing
