@@ -2,9 +2,11 @@ package auth
 
 import (
 	"context"
+	"math"
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/protocol"
@@ -84,17 +86,19 @@ func (s *Service) Me(ctx context.Context) (*broker.User, error) {
 }
 
 func (s *Service) allowAttempt(address, email string) error {
-	now := s.now()
 	// Both are counted, whatever the first says: stopping at one must not
 	// leave the other open.
-	okAddress := s.attempts.allow("address "+hostOf(address), now)
-	okAccount := email == "" || s.attempts.allow("account "+email, now)
+	okAddress, wait := s.addresses.Allow(hostOf(address))
+	okAccount, longer := true, time.Duration(0)
+	if email != "" {
+		okAccount, longer = s.accounts.Allow(email)
+	}
 	if okAddress && okAccount {
 		return nil
 	}
 	return &protocol.Error{
 		Code: protocol.CodeTooManyRequests, Message: "Too many sign-in attempts",
-		Hint: "Wait a minute and try again", RetryAfter: int(attemptEvery.Seconds()),
+		Hint: "Wait a moment and try again", RetryAfter: int(math.Ceil(max(wait, longer).Seconds())),
 	}
 }
 

@@ -12,6 +12,13 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"bellhop/broker"
+	"bellhop/internal/httpapi"
+)
+
+// Ten sign-in attempts at once, then one every six seconds: ten a minute.
+const (
+	attemptEvery = 6 * time.Second
+	attemptBurst = 10
 )
 
 // Options are what a Service works with. All fields but PublicURL and Now are
@@ -39,7 +46,8 @@ type Service struct {
 
 	logins    *scs.SessionManager
 	crossSite *http.CrossOriginProtection
-	attempts  *attempts
+	addresses *httpapi.Limiter
+	accounts  *httpapi.Limiter
 	hashing   chan struct{} // holds a place per argon2id computation: 19 MiB each
 	dummy     func() string // hash of no password, for accounts that do not exist
 }
@@ -54,7 +62,8 @@ func New(o Options) *Service {
 		now: o.Now, log: o.Log,
 		logins:    newLogins(o.Logins, o.PublicURL),
 		crossSite: http.NewCrossOriginProtection(),
-		attempts:  newAttempts(),
+		addresses: newAttempts(o.Now),
+		accounts:  newAttempts(o.Now),
 		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	s.dummy = sync.OnceValue(dummyHash)
@@ -65,6 +74,10 @@ func New(o Options) *Service {
 		}
 	}
 	return s
+}
+
+func newAttempts(now func() time.Time) *httpapi.Limiter {
+	return httpapi.NewLimiter(httpapi.LimiterOptions{Rate: 1 / attemptEvery.Seconds(), Burst: attemptBurst, Now: now})
 }
 
 func originOf(publicURL string) string {

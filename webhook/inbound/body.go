@@ -4,51 +4,26 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"bellhop/broker"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
 // readBody reads a JSON body to its cap. A body that does not arrive whole is
-// CodeUnavailable: a host would drop the event on a 400.
+// CodeUnavailable: on a 400 a host would drop the event.
 func readBody(c echo.Context) ([]byte, error) {
-	r := c.Request()
-	if err := checkMedia(r.Header); err != nil {
-		discard(r)
-		return nil, err
-	}
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, &protocol.Error{
-			Code: protocol.CodeTooLarge, Message: "The body is larger than 1 MiB", Hint: "Send fewer events at once", Err: err,
-		}
-	case err != nil:
-		c.Response().Header().Set("Connection", "close")
+	raw, err := httpapi.ReadBody(c, maxBody)
+	switch protocol.CodeOf(err) {
+	case protocol.CodeUnsupportedMedia:
+		discard(c.Request())
+	case protocol.CodeInvalid:
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The body did not arrive whole", RetryAfter: 1, Err: err}
 	}
-	// From here the context limits the time. A read deadline that passes later
-	// would cancel the request in the middle of its transaction.
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
-	return raw, nil
-}
-
-func checkMedia(header http.Header) error {
-	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return protocol.Errorf(protocol.CodeUnsupportedMedia, "The body must not be encoded")
-	}
-	media, params, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return protocol.Errorf(protocol.CodeUnsupportedMedia, "Content-Type must be application/json")
-	}
-	return nil
+	return raw, err
 }
 
 func discard(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, maxBody) }

@@ -3,7 +3,6 @@ package inbound
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/crypto/token"
+	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
 
@@ -39,23 +39,23 @@ type Webhook struct {
 	ingest Ingester
 	renew  Renewer
 	now    func() time.Time
-	log    *slog.Logger
 
-	tasks  *taskLimits
+	tasks  *httpapi.Limiter
 	wrongs *wrongSignatures
 }
 
 // New returns a Webhook; it starts nothing in the background.
-func New(ingest Ingester, renew Renewer, now func() time.Time, log *slog.Logger) *Webhook {
+func New(ingest Ingester, renew Renewer, now func() time.Time) *Webhook {
 	return &Webhook{
-		ingest: ingest, renew: renew, now: now, log: log,
-		tasks: newTaskLimits(), wrongs: newWrongSignatures(),
+		ingest: ingest, renew: renew, now: now,
+		tasks:  httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: now}),
+		wrongs: newWrongSignatures(),
 	}
 }
 
 // Handle is POST /api/agent/webhook.
 func (h *Webhook) Handle(c echo.Context) error {
-	ctx, cancel := h.limitTime(c)
+	ctx, cancel := limitTime(c)
 	defer cancel()
 	presented, err := presentedToken(c.Request())
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Webhook) Handle(c echo.Context) error {
 // Renew is POST /api/agent/webhook/renew. The webhook token stands in the
 // query, because Authorization carries the agent's password.
 func (h *Webhook) Renew(c echo.Context) error {
-	ctx, cancel := h.limitTime(c)
+	ctx, cancel := limitTime(c)
 	defer cancel()
 	presented, err := queryToken(c.Request())
 	if err == nil && presented == "" {
@@ -134,18 +134,16 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 		}
 		return token.Claims{}, tokenError(err)
 	}
-	if !h.tasks.allow(taskID, h.now()) {
+	if ok, wait := h.tasks.Allow(taskID); !ok {
 		discard(c.Request())
-		return token.Claims{}, tooMany("Too many events for this task", time.Second)
+		return token.Claims{}, tooMany("Too many requests for this task", wait)
 	}
 	return claims, nil
 }
 
-// limitTime gives the whole request 10 s: the connection while the body is
-// read, the context afterwards.
-func (h *Webhook) limitTime(c echo.Context) (context.Context, context.CancelFunc) {
-	// Fails only where there is no connection, as under httptest.
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(wholeTime))
+// limitTime gives the whole request 10 s. internal/httpapi does the same to the
+// body alone.
+func limitTime(c echo.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), wholeTime)
 	c.SetRequest(c.Request().WithContext(ctx))
 	return ctx, cancel

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/internal/httpapi"
+)
+
+// API serves the broker's routes. All fields but AllowedOrigins and PublicURL
+// are required.
+type API struct {
+	Auth         Auth
+	Tasks        *broker.Tasks
+	Sessions     *broker.Sessions
+	Interactions *broker.Interactions
+	Hosts        *broker.Hosts
+	Feed         Feed
+	Webhook      Webhook
+
+	Ready          func(ctx context.Context) error // does the database answer
+	PublicURL      string                          // the broker's own URL, a name it answers for
+	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them
+	Log            *slog.Logger
+}
+
+// Auth says who is calling and signs in; broker/auth has it.
+type Auth interface {
+	// Middleware lets known callers pass and puts them into the context.
+	Middleware(next echo.HandlerFunc) echo.HandlerFunc
+	Authenticate(r *http.Request) (broker.Caller, error)
+	Caller(ctx context.Context) broker.Caller
+	Me(ctx context.Context) (*broker.User, error)
+
+	// SignIn, SignInByLink and SignOut set the cookie on w.
+	SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error)
+	SignInByLink(w http.ResponseWriter, r *http.Request, address, link string) (*broker.User, error)
+	SignOut(w http.ResponseWriter, r *http.Request) error
+
+	CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error)
+	ListTokens(ctx context.Context, userID string) ([]broker.APIToken, error)
+	DeleteToken(ctx context.Context, userID, id string) error
+}
+
+// Feed serves the event streams; broker/feed has it. An error comes before the
+// first byte. allowed is asked every few seconds whether the reader may go on.
+type Feed interface {
+	ServeTask(w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool) error
+	ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error
+}
+
+// Webhook takes the events of agent hosts; webhook/inbound has it.
+type Webhook interface {
+	Handle(c echo.Context) error
+	Renew(c echo.Context) error
+}
+
+// Handler is an HTTP server's handler with every route.
+func (a *API) Handler() http.Handler {
+	e := httpapi.New(httpapi.Options{Log: a.Log})
+	a.Routes(e)
+	return e
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/internal/httpapi"
+	"bellhop/protocol"
+)
+
+const maxLogin = 8 << 10
+
+type loginRequest struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Link     string `json:"link"`
+}
+
+type userResponse struct {
+	User user `json:"user"`
+}
+
+type user struct {
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Admin     bool      `json:"admin"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// login writes a cookie, so it is no typed handler.
+func (a *API) login(c echo.Context) error {
+	raw, err := httpapi.ReadBody(c, maxLogin)
+	if err != nil {
+		return err
+	}
+	var req loginRequest
+	if err := protocol.Decode(raw, &req); err != nil {
+		return err
+	}
+	var who *broker.User
+	if req.Link != "" {
+		who, err = a.Auth.SignInByLink(c.Response(), c.Request(), c.RealIP(), req.Link)
+	} else {
+		who, err = a.Auth.SignIn(c.Response(), c.Request(), c.RealIP(), req.Email, req.Password)
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, showUser(who))
+}
+
+func (a *API) logout(c echo.Context) error {
+	if err := a.Auth.SignOut(c.Response(), c.Request()); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, protocol.SuccessResponse{Success: true})
+}
+
+func (a *API) me(ctx context.Context, _ *struct{}) (*userResponse, error) {
+	who, err := a.Auth.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return showUser(who), nil
+}
+
+func showUser(u *broker.User) *userResponse {
+	return &userResponse{User: user{ID: u.ID, Email: u.Email, Admin: u.Admin, CreatedAt: u.CreatedAt.UTC()}}
+}

@@ -1,0 +1,19 @@
+// Package api is the HTTP edge of the broker: every route of protocol section 1
+// on Echo, listed in routes.go. A handler decodes, calls one use case of
+// package broker and encodes; what a request means is decided there.
+//
+// It does not own who is calling (Auth), the webhook (Webhook) or the feeds
+// (Feed): these arrive as fields. The error shape, the table from code to
+// status, caps and CORS are internal/httpapi's.
+//
+// A request passes, outside in:
+//
+//	httpapi.New: request id, log, panic guard, body deadline
+//	  → CORS → host and origin guard (on loopback only)
+//	  → router: 404, 405 + Allow, never a redirect
+//	  → no-store → caller (401; 403 for a cookie from another site) → handler
+//
+// CORS stands before everything that refuses, so that a page may read the
+// refusal; the caller check stands behind the router, so that an unknown route
+// is 404 to everybody.
+package api

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/protocol"
+)
+
+func (a *API) taskFeed(c echo.Context) error {
+	userID, taskID := a.Auth.Caller(c.Request().Context()).UserID, c.Param("id")
+	allowed := a.stillAllowed(c.Request(), func(ctx context.Context) error {
+		_, err := a.Tasks.Get(ctx, userID, taskID)
+		return err
+	})
+	return a.Feed.ServeTask(c.Response(), c.Request(), userID, taskID, allowed)
+}
+
+func (a *API) userFeed(c echo.Context) error {
+	userID := a.Auth.Caller(c.Request().Context()).UserID
+	allowed := a.stillAllowed(c.Request(), func(context.Context) error { return nil })
+	return a.Feed.ServeUser(c.Response(), c.Request(), userID, allowed)
+}
+
+// stillAllowed judges the credentials of a feed again, and what they reach. An
+// outage of the database revokes nothing.
+func (a *API) stillAllowed(r *http.Request, reach func(context.Context) error) func(context.Context) bool {
+	before := a.Auth.Caller(r.Context())
+	return func(ctx context.Context) bool {
+		now, err := a.Auth.Authenticate(r.WithContext(ctx))
+		if err == nil && now.UserID != before.UserID {
+			return false
+		}
+		if err == nil {
+			err = reach(ctx)
+		}
+		switch protocol.CodeOf(err) {
+		case protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeNotFound, protocol.CodeGone:
+			return false
+		}
+		return true
+	}
+}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+type hostsResponse struct {
+	Hosts []protocol.Host `json:"hosts"`
+}
+
+type hostRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
+type updateHostRequest struct {
+	ID string `param:"id" json:"-"`
+	broker.HostPatch
+}
+
+func (a *API) listHosts(ctx context.Context, _ *struct{}) (*hostsResponse, error) {
+	list, err := a.Hosts.List(ctx, a.Auth.Caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &hostsResponse{Hosts: orEmpty(list)}, nil
+}
+
+func (a *API) createHost(ctx context.Context, req *broker.HostRequest) (*protocol.Host, error) {
+	return a.Hosts.Create(ctx, a.Auth.Caller(ctx), req)
+}
+
+func (a *API) updateHost(ctx context.Context, req *updateHostRequest) (*protocol.Host, error) {
+	return a.Hosts.Update(ctx, a.Auth.Caller(ctx), req.ID, req.HostPatch)
+}
+
+func (a *API) deleteHost(ctx context.Context, req *hostRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Hosts.Delete(ctx, a.Auth.Caller(ctx), req.ID))
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/internal/httpapi"
+)
+
+// maxCheckIn caps a check-in: a message of 1 MiB and 20 artifacts of 256 KiB,
+// and room for their escaping.
+const maxCheckIn = 8 << 20
+
+// Routes registers every route on e, which httpapi.New made. This list is the
+// API; no group carries middleware, because Echo would run it for unknown
+// routes too.
+func (a *API) Routes(e *echo.Echo) {
+	a.guards(e)
+	noStore, user := httpapi.NoStore(), a.Auth.Middleware
+	const ok, created = http.StatusOK, http.StatusCreated
+
+	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
+	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
+	e.GET("/", consoleFile("index.html", "text/html; charset=utf-8"))
+	e.GET("/console.css", consoleFile("console.css", "text/css; charset=utf-8"))
+	e.GET("/console.js", consoleFile("console.js", "text/javascript; charset=utf-8"))
+
+	e.POST("/api/agent/webhook", a.Webhook.Handle, noStore)
+	e.POST("/api/agent/webhook/renew", a.Webhook.Renew, noStore)
+
+	e.POST("/api/auth/login", a.login, noStore)
+	e.POST("/api/auth/logout", a.logout, noStore)
+	e.GET("/api/auth/me", httpapi.Handle(ok, a.me), noStore, user)
+	e.GET("/api/tokens", httpapi.Handle(ok, a.listTokens), noStore, user)
+	e.POST("/api/tokens", httpapi.Handle(created, a.createToken), noStore, user)
+	e.DELETE("/api/tokens/:id", httpapi.Handle(ok, a.deleteToken), noStore, user)
+
+	e.POST("/api/tasks", httpapi.Handle(created, a.createTask), noStore, user)
+	e.GET("/api/tasks", httpapi.Handle(ok, a.listTasks), noStore, user)
+	e.GET("/api/tasks/:id", httpapi.Handle(ok, a.getTask), noStore, user)
+	e.PATCH("/api/tasks/:id", httpapi.Handle(ok, a.updateTask), noStore, user)
+	e.DELETE("/api/tasks/:id", httpapi.Handle(ok, a.deleteTask), noStore, user)
+	e.GET("/api/tasks/:id/messages", httpapi.Handle(ok, a.listMessages), noStore, user)
+	e.GET("/api/tasks/:id/events", a.taskFeed, user)
+	e.GET("/api/events", a.userFeed, user)
+
+	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(maxCheckIn)), noStore, user)
+	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
+	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
+	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
+
+	e.GET("/api/hosts", httpapi.Handle(ok, a.listHosts), noStore, user)
+	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
+	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
+	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
+}
+
+func (a *API) guards(e *echo.Echo) {
+	publicHost, publicOrigin := "", ""
+	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
+		publicHost, publicOrigin = u.Hostname(), u.Scheme+"://"+u.Host
+	}
+	e.Use(
+		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
+		httpapi.GuardHost(publicHost),
+		httpapi.GuardOrigin(append([]string{publicOrigin}, a.AllowedOrigins...)...),
+	)
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+type listTasksRequest struct {
+	Cursor   string `query:"cursor" json:"-"`
+	Limit    int    `query:"limit" json:"-"`
+	Q        string `query:"q" json:"-"`
+	Archived *bool  `query:"archived" json:"-"`
+}
+
+type taskRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
+type updateTaskRequest struct {
+	ID            string  `param:"id" json:"-"`
+	Title         *string `json:"title"`
+	Archived      *bool   `json:"archived"`
+	ReadRev       *int64  `json:"readRev"`
+	Agent         *string `json:"agent"`
+	Project       *string `json:"project"`
+	HostID        *string `json:"hostId"`
+	AgentURL      *string `json:"agentUrl"`
+	AgentPassword *string `json:"agentPassword"`
+}
+
+type listMessagesRequest struct {
+	ID     string `param:"id" json:"-"`
+	After  *int64 `query:"after" json:"-"`
+	Before *int64 `query:"before" json:"-"`
+	Since  *int64 `query:"since" json:"-"`
+	Limit  int    `query:"limit" json:"-"`
+}
+
+func (a *API) createTask(ctx context.Context, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
+	return a.Tasks.Create(ctx, a.Auth.Caller(ctx), req)
+}
+
+func (a *API) listTasks(ctx context.Context, req *listTasksRequest) (*protocol.TaskList, error) {
+	return a.Tasks.List(ctx, a.Auth.Caller(ctx).UserID, broker.TaskQuery(*req))
+}
+
+func (a *API) getTask(ctx context.Context, req *taskRequest) (*protocol.Task, error) {
+	return a.Tasks.Get(ctx, a.Auth.Caller(ctx).UserID, req.ID)
+}
+
+func (a *API) updateTask(ctx context.Context, req *updateTaskRequest) (*protocol.Task, error) {
+	caller := a.Auth.Caller(ctx)
+	return a.Tasks.Update(ctx, caller.UserID, req.ID, broker.TaskPatch{
+		Title: req.Title, Archived: req.Archived, ReadRev: req.ReadRev,
+		Agent: req.Agent, Project: req.Project, HostID: req.HostID,
+		AgentURL: req.AgentURL, AgentPassword: req.AgentPassword,
+	}, caller)
+}
+
+func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Tasks.Delete(ctx, a.Auth.Caller(ctx).UserID, req.ID))
+}
+
+func (a *API) listMessages(ctx context.Context, req *listMessagesRequest) (*protocol.MessageList, error) {
+	return a.Tasks.Messages(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.MessageQuery{
+		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit,
+	})
+}
+
+func success(err error) (*protocol.SuccessResponse, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.SuccessResponse{Success: true}, nil
+}
