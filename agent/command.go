@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Command is one thing the demo model understands, for --help.
+type Command struct {
+	Usage string
+	Help  string
+}
+
+// Commands lists what the demo model understands. Several of them, on lines of
+// their own or joined by " then ", run in order.
+func Commands() []Command {
+	list := make([]Command, 0, len(grammar))
+	for _, rule := range grammar {
+		list = append(list, rule.Command)
+	}
+	return list
+}
+
+// step is one command of a prompt, parsed.
+type step struct {
+	verb string
+	args []string // what the groups of its pattern matched
+}
+
+// maxSlow bounds "slow N" to ten minutes.
+const maxSlow = 6000
+
+// other is the verb of what no rule matches.
+const other = ""
+
+// grammar is in the order of the help. A verb stands at the start; the text of
+// write, run and ask goes on until the next command.
+var grammar = []struct {
+	Command
+	verb    string
+	pattern *regexp.Regexp
+}{
+	{Command{"list [PATH]", "list a directory (list_dir)"}, "list", regexp.MustCompile(`^(?i:list)(?:\s+(\S+))?$`)},
+	{Command{"read PATH", "show a text file (read_file)"}, "read", regexp.MustCompile(`^(?i:read)\s+(.+)$`)},
+	{Command{"write PATH: TEXT", "write a file after asking for permission (write_file)"}, "write", regexp.MustCompile(`^(?i:write)\s+([^:\n]+):[ \t]?\n?((?s:.*))$`)},
+	{Command{"run COMMAND", "run a shell command after asking for permission (run_command)"}, "run", regexp.MustCompile(`^(?i:run)\s+((?s:.+))$`)},
+	{Command{"ask QUESTION", "ask you something and use the answer"}, "ask", regexp.MustCompile(`^(?i:ask)\s+((?s:.+))$`)},
+	{Command{"slow N", fmt.Sprintf("answer in N pieces (1 to %d), 100 ms apart", maxSlow)}, "slow", regexp.MustCompile(`^(?i:slow)\s+(\d{1,9})$`)},
+	{Command{"fail", "end the turn with an error"}, "fail", regexp.MustCompile(`^(?i:fail)$`)},
+	{Command{"help", "explain all this"}, "help", regexp.MustCompile(`^(?i:help)$`)},
+}
+
+// joints separates commands.
+var joints = regexp.MustCompile(`\n| then `)
+
+// parse splits a prompt into steps; there is at least one. What follows a joint
+// and is no command belongs to the text before it, if that takes text: texts of
+// several lines can be written.
+func parse(prompt string) []step {
+	prompt = strings.TrimSpace(strings.ReplaceAll(prompt, "\r\n", "\n"))
+	ends := append(joints.FindAllStringIndex(prompt, -1), []int{len(prompt), len(prompt)})
+	var steps []step
+	begin, end := 0, ends[0][0] // of the command so far
+	verb := match(prompt[:end]).verb
+	for i, joint := range ends[1:] {
+		piece := prompt[ends[i][1]:joint[0]]
+		next := match(piece).verb
+		if next != other || !takesText(verb) && strings.TrimSpace(piece) != "" {
+			steps = append(steps, match(prompt[begin:end]))
+			begin, verb = ends[i][1], next
+		}
+		end = joint[0]
+	}
+	return append(steps, match(prompt[begin:end]))
+}
+
+func takesText(verb string) bool {
+	return verb == "write" || verb == "run" || verb == "ask" || verb == other
+}
+
+func match(text string) step {
+	text = strings.TrimSpace(text)
+	for _, rule := range grammar {
+		if groups := rule.pattern.FindStringSubmatch(text); groups != nil {
+			return step{rule.verb, groups[1:]}
+		}
+	}
+	return step{other, []string{text}}
+}
+
+// pieces of a "slow N"; false if N is out of range.
+func (s step) pieces() (int, bool) {
+	n, err := strconv.Atoi(s.args[0])
+	return n, err == nil && n >= 1 && n <= maxSlow
+}
+
+// call is the tool call of a step, nil if it needs none.
+func (s step) call() *ToolCall {
+	use := func(tool string, arguments map[string]string) *ToolCall {
+		return &ToolCall{Name: tool, Arguments: encode(arguments)}
+	}
+	switch s.verb {
+	case "list":
+		if s.args[0] == "" {
+			return use(ToolListDir, map[string]string{"path": "."})
+		}
+		return use(ToolListDir, map[string]string{"path": s.args[0]})
+	case "read":
+		return use(ToolReadFile, map[string]string{"path": s.args[0]})
+	case "write":
+		return use(ToolWriteFile, map[string]string{"path": strings.TrimSpace(s.args[0]), "content": s.args[1]})
+	case "run":
+		return use(ToolRunCommand, map[string]string{"command": s.args[0]})
+	case "ask":
+		return use(ToolAskUser, map[string]string{"question": s.args[0]})
+	case other:
+		return use(ToolListDir, map[string]string{"path": "."})
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// ModelDemo is the scripted model. It is no language model, and says so.
+const ModelDemo = "demo"
+
+// DefaultPieceDelay is the time before each piece of the demo model's text.
+const DefaultPieceDelay = 25 * time.Millisecond
+
+// Options configure one session. The zero value is the demo model in the
+// current directory.
+type Options struct {
+	Dir       string // working directory, which the tools do not leave
+	Model     string // "" or ModelDemo
+	SessionID string // binds the session from the start; "" lets the first line bind it
+	Task      string // runs as the first input; the session ends with it
+
+	PieceDelay  time.Duration // demo model; below 20 ms for tests only
+	CommandTime time.Duration // limit of one run_command; 0 is two minutes
+
+	Completer Completer // instead of Model
+	NewID     func() string
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// fill completes the options or says which one is wrong.
+func (o Options) fill() (Options, error) {
+	if o.Dir == "" {
+		o.Dir = "."
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return o, &protocol.Error{Code: protocol.CodeInvalid, Message: "No working directory", Err: err}
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return o, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The working directory " + o.Dir + " is not a directory",
+			Hint: "Name an existing directory", Err: err,
+		}
+	}
+	o.Dir = dir
+	if o.PieceDelay <= 0 {
+		o.PieceDelay = DefaultPieceDelay
+	}
+	if o.CommandTime <= 0 {
+		o.CommandTime = 2 * time.Minute
+	}
+	if o.NewID == nil {
+		o.NewID = protocol.NewID
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, o.fillCompleter()
+}
+
+func (o *Options) fillCompleter() error {
+	switch {
+	case o.Completer != nil:
+		return nil
+	case o.Model == "" || o.Model == ModelDemo:
+		o.Model, o.Completer = ModelDemo, &demo{delay: o.PieceDelay}
+		return nil
+	default:
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "Unknown model " + o.Model,
+			Hint: "The model that is built in is " + ModelDemo,
+		}
+	}
+}

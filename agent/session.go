@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"bellhop/protocol"
+)
+
+// errInterrupted is the cause of a turn's end by an interrupt line.
+var errInterrupted = errors.New("interrupted")
+
+// errNoClient is why a question is denied that nobody can answer any more.
+var errNoClient = errors.New("the input has ended, nobody can answer")
+
+// session is one conversation behind lines, whoever carries them.
+type session struct {
+	opts  Options
+	root  *os.Root
+	tools toolbox
+	emit  func(protocol.Line) // adds the session id; never fails, see Stdio
+
+	history []Message // the turn's goroutine only
+	state   string    // the last state line's; the turn's goroutine only
+
+	bound atomic.Value // string: the session id, "" until one is bound
+
+	mu         sync.Mutex
+	turn       *turn // nil while waiting for input
+	ended      bool  // no more input: questions are denied
+	questions  map[string]*question
+	remembered map[string]bool // tools allowed for the session
+}
+
+// turn is one input being worked on.
+type turn struct {
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	reason string // of waiting_for_input; read after done
+}
+
+// question is an open ask or confirm. Its answer, the line that gave it, comes
+// once; a closed channel is a denial.
+type question struct {
+	kind   string // protocol.LineAnswer or LineConfirmation
+	answer chan *protocol.Line
+}
+
+// newSession opens the working directory; close it with root.Close. write
+// carries a line to the client.
+func newSession(opts Options, write func(protocol.Line)) (*session, error) {
+	root, err := os.OpenRoot(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open working directory: %w", err)
+	}
+	s := &session{
+		opts: opts, root: root, tools: newToolbox(root, opts.CommandTime),
+		questions: map[string]*question{}, remembered: map[string]bool{},
+	}
+	s.bound.Store(opts.SessionID)
+	s.emit = func(line protocol.Line) {
+		line.SessionID = s.bound.Load().(string)
+		write(line)
+	}
+	return s, nil
+}
+
+// handle takes one line of the client. A line that breaks a rule changes
+// nothing and is answered with a status line.
+func (s *session) handle(ctx context.Context, raw []byte) {
+	line, err := protocol.ParseLine(raw)
+	if err == nil {
+		err = s.apply(ctx, line)
+	}
+	if err != nil {
+		s.refuse(explain(err))
+	}
+}
+
+func (s *session) refuse(message string) {
+	s.emit(protocol.Line{Type: protocol.LineStatus, Level: "error", Message: message})
+}
+
+// apply does what a line asks for; its session id is bound only if it was right.
+func (s *session) apply(ctx context.Context, line *protocol.Line) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bound := s.bound.Load().(string)
+	if line.SessionID != "" && bound != "" && line.SessionID != bound {
+		return protocol.Errorf(protocol.CodeNotFound, "This is not session %.100q", line.SessionID)
+	}
+	act, err := s.check(line)
+	if err != nil {
+		return err
+	}
+	if bound == "" {
+		s.bound.Store(line.SessionID)
+	}
+	act(ctx)
+	return nil
+}
+
+// check validates a line and returns what it does, to be called under mu.
+func (s *session) check(line *protocol.Line) (func(context.Context), error) {
+	switch line.Type {
+	case protocol.LineInput:
+		input, err := s.checkInput(line)
+		return func(ctx context.Context) { s.start(ctx, input) }, err
+	case protocol.LineAnswer, protocol.LineConfirmation:
+		q, err := s.checkAnswer(line)
+		return func(context.Context) { s.resolve(line.RequestID, q, line) }, err
+	case protocol.LineInterrupt:
+		return func(context.Context) { s.interrupt() }, nil
+	default:
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("Unknown type %.100q", line.Type),
+			Hint: "Known are input, answer, confirmation and interrupt",
+		}
+	}
+}
+
+func (s *session) checkInput(line *protocol.Line) (Message, error) {
+	input := Message{Role: RoleUser, Attachments: line.Attachments}
+	if line.Text != nil {
+		input.Text = *line.Text
+	}
+	switch {
+	case strings.TrimSpace(input.Text) == "" && len(input.Attachments) == 0:
+		return input, protocol.Errorf(protocol.CodeInvalid, "An input needs text or attachments")
+	case s.turn != nil:
+		return input, &protocol.Error{
+			Code: protocol.CodeBusy, Message: "An input is being worked on",
+			Hint: "Wait for waiting_for_input, or send interrupt",
+		}
+	case s.ended:
+		return input, protocol.Errorf(protocol.CodeGone, "The session has ended")
+	}
+	for i, a := range input.Attachments {
+		if a.Type != "image" {
+			return input, protocol.Errorf(protocol.CodeInvalid, "attachments.%d.type must be \"image\"", i)
+		}
+		if _, err := base64.StdEncoding.DecodeString(a.Data); err != nil || a.Data == "" {
+			return input, protocol.Errorf(protocol.CodeInvalid, "attachments.%d.data must be base64", i)
+		}
+	}
+	return input, nil
+}
+
+func (s *session) checkAnswer(line *protocol.Line) (*question, error) {
+	q, ok := s.questions[line.RequestID]
+	switch {
+	case line.RequestID == "":
+		return nil, protocol.Errorf(protocol.CodeInvalid, "request_id is required")
+	case !ok:
+		return nil, protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", line.RequestID)
+	case q.kind != line.Type:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "Question %s is answered by type %q", line.RequestID, q.kind)
+	case line.Type == protocol.LineAnswer && line.Text == nil:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "An answer needs text")
+	case line.Type == protocol.LineConfirmation && line.Value == nil:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "A confirmation needs value")
+	case line.Remember != "" && line.Remember != protocol.RememberSession:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "remember must be \"session\" or absent")
+	}
+	return q, nil
+}
+
+// resolve gives a question its answer; nil denies it. Called under mu.
+func (s *session) resolve(id string, q *question, line *protocol.Line) {
+	delete(s.questions, id)
+	if line != nil {
+		q.answer <- line
+	}
+	close(q.answer)
+}
+
+// interrupt ends the turn, if there is one. Called under mu.
+func (s *session) interrupt() {
+	if s.turn != nil {
+		s.turn.cancel(errInterrupted)
+	}
+}
+
+// start begins a turn. Called under mu.
+func (s *session) start(ctx context.Context, input Message) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := &turn{cancel: cancel, done: make(chan struct{})}
+	s.turn = t
+	go func() {
+		defer close(t.done)
+		defer cancel(nil)
+		s.finish(t, s.work(ctx, input))
+	}()
+}
+
+// finish says that the turn is over. The line is written under mu: a client may
+// answer it at once, and nothing of that turn may come before it.
+func (s *session) finish(t *turn, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.reason, s.turn, s.state = reason, nil, ""
+	s.emit(protocol.Line{Type: protocol.LineState, State: protocol.StateWaitingForInput, Reason: reason})
+}
+
+// end denies what is open and what will be asked, and lets the turn run out.
+func (s *session) end() {
+	s.mu.Lock()
+	s.ended = true
+	for id, q := range s.questions {
+		s.resolve(id, q, nil)
+	}
+	t := s.turn
+	s.mu.Unlock()
+	if t != nil {
+		<-t.done
+	}
+}
+
+// question asks the client and waits for its line; nil with errNoClient or the
+// context's error.
+func (s *session) question(ctx context.Context, line protocol.Line) (*protocol.Line, error) {
+	q := &question{kind: protocol.LineAnswer, answer: make(chan *protocol.Line, 1)}
+	if line.Type == protocol.LineConfirm {
+		q.kind = protocol.LineConfirmation
+	}
+	line.RequestID = s.opts.NewID()
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return nil, errNoClient
+	}
+	s.questions[line.RequestID] = q
+	s.mu.Unlock()
+	s.emit(line)
+	select {
+	case answer, ok := <-q.answer:
+		if !ok {
+			return nil, errNoClient
+		}
+		return answer, nil
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.questions, line.RequestID)
+		return nil, ctx.Err()
+	}
+}

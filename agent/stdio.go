@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"bellhop/internal/jsonlines"
+	"bellhop/protocol"
+)
+
+// Stdio serves one session over lines and returns when in ends (the turn in
+// work runs out first), when the turn of Options.Task is over, or when ctx ends
+// (the turn is interrupted). A turn of Options.Task that ended otherwise than
+// done is an error, and so is an out that cannot be written.
+//
+// Only protocol lines go to out. In the latter two cases a goroutine stays in a
+// read of in until that returns: an io.Reader cannot be interrupted.
+func Stdio(ctx context.Context, in io.Reader, out io.Writer, opts Options) error {
+	opts, err := opts.fill()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	writer := jsonlines.NewWriter(out)
+	s, err := newSession(opts, func(line protocol.Line) {
+		if err := writer.Write(line); err != nil {
+			cancel(fmt.Errorf("stdio: %w", err))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.root.Close() }()
+	task := s.startTask(ctx)
+	input := make(chan error, 1)
+	go func() { input <- s.read(ctx, in) }()
+
+	select {
+	case err := <-input:
+		s.end()
+		return errors.Join(err, context.Cause(ctx), taskError(task))
+	case <-task.over():
+		s.end()
+		return errors.Join(context.Cause(ctx), taskError(task))
+	case <-ctx.Done():
+		s.end()
+		return context.Cause(ctx)
+	}
+}
+
+// read hands in lines until in ends; that is no error.
+func (s *session) read(ctx context.Context, in io.Reader) error {
+	for lines := jsonlines.NewReader(in, protocol.MaxLine); ; {
+		line, err := lines.Next()
+		switch {
+		case err == nil:
+			s.handle(ctx, line)
+		case errors.Is(err, jsonlines.ErrTooLong):
+			s.refuse(fmt.Sprintf("The line is over %d MiB", protocol.MaxLine>>20))
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return fmt.Errorf("read input: %w", err)
+		}
+	}
+}
+
+// startTask starts Options.Task, if there is one; else it returns nil.
+func (s *session) startTask(ctx context.Context) *turn {
+	if s.opts.Task == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start(ctx, Message{Role: RoleUser, Text: s.opts.Task})
+	return s.turn
+}
+
+// over is never ready without a turn.
+func (t *turn) over() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t.done
+}
+
+// taskError reports how the task's turn ended, once it is over.
+func taskError(t *turn) error {
+	if t == nil || t.reason == protocol.WaitingDone {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeInternal, "The task ended with reason %s", t.reason)
+}

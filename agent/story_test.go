@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"bellhop/protocol"
+)
+
+var update = flag.Bool("update", false, "write the stories' transcripts anew")
+
+// TestStories replays testdata/stories: "> " lines are the client's, "< " lines
+// what the agent must answer, byte for byte. The client's next line goes out
+// after a status, ask, confirm or waiting_for_input line; "~" waits for another
+// of those. "# " lines tell.
+func TestStories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/stories/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := workspace(t)
+			var got string
+			synctest.Test(t, func(t *testing.T) { got = replay(t, dir, string(want)) })
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func replay(t *testing.T, dir, story string) string {
+	var transcript strings.Builder
+	c := serve(t, Options{Dir: dir})
+	told := 0
+	tell := func() {
+		for _, line := range c.seen[told:] {
+			transcript.WriteString("< " + line + "\n")
+		}
+		told = len(c.seen)
+	}
+	for line := range strings.Lines(story) {
+		if strings.HasPrefix(line, "< ") {
+			continue
+		}
+		transcript.WriteString(line)
+		if sent, ok := strings.CutPrefix(line, "> "); ok {
+			c.send(strings.TrimSpace(sent))
+		}
+		if !strings.HasPrefix(line, "#") {
+			c.until(protocol.LineStatus, protocol.LineAsk, protocol.LineConfirm, protocol.LineState)
+			tell()
+		}
+	}
+	c.ends()
+	tell()
+	return transcript.String()
+}
