@@ -68,10 +68,22 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Ping(ctx); err != nil {
+	if err := db.first(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// first makes the first connections. SQLite does not wait for a lock while it
+// turns a new file to WAL, so two processes that start together may meet there.
+func (d *DB) first(ctx context.Context) error {
+	start := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := d.Ping(ctx)
+		if err == nil || !retryable(err) || time.Since(start) > d.patience || !pause(ctx, min(attempt, retries)) {
+			return err
+		}
+	}
 }
 
 // Dialect says which database this is.

@@ -71,12 +71,14 @@ func openSQLite(path string, opts Options) (*DB, error) {
 // sqliteDSN always asks for immediate transactions: a deferred one that reads
 // and then writes fails with SQLITE_BUSY at once, whatever busy_timeout says.
 func sqliteDSN(path, timeFormat string, pragmas ...string) string {
-	q := url.Values{"_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
+	q := url.Values{"modeof": {path}, "_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
+	query := strings.ReplaceAll(q.Encode(), "+", "%20") // SQLite takes a plus for itself
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}).String()
 }
 
 // prepareFile makes the file, and its folder if need be, readable by nobody
-// else before SQLite opens it; the WAL inherits the mode.
+// else before SQLite opens it. The driver would make the two files beside it
+// readable for all; SQLite takes empty ones as new.
 func prepareFile(path string) (string, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {
@@ -89,15 +91,20 @@ func prepareFile(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", unusable(path, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return "", unusable(path, err)
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return "", unusable(name, err)
+		}
+		if err := f.Close(); err != nil {
+			return "", unusable(name, err)
+		}
 	}
-	return path, f.Close()
+	return path, nil
 }
 
 func unusable(path string, err error) error {
-	e := &protocol.Error{Code: protocol.CodeInvalid, Message: "the database file " + path + " cannot be used", Err: err}
+	e := &protocol.Error{Code: protocol.CodeInvalid, Message: path + " cannot be used as a database file", Err: err}
 	if errors.Is(err, fs.ErrPermission) {
 		e.Hint = "give this user the file and its folder, or name another file: " + urlHint
 	}

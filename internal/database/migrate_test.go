@@ -1,0 +1,130 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"bellhop/internal/database"
+	"bellhop/internal/testenv"
+)
+
+func files(pairs ...string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		fsys[pairs[i]] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + pairs[i+1])}
+	}
+	return fsys
+}
+
+var (
+	first  = []string{"0001_notes.sql", createNotes + ";"}
+	second = append(first, "0002_more.sql", "ALTER TABLE notes ADD COLUMN more TEXT;\nCREATE TABLE other (id INTEGER PRIMARY KEY);")
+)
+
+func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, sqliteURL(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, testenv.Postgres(t, nil)) })
+}
+
+func TestMigrateAppliesWhatIsMissingOnce(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, database.Options{})
+		for _, step := range []struct {
+			fsys fstest.MapFS
+			want string
+		}{
+			{files(first...), "1 notes applied"},
+			{files(first...), "1 notes applied"},
+			{files(second...), "1 notes applied, 2 more missing"},
+		} {
+			if strings.HasSuffix(step.want, "applied") {
+				if err := db.Migrate(t.Context(), step.fsys); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := status(t, db, step.fsys); got != step.want {
+				t.Errorf("status %q, want %q", got, step.want)
+			}
+		}
+		if err := db.Migrate(t.Context(), files(second...)); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(t, db, files(second...)); got != "1 notes applied, 2 more applied" {
+			t.Errorf("status %q", got)
+		}
+	})
+}
+
+func status(t *testing.T, db *database.DB, fsys fstest.MapFS) string {
+	t.Helper()
+	list, err := db.MigrationStatus(t.Context(), fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, m := range list {
+		state := "missing"
+		if m.AppliedAt != nil {
+			state = "applied"
+			if m.AppliedAt.IsZero() {
+				t.Errorf("%s has no time", m.Name)
+			}
+		}
+		words = append(words, string(rune('0'+m.Version))+" "+m.Name+" "+state)
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, database.Options{})
+		if err := db.Migrate(t.Context(), files(second...)); err != nil {
+			t.Fatal(err)
+		}
+		_, statusErr := db.MigrationStatus(t.Context(), files(first...))
+		for _, err := range []error{db.Migrate(t.Context(), files(first...)), statusErr} {
+			if err == nil || !strings.Contains(err.Error(), "the database is newer than this bellhop: it is at version 2, this binary knows 1") {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
+
+func TestAFailedMigrationLeavesNothing(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		db := open(t, url, database.Options{})
+		bad := files("0001_notes.sql", createNotes+";\nCREATE TABLE (;")
+		if err := db.Migrate(t.Context(), bad); err == nil {
+			t.Fatal("no error")
+		}
+		if err := db.Migrate(t.Context(), files(first...)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestMigratorsMayRace(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, url string) {
+		var wg sync.WaitGroup
+		var errs [4]error
+		for i := range errs {
+			wg.Go(func() {
+				db, err := database.Open(context.Background(), url, database.Options{})
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				errs[i] = errors.Join(db.Migrate(context.Background(), files(second...)), db.Close())
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Error(err)
+		}
+	})
+}
