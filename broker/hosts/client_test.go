@@ -1,0 +1,313 @@
+package hosts_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellhop/broker"
+	"bellhop/broker/hosts"
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	password = "host-password-canary"
+	token    = "webhook-token-canary"
+)
+
+var openRequest = &protocol.OpenSessionRequest{
+	SessionID:  "s1",
+	WebhookURL: "http://broker.example/api/agent/webhook?token=" + token,
+}
+
+func newClient(t *testing.T, opts hosts.Options) *hosts.Client {
+	t.Helper()
+	c := hosts.New(opts)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func target(url string, passwords ...string) broker.Target {
+	t := broker.Target{URL: url}
+	for _, p := range passwords {
+		t.Passwords = append(t.Passwords, seal.NewSecret(p))
+	}
+	return t
+}
+
+func answering(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	ts := httptest.NewServer(h)
+	t.Cleanup(ts.Close)
+	return ts.URL
+}
+
+// wantError compares what reaches a client and looks for secrets in the rest.
+func wantError(t *testing.T, err error, want protocol.Error) {
+	t.Helper()
+	var got *protocol.Error
+	if !errors.As(err, &got) {
+		t.Fatalf("got %v, want a protocol.Error", err)
+	}
+	all := fmt.Sprintf("%v %+v", err, got)
+	for _, secret := range []string{password, token, "http://127.0.0.1"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%q stands in the error %q", secret, all)
+		}
+	}
+	bare := *got
+	bare.Err = nil
+	if !reflect.DeepEqual(bare, want) {
+		t.Errorf("got %+v, want %+v", bare, want)
+	}
+}
+
+func TestOpenRefused(t *testing.T) {
+	const session, connect, noToken = "Failed to create agent session", "Failed to connect to agent server", "No stream token returned from agent"
+	unreachable := protocol.Error{Code: protocol.CodeBadGateway, Message: connect, Hint: "Check that the agent host runs and that the broker reaches its URL"}
+	tokenless := protocol.Error{Code: protocol.CodeBadGateway, Message: noToken, Hint: "The agent URL must be that of an agent host"}
+	refused := func(hint, code string) protocol.Error {
+		e := protocol.Error{Code: protocol.CodeBadGateway, Message: session, Hint: hint}
+		if code != "" {
+			e.Fields = map[string]any{"hostCode": protocol.Code(code)}
+		}
+		return e
+	}
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(protocol.ErrorBody{Error: "x", Code: "odd", Hint: r.Header.Get("Authorization") + " " + string(body)})
+	}
+	for _, tt := range []struct {
+		name string
+		host http.HandlerFunc
+		want protocol.Error
+	}{
+		{"an error in the one shape keeps its code and hint", answering(409, `{"error":"no","code":"foreign_broker","hint":"Unbind it"}`), refused("Unbind it", "foreign_broker")},
+		{"a host's 401 is no 401 of the broker", answering(401, `{"error":"no","code":"unauthorized"}`), refused("The agent host refused the password: set the one it was started with", "unauthorized")},
+		{"an error in another shape", answering(500, `oops`), refused("The agent host answered with status 500: its log says more", "")},
+		{"not an agent host", answering(404, `<html>`), refused("Check the agent URL: nothing there answers as an agent host", "")},
+		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
+		{"a host cannot hand on secrets", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
+		{"long words are cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
+		{"2xx, not JSON", answering(200, `<html>`), unreachable},
+		{"2xx, empty", answering(200, ``), unreachable},
+		{"2xx, JSON cut short", answering(200, `{"token":"x"`), unreachable},
+		{"2xx, no token", answering(200, `{"ok":true}`), tokenless},
+		{"2xx, empty token", answering(200, `{"token":""}`), tokenless},
+		{"2xx, token is no string", answering(200, `{"token":7}`), tokenless},
+		{"2xx, no object", answering(200, `[]`), tokenless},
+		{"2xx, over 8 MiB", answering(200, `{"token":"`+strings.Repeat("x", 8<<20)+`"}`), unreachable},
+		{"the connection breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, unreachable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := tt.want
+			if strings.Contains(want.Hint, "sessionId") {
+				body, err := json.Marshal(openRequest)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want.Hint = "Bearer [redacted] " + strings.ReplaceAll(string(body), token, "[redacted]")
+			}
+			_, err := newClient(t, hosts.Options{}).Open(t.Context(), target(serve(t, tt.host), password), openRequest)
+			wantError(t, err, want)
+		})
+	}
+}
+
+func TestUnreachableHosts(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + listener.Addr().String()
+	_ = listener.Close()
+	want := protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"}
+	for name, url := range map[string]string{
+		"nobody listens":    nobody,
+		"no URL":            "",
+		"another scheme":    "ftp://127.0.0.1/",
+		"with a user":       "http://me:" + password + "@127.0.0.1/",
+		"no HTTP, a secret": serveRaw(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newClient(t, hosts.Options{}).Open(t.Context(), target(url, password), openRequest)
+			wantError(t, err, want)
+		})
+	}
+}
+
+// serveRaw answers one connection with what it was sent.
+func serveRaw(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = io.WriteString(conn, "Bearer "+password+"\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+func TestSlowHostIsGivenUp(t *testing.T) {
+	release := make(chan struct{})
+	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(func() { close(release) })
+	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Open(t.Context(), target(url, password), openRequest)
+	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+}
+
+func TestOpen(t *testing.T) {
+	cursor := "3-7"
+	for _, tt := range []struct {
+		name, answer string
+		want         protocol.OpenSessionResponse
+	}{
+		{"a basic host answers a token alone", `{"token":"t"}`, protocol.OpenSessionResponse{Token: "t"}},
+		{"members of a basic host's own do not hurt", `{"token":"t","status":200,"expiresAt":17}`, protocol.OpenSessionResponse{Token: "t"}},
+		{"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
+			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}}},
+		{"a stream URL that is no place to stream from is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`, protocol.OpenSessionResponse{Token: "t"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := newClient(t, hosts.Options{}).Open(t.Context(), target(serve(t, answering(200, tt.answer))+"/", password), openRequest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(*got, tt.want) {
+				t.Errorf("got %+v, want %+v", *got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPasswordsAreTriedInOrder(t *testing.T) {
+	var seen []string
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization"))
+		if r.Header.Get("Authorization") != "Bearer old" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"token":"t"}`)
+	}))
+	c := newClient(t, hosts.Options{})
+	if _, err := c.Open(t.Context(), target(url, "new", "old", "older"), openRequest); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Bearer new", "Bearer old"}; !reflect.DeepEqual(seen, want) {
+		t.Errorf("tried %q, want %q", seen, want)
+	}
+	seen = nil
+	_, err := c.Open(t.Context(), target(url), openRequest)
+	if err == nil || !reflect.DeepEqual(seen, []string{""}) {
+		t.Errorf("a host without password was asked with %q, error %v", seen, err)
+	}
+}
+
+func TestGuardedTargetsNeedTheGuard(t *testing.T) {
+	url := serve(t, answering(200, `{"token":"t"}`))
+	guarded := target(url, password)
+	guarded.Guarded = true
+	_, err := newClient(t, hosts.Options{}).Open(t.Context(), guarded, openRequest)
+	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+
+	dialed := false
+	guard := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialed = true
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}}
+	if _, err := newClient(t, hosts.Options{Guarded: guard}).Open(t.Context(), guarded, openRequest); err != nil || !dialed {
+		t.Errorf("error %v, dialed through the guard: %t", err, dialed)
+	}
+}
+
+func TestSessionCalls(t *testing.T) {
+	var got string
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = fmt.Sprintf("%s %s %q %s", r.Method, r.URL, r.Header.Get("Authorization"), body)
+		_, _ = io.WriteString(w, `{"epoch":3,"events":[{"type":"text"}],"nextAfter":10,"status":"idle"}`)
+	}))
+	c, to, yes := newClient(t, hosts.Options{}), target(url, "pw"), true
+	for _, tt := range []struct {
+		name, want string
+		call       func() error
+	}{
+		{"events", `GET /session/s%2F1/events?after=9&epoch=3&limit=500 "Bearer pw" `, func() error {
+			events, err := c.Events(t.Context(), to, "s/1", 3, 9, 500)
+			if err == nil && (events.NextAfter != 10 || len(events.Events) != 1) {
+				t.Errorf("got %+v", events)
+			}
+			return err
+		}},
+		{"interrupt", `POST /session/s/interrupt "Bearer pw" {}`, func() error { return c.Interrupt(t.Context(), to, "s") }},
+		{"answer", `POST /session/s/interactions/i "Bearer pw" {"approved":true}`, func() error {
+			return c.Answer(t.Context(), to, "s", "i", &protocol.AnswerRequest{Approved: &yes})
+		}},
+		{"delete", `DELETE /session/s "Bearer pw" `, func() error { return c.Delete(t.Context(), to, "s") }},
+		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
+		{"ready takes no password along", `GET /readyz "" `, func() error { return c.Ready(t.Context(), to) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.call(); err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSessionCallsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		host http.HandlerFunc
+		want protocol.Error
+	}{
+		{"the host's own code", answering(409, `{"error":"Answered already","code":"answered","hint":"h"}`), protocol.Error{Code: protocol.CodeAnswered, Message: "Answered already", Hint: "h"}},
+		{"no such session", answering(404, `{"error":"No session","code":"not_found"}`), protocol.Error{Code: protocol.CodeNotFound, Message: "No session"}},
+		{"a 404 that no agent host wrote is no missing session", answering(404, `not found`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "Check the agent URL: nothing there answers as an agent host"}},
+		{"the broker's password, not its caller, is refused", answering(401, `{"error":"no","code":"unauthorized"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host refused the password: set the one it was started with"}},
+		{"the host's own failure", answering(500, `{"error":"Internal error","code":"internal"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host answered with status 500: its log says more"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, to := newClient(t, hosts.Options{}), target(serve(t, tt.host), password)
+			wantError(t, c.Interrupt(t.Context(), to, "s"), tt.want)
+			_, err := c.Events(t.Context(), to, "s", 1, 0, 10)
+			wantError(t, err, tt.want)
+		})
+	}
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, "no"))), "s", 1, 0, 10)
+	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+}
