@@ -40,7 +40,7 @@ func ParseStreamID(s string) (StreamID, error) {
 	e, err1 := strconv.ParseInt(epoch, 10, 64)
 	o, err2 := strconv.ParseInt(offset, 10, 64)
 	id := StreamID{Epoch: e, Offset: o}
-	if !ok || err1 != nil || err2 != nil || id.String() != s {
+	if !ok || err1 != nil || err2 != nil || e < 0 || o < 0 || id.String() != s {
 		return StreamID{}, Errorf(CodeInvalid, "not a stream id")
 	}
 	return id, nil
