@@ -1,0 +1,201 @@
+package inbound_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellhop/internal/httpapi"
+)
+
+// listen serves s on a loopback port with the limits of production until the
+// returned function has ended the server and all its requests.
+func listen(t *testing.T, s *site) (address string, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String(), serve(t, s, listener)
+}
+
+func serve(t *testing.T, s *site, listener net.Listener) (stop func()) {
+	server := httpapi.Server(s.echo, httpapi.ServerOptions{})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	return func() {
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+func answerOf(t *testing.T, conn net.Conn) (int, string) {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, strings.TrimSpace(string(body))
+}
+
+func head(target, length string) string {
+	return "POST " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
+}
+
+// 4: an endless body is refused at the cap, with bounded memory.
+func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
+	s := newSite(t)
+	address, stop := listen(t, s)
+	defer stop()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if _, err := io.WriteString(conn, head(path+"?token="+s.token(), "Transfer-Encoding: chunked")); err != nil {
+			return
+		}
+		chunk := "10000\r\n" + strings.Repeat(" ", 1<<16) + "\r\n"
+		for err == nil {
+			_, err = io.WriteString(conn, chunk)
+		}
+	}()
+	status, body := answerOf(t, conn)
+	runtime.ReadMemStats(&after)
+	_ = conn.Close()
+	<-written
+	if status != 413 || body != `{"error":"The body is too large","code":"too_large","hint":"The limit is 1 MiB"}` {
+		t.Errorf("got %d %s", status, body)
+	}
+	if grown := int64(after.TotalAlloc - before.TotalAlloc); grown > 8<<20 {
+		t.Errorf("%d bytes were allocated for a body of at most 1 MiB", grown)
+	}
+}
+
+// 6: half a body stores nothing, and is no verdict on the event.
+func TestABodyCutShortStoresNothing(t *testing.T) {
+	s := newSite(t)
+	address, stop := listen(t, s)
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, head(path+"?token="+s.token(), fmt.Sprintf("Content-Length: %d", len(text)))+text[:20]); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	status, body := answerOf(t, conn)
+	if status != 503 || body != `{"error":"The body did not arrive whole","code":"unavailable"}` {
+		t.Errorf("got %d %s", status, body)
+	}
+	_ = conn.Close()
+	stop()
+	if s.desk.taken() != 0 {
+		t.Error("an event reached the domain")
+	}
+}
+
+// 38: a token of 10 MiB meets the header cap before any of our code.
+func TestATokenOverTheHeaderCapIs431(t *testing.T) {
+	s := newSite(t)
+	address, stop := listen(t, s)
+	defer stop()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ")
+		for piece := strings.Repeat("a", 1<<20); err == nil; {
+			_, err = io.WriteString(conn, piece)
+		}
+	}()
+	status, _ := answerOf(t, conn)
+	_ = conn.Close()
+	<-written
+	if status != 431 {
+		t.Errorf("got %d", status)
+	}
+}
+
+// pipes is a listener over net.Pipe, whose time is the bubble's.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// 5: a byte a second is cut at ten seconds.
+func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		stop := serve(t, s, listener)
+		client, server := net.Pipe()
+		listener.conns <- server
+		began := time.Now()
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			_, err := io.WriteString(client, head(path+"?token="+s.token(), fmt.Sprintf("Content-Length: %d", len(text))))
+			for i := 0; err == nil && i < len(text); i++ {
+				time.Sleep(time.Second)
+				_, err = io.WriteString(client, text[i:i+1])
+			}
+		}()
+		status, body := answerOf(t, client)
+		if status != 503 || body != `{"error":"The body did not arrive in time","code":"unavailable"}` {
+			t.Errorf("got %d %s", status, body)
+		}
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("after %s", took)
+		}
+		if _, err := io.Copy(io.Discard, client); err != nil {
+			t.Errorf("the connection is not closed: %v", err)
+		}
+		_ = client.Close()
+		<-written
+		stop()
+		if s.desk.taken() != 0 {
+			t.Error("an event reached the domain")
+		}
+	})
+}
