@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/internal/app"
+	"bellhop/internal/database"
+)
+
+// operator calls the use cases of administrators: whoever holds the database
+// and the keyset may do everything.
+var operator = broker.Caller{Admin: true}
+
+func (d databaseFlags) administer(env *environment, do func(ctx context.Context, admin *app.Admin) error) error {
+	admin, err := app.OpenAdmin(env.ctx, d.config(env))
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(env.ctx, admin), admin.Close())
+}
+
+type usersCommand struct {
+	Add usersAddCommand `cmd:"" help:"Let somebody sign in."`
+}
+
+type usersAddCommand struct {
+	databaseFlags `embed:""`
+
+	Email    string      `required:"" help:"E-mail address to sign in with."`
+	Password seal.Secret `env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"At least 8 characters; a variable or BELLHOP_USER_PASSWORD_FILE keeps it out of the process list."`
+	Admin    bool        `help:"May also manage agent hosts."`
+}
+
+// Run prints the new user's id.
+func (c usersAddCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		user, err := admin.Auth.CreateUser(ctx, c.Email, c.Password.Reveal(), c.Admin)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(env.stdout, user.ID)
+		return err
+	})
+}
+
+type tokensCommand struct {
+	Create tokensCreateCommand `cmd:"" help:"Make an API token and print it, alone and this once."`
+	List   tokensListCommand   `cmd:"" help:"List a user's API tokens."`
+	Revoke tokensRevokeCommand `cmd:"" help:"Revoke an API token at once."`
+}
+
+type tokensCreateCommand struct {
+	databaseFlags `embed:""`
+
+	Email   string        `required:"" help:"Whose token it is."`
+	Name    string        `required:"" help:"What it is for."`
+	Kind    string        `default:"user" help:"Kind of token: 'user' acts as its user."`
+	Expires time.Duration `placeholder:"DURATION" help:"How long it is good for, such as 720h; for ever by default."`
+}
+
+// Run prints the token alone, so that it can be redirected.
+func (c tokensCreateCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		user, err := userByEmail(ctx, admin, c.Email)
+		if err != nil {
+			return err
+		}
+		token := &broker.APIToken{UserID: user.ID, Name: c.Name, Kind: broker.TokenKind(c.Kind)}
+		if c.Expires > 0 {
+			expires := time.Now().Add(c.Expires).UTC()
+			token.ExpiresAt = &expires
+		}
+		plain, err := admin.Auth.CreateToken(ctx, token)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(env.stdout, plain)
+		return err
+	})
+}
+
+type tokensListCommand struct {
+	databaseFlags `embed:""`
+
+	Email string `required:"" help:"Whose tokens."`
+}
+
+// Run prints a table; tokens themselves are not kept and cannot be shown.
+func (c tokensListCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		user, err := userByEmail(ctx, admin, c.Email)
+		if err != nil {
+			return err
+		}
+		tokens, err := admin.Auth.ListTokens(ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, 0, len(tokens))
+		for _, t := range tokens {
+			rows = append(rows, []string{t.ID, t.Name, string(t.Kind), moment(&t.CreatedAt), moment(t.ExpiresAt), moment(t.LastUsedAt)})
+		}
+		return table(env.stdout, []string{"ID", "NAME", "KIND", "CREATED", "EXPIRES", "LAST USED"}, rows)
+	})
+}
+
+type tokensRevokeCommand struct {
+	databaseFlags `embed:""`
+
+	Email string `required:"" help:"Whose token."`
+	ID    string `arg:"" help:"The token's id, from 'bellhop tokens list'."`
+}
+
+// Run says what it did.
+func (c tokensRevokeCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		user, err := userByEmail(ctx, admin, c.Email)
+		if err != nil {
+			return err
+		}
+		if err := admin.Auth.DeleteToken(ctx, user.ID, c.ID); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(env.stdout, "revoked", c.ID)
+		return err
+	})
+}
+
+func userByEmail(ctx context.Context, admin *app.Admin, email string) (*broker.User, error) {
+	return admin.Store.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+}
+
+type hostsCommand struct {
+	Add  hostsAddCommand  `cmd:"" help:"Register an agent host."`
+	List hostsListCommand `cmd:"" help:"List the registered agent hosts."`
+}
+
+type hostsAddCommand struct {
+	databaseFlags `embed:""`
+
+	Name     string      `required:"" help:"What to call it."`
+	URL      string      `required:"" help:"How the broker reaches it, such as http://10.0.0.7:7701."`
+	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"The host's BELLHOP_HOST_PASSWORD."`
+}
+
+// Run prints the new host's id.
+func (c hostsAddCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		host, err := admin.Hosts.Create(ctx, operator, &broker.HostRequest{Name: c.Name, URL: c.URL, Password: c.Password.Reveal()})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(env.stdout, host.ID)
+		return err
+	})
+}
+
+type hostsListCommand struct {
+	databaseFlags `embed:""`
+}
+
+// Run prints a table; health is what a running broker saw last.
+func (c hostsListCommand) Run(env *environment) error {
+	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+		hosts, err := admin.Hosts.List(ctx, operator)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, 0, len(hosts))
+		for _, h := range hosts {
+			rows = append(rows, []string{h.ID, h.Name, h.URL, h.Health, fmt.Sprint(h.OpenTurns)})
+		}
+		return table(env.stdout, []string{"ID", "NAME", "URL", "HEALTH", "OPEN TURNS"}, rows)
+	})
+}
+
+type migrateCommand struct {
+	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date; 'serve' does it too."`
+	Status migrateStatusCommand `cmd:"" help:"Show where the schema stands and change nothing."`
+}
+
+type migrateUpCommand struct {
+	databaseFlags `embed:""`
+}
+
+// Run migrates, then shows where the schema stands.
+func (c migrateUpCommand) Run(env *environment) error {
+	return showMigrations(env, c.config(env), app.Migrate)
+}
+
+type migrateStatusCommand struct {
+	databaseFlags `embed:""`
+}
+
+// Run shows where the schema stands.
+func (c migrateStatusCommand) Run(env *environment) error {
+	return showMigrations(env, c.config(env), app.MigrationStatus)
+}
+
+func showMigrations(env *environment, c app.StoreConfig, ask func(context.Context, app.StoreConfig) ([]database.Migration, error)) error {
+	migrations, err := ask(env.ctx, c)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(migrations))
+	for _, m := range migrations {
+		rows = append(rows, []string{fmt.Sprintf("%04d", m.Version), m.Name, moment(m.AppliedAt)})
+	}
+	return table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
+}
+
+// table prints rows in columns; without rows it says so.
+func table(w io.Writer, head []string, rows [][]string) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "none")
+		return err
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{head}, rows...) {
+		_, _ = fmt.Fprintln(out, strings.Join(row, "\t"))
+	}
+	return out.Flush()
+}
+
+func moment(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

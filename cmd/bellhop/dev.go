@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bellhop/internal/app"
+)
+
+type devCommand struct {
+	Data       string `default:"./.bellhop" placeholder:"DIR" help:"Where everything is kept (${default})."`
+	Listen     string `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
+	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
+	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default})."`
+	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'; without it every session gets a directory of its own."`
+}
+
+// Help is shown by --help.
+func (devCommand) Help() string {
+	return `Everything on one machine, nothing to configure: the broker on SQLite, an agent host, the demo agent, real HTTP
+between them. A second start goes on where the first ended. DIR/dev.json (readable by you alone) holds the URLs,
+a user's e-mail and password, an API token and the host's password.`
+}
+
+// Run serves until the context ends.
+func (c devCommand) Run(env *environment) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dev, err := app.OpenDev(env.ctx, app.DevConfig{
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Project: c.Project,
+		DemoAgent: demoAgent(self), Log: env.log,
+	})
+	if err != nil {
+		return fmt.Errorf("dev: %w", err)
+	}
+	file := filepath.Join(c.Data, "dev.json")
+	if _, err := fmt.Fprintf(env.stdout, `Bellhop runs here.
+
+  broker      %s
+  agent host  %s
+  sign in     %s
+              (one use, 15 minutes; or %s with the password in %s)
+  API token   in %s
+  talk        bellhop chat --dev %s
+
+Ctrl-C ends it; everything is kept in %s.
+`, dev.Broker.URL, dev.Host.URL, dev.Link, dev.File.Email, file, file, c.Data, c.Data); err != nil {
+		return err
+	}
+	return dev.Run(env.ctx)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"bellhop/internal/app"
+)
+
+type serveCommand struct {
+	databaseFlags `embed:""`
+
+	Listen         string   `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	PublicURL      string   `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"What browsers use; https makes cookies Secure. Default: http://<listen>."`
+	WebhookURL     string   `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"What agent hosts use to reach this broker, when it is not the public URL."`
+	AllowedOrigins []string `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Frontends on other origins, exact, comma-separated; they use bearer tokens."`
+	OutboundAllow  []string `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
+	CustomAgentURL string   `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
+	DefaultAgent   string   `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none; empty leaves it to the host."`
+}
+
+// Help is shown by --help.
+func (serveCommand) Help() string {
+	return `The broker signs users in, opens sessions on agent hosts, takes their webhooks and keeps what agents did.
+It migrates the database at its start and needs a keyset:
+
+  bellhop keys generate > keyset && chmod 600 keyset
+  export BELLHOP_KEYSET_FILE=keyset BELLHOP_DATABASE_URL=sqlite:bellhop.db
+  bellhop users add --email you@example.com --password … --admin
+  bellhop hosts add --name local --url http://127.0.0.1:7701 --password …
+  bellhop serve
+
+Every variable that holds a secret can also be given as NAME_FILE, the path of a file with the value.`
+}
+
+// Run serves until the context ends.
+func (c serveCommand) Run(env *environment) error {
+	allow, err := prefixes("BELLHOP_OUTBOUND_ALLOW", c.OutboundAllow)
+	if err != nil {
+		return err
+	}
+	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
+		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
+		AllowedOrigins: c.AllowedOrigins, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
+	})
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return broker.Run(env.ctx)
+}

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/crypto/token"
+	"bellhop/protocol"
+)
+
+// DevConfig configures a broker and a host on one machine.
+type DevConfig struct {
+	Data       string
+	Listen     string
+	HostListen string
+	Agent      string // of new tasks
+	Project    string // directory that sessions work in; "" gives each its own
+	DemoAgent  []string
+	Log        *slog.Logger
+}
+
+// DevFile is dev.json: what scripts need to reach a running dev.
+type DevFile struct {
+	BrokerURL    string `json:"brokerUrl"`
+	HostURL      string `json:"hostUrl"`
+	Email        string `json:"email"`
+	Password     string `json:"password"`
+	APIToken     string `json:"apiToken"`
+	HostPassword string `json:"hostPassword"`
+}
+
+// Dev is a broker and a host that know each other.
+type Dev struct {
+	Broker *Broker
+	Host   *Host
+	File   DevFile
+	Link   string // one-time sign-in link for the browser
+}
+
+const (
+	devEmail    = "dev@localhost"
+	devProject  = "project"
+	devHostName = "dev"
+)
+
+// OpenDev opens both on their addresses. What an earlier start left in Data is
+// kept, also when the addresses are others now.
+func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	d := &Dev{}
+	if err := readJSON(c.path("dev.json"), &d.File); err != nil {
+		return nil, err
+	}
+	if err := d.openBroker(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := d.openHost(ctx, c); err != nil {
+		return nil, errors.Join(err, d.Broker.Close())
+	}
+	if err := d.prepare(ctx, c); err != nil {
+		return nil, errors.Join(err, d.Broker.Close(), d.Host.Close())
+	}
+	return d, nil
+}
+
+func (c DevConfig) path(name string) string { return filepath.Join(c.Data, name) }
+
+func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
+	keyset, err := keptKeyset(c.path("keyset"))
+	if err != nil {
+		return err
+	}
+	d.Broker, err = OpenBroker(ctx, BrokerConfig{
+		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.path("broker.db")), Keyset: keyset, Log: c.Log},
+		Listen:      c.Listen, AllowLoopback: true, DefaultAgent: c.Agent,
+	})
+	return err
+}
+
+func (d *Dev) openHost(ctx context.Context, c DevConfig) (err error) {
+	if d.File.HostPassword == "" {
+		d.File.HostPassword = token.NewSecretHex()
+	}
+	var file HostFile
+	if c.Project != "" {
+		dir, err := filepath.Abs(c.Project)
+		if err != nil {
+			return err
+		}
+		file.Projects = map[string]string{devProject: dir}
+		if err := file.check(); err != nil {
+			return fmt.Errorf("--project: %w", err)
+		}
+	}
+	d.Host, err = OpenHost(ctx, HostConfig{
+		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
+		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent, Log: c.Log,
+	})
+	return err
+}
+
+// prepare makes what a first start lacks, corrects what other addresses
+// changed, and writes dev.json.
+func (d *Dev) prepare(ctx context.Context, c DevConfig) error {
+	user, err := d.user(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.registerHost(ctx, broker.Caller{UserID: user.ID, Admin: true}); err != nil {
+		return err
+	}
+	if d.File.APIToken == "" {
+		d.File.APIToken, err = d.Broker.Auth.CreateToken(ctx, &broker.APIToken{UserID: user.ID, Name: "dev.json", Kind: broker.TokenUser})
+		if err != nil {
+			return err
+		}
+	}
+	link, err := d.Broker.Auth.CreateLink(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	d.Link = d.Broker.URL + "/#link=" + link
+	d.File.BrokerURL, d.File.HostURL = d.Broker.URL, d.Host.URL
+	return writeJSON(c.path("dev.json"), d.File)
+}
+
+func (d *Dev) user(ctx context.Context) (*broker.User, error) {
+	user, err := d.Broker.Store.UserByEmail(ctx, devEmail)
+	if err == nil || protocol.CodeOf(err) != protocol.CodeNotFound {
+		return user, err
+	}
+	d.File.Email, d.File.Password, d.File.APIToken = devEmail, token.NewSecretHex()[:24], ""
+	return d.Broker.Auth.CreateUser(ctx, d.File.Email, d.File.Password, true)
+}
+
+func (d *Dev) registerHost(ctx context.Context, admin broker.Caller) error {
+	known, err := d.Broker.Hosts.List(ctx, admin)
+	if err != nil {
+		return err
+	}
+	for _, h := range known {
+		if h.Name == devHostName {
+			_, err := d.Broker.Hosts.Update(ctx, admin, h.ID, broker.HostPatch{URL: &d.Host.URL, Password: &d.File.HostPassword})
+			return err
+		}
+	}
+	_, err = d.Broker.Hosts.Create(ctx, admin, &broker.HostRequest{Name: devHostName, URL: d.Host.URL, Password: d.File.HostPassword})
+	return err
+}
+
+// Run serves both until ctx ends. The host ends first: what its last turns
+// have to say is posted while the broker still listens.
+func (d *Dev) Run(ctx context.Context) error {
+	brokerCtx, stopBroker := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBroker()
+	hostCtx, stopHost := context.WithCancel(ctx)
+	defer stopHost()
+
+	brokerDone := make(chan error, 1)
+	go func() {
+		brokerDone <- d.Broker.Run(brokerCtx)
+		stopHost()
+	}()
+	hostErr := d.Host.Run(hostCtx)
+	stopBroker()
+	return errors.Join(hostErr, <-brokerDone)
+}
+
+// keptKeyset reads the keyset, making it at the first start.
+func keptKeyset(path string) (seal.Secret, error) {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		return seal.NewSecret(string(content)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return seal.Secret{}, err
+	}
+	keyset, err := seal.Generate()
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	return seal.NewSecret(keyset), writeFile(path, []byte(keyset))
+}
+
+// readJSON leaves v as it is when there is no file.
+func readJSON(path string, v any) error {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	content, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(path, append(content, '\n'))
+}
+
+// writeFile replaces a file in one step: a reader sees the old or the new.
+func writeFile(path string, content []byte) error {
+	next := path + ".new"
+	if err := os.WriteFile(next, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

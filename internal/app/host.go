@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"bellhop/agenthost"
+	hostapi "bellhop/agenthost/api"
+	"bellhop/agenthost/journal"
+	"bellhop/agenthost/provider/jsonl"
+	"bellhop/agenthost/workspace"
+	"bellhop/crypto/seal"
+	"bellhop/internal/httpapi"
+	"bellhop/internal/process"
+	"bellhop/protocol"
+)
+
+// DemoAgent is the id of the agent that the binary brings along.
+const DemoAgent = "demo"
+
+// HostConfig configures an agent host.
+type HostConfig struct {
+	Listen         string
+	PublicURL      string // "" = the listener's
+	Password       seal.Secret
+	Data           string
+	File           HostFile
+	AllowedOrigins []string
+	DemoAgent      []string // command line of the agent "demo"; none leaves it out
+	Log            *slog.Logger
+
+	// Providers are further agents, by id: tests and benchmarks bring theirs.
+	Providers map[string]agenthost.Provider
+}
+
+// Host is an agent host with its listener bound: requests wait until Run.
+type Host struct {
+	Domain *agenthost.Host
+	URL    string // how this machine reaches it
+
+	server  *server
+	journal *journal.Journal
+	log     *slog.Logger
+}
+
+// OpenHost opens the journal, ends what a crash left open, and binds the
+// listener.
+func OpenHost(ctx context.Context, c HostConfig) (*Host, error) {
+	if c.Password.IsZero() {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "BELLHOP_HOST_PASSWORD is not set",
+			Hint: "Brokers sign in with it. Set BELLHOP_HOST_PASSWORD or BELLHOP_HOST_PASSWORD_FILE, and give the same to 'bellhop hosts add'.",
+		}
+	}
+	origins, err := httpapi.ParseOrigins(c.AllowedOrigins)
+	if err != nil {
+		return nil, fmt.Errorf("BELLHOP_HOST_ALLOWED_ORIGINS: %w", err)
+	}
+	if c.PublicURL != "" {
+		if c.PublicURL, err = checkURL("BELLHOP_HOST_PUBLIC_URL", c.PublicURL); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
+	}
+	listener, err := listen("BELLHOP_HOST_LISTEN", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	host, err := c.assemble(ctx, listener, origins)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return host, nil
+}
+
+func (c HostConfig) assemble(ctx context.Context, listener net.Listener, origins []string) (*Host, error) {
+	// What an earlier life of this host left running ends before anything else.
+	processes := filepath.Join(c.Data, "processes")
+	if err := process.Sweep(processes); err != nil {
+		c.Log.Warn("could not end the agents of an earlier life", "err", err)
+	}
+	directories, err := workspace.New(c.Data, c.File.Projects)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := journal.Open(ctx, filepath.Join(c.Data, "journal.db"), journal.Options{Log: c.Log})
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	public := c.PublicURL
+	if public == "" {
+		public = localURL(listener.Addr())
+	}
+	domain, err := agenthost.New(agenthost.Options{
+		Journal: kept, Providers: c.providers(processes), DefaultAgent: c.defaultAgent(),
+		Workspaces: directories, Password: c.Password, PublicURL: public, Log: c.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
+	api := &hostapi.API{
+		Host: domain, Password: c.Password, AllowedOrigins: origins,
+		AllowedHosts: []string{hostName(public)}, Log: c.Log,
+	}
+	srv := newServer(listener, api.Handler(), c.Log)
+	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, log: c.Log}, nil
+}
+
+func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
+	providers := map[string]agenthost.Provider{}
+	if len(c.DemoAgent) > 0 {
+		providers[DemoAgent] = jsonl.New(jsonl.Options{Name: DemoAgent, Command: c.DemoAgent, Records: processes})
+	}
+	for name, agent := range c.File.Agents {
+		env := make([]string, 0, len(agent.Env))
+		for key, value := range agent.Env {
+			env = append(env, key+"="+value)
+		}
+		providers[name] = jsonl.New(jsonl.Options{Name: name, Command: agent.Command, Env: env, Records: processes})
+	}
+	for name, provider := range c.Providers {
+		providers[name] = provider
+	}
+	return providers
+}
+
+func (c HostConfig) defaultAgent() string {
+	if c.File.Default != "" {
+		return c.File.Default
+	}
+	return DemoAgent
+}
+
+// Run serves until ctx ends: then it accepts nothing more, interrupts the
+// agents, journals how their turns ended, streams and posts it, and closes.
+func (h *Host) Run(ctx context.Context) error {
+	h.log.Info("agent host listens", "url", h.URL)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.server.run(ctx) })
+	group.Go(func() error { return h.Domain.Run(ctx) })
+	return errors.Join(ignoreCancelled(group.Wait()), h.journal.Close())
+}
+
+// Close gives up a host that was opened and will not run.
+func (h *Host) Close() error {
+	return errors.Join(h.server.listener.Close(), h.journal.Close())
+}
+
+func ignoreCancelled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

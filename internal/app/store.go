@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"bellhop/broker/store"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/migrations"
+	"bellhop/protocol"
+)
+
+// StoreConfig is what every command needs that touches the broker's database.
+type StoreConfig struct {
+	DatabaseURL seal.Secret // it may hold a password
+	Keyset      seal.Secret
+	Log         *slog.Logger
+	MaxConns    int // 0 = the default of internal/database
+}
+
+// openDatabase opens without migrating.
+func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
+	if c.DatabaseURL.IsZero() {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "BELLHOP_DATABASE_URL is not set",
+			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs nothing.",
+		}
+	}
+	return database.Open(ctx, c.DatabaseURL.Reveal(), database.Options{Logger: c.Log, MaxConns: c.MaxConns})
+}
+
+// openStore opens, migrates, and proves that the keyset is the database's.
+func (c StoreConfig) openStore(ctx context.Context) (*database.DB, *store.Store, error) {
+	sealer, err := c.sealer()
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := c.openDatabase(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := db.Migrate(ctx, migrations.For(string(db.Dialect()))); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.Close())
+	}
+	st := store.New(db, sealer)
+	if err := st.CheckKey(ctx); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, st, nil
+}
+
+func (c StoreConfig) sealer() (*seal.Sealer, error) {
+	const mend = "Make one with 'bellhop keys generate', keep it, and set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE."
+	if c.Keyset.IsZero() {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not set", Hint: mend}
+	}
+	sealer, err := seal.Parse(c.Keyset.Reveal())
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not a keyset", Hint: mend, Err: err}
+	}
+	return sealer, nil
+}
+
+// Migrate brings the schema up to date and returns where it stands.
+func Migrate(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
+	return withDatabase(ctx, c, func(db *database.DB) error {
+		return db.Migrate(ctx, migrations.For(string(db.Dialect())))
+	})
+}
+
+// MigrationStatus returns where the schema stands and changes nothing.
+func MigrationStatus(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
+	return withDatabase(ctx, c, func(*database.DB) error { return nil })
+}
+
+func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) error) ([]database.Migration, error) {
+	db, err := c.openDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	if err := do(db); err != nil {
+		return nil, err
+	}
+	return db.MigrationStatus(ctx, migrations.For(string(db.Dialect())))
+}
