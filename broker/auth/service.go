@@ -21,8 +21,7 @@ const (
 	attemptBurst = 10
 )
 
-// Options are what a Service works with. All fields but PublicURL and Now are
-// required.
+// Options are what a Service works with. The stores are required.
 type Options struct {
 	Users  broker.UserStore
 	Tokens broker.TokenStore
@@ -32,8 +31,8 @@ type Options struct {
 	// PublicURL is where browsers see the broker. With https the cookie is
 	// Secure and has the __Host- prefix; on plain http a browser would drop it.
 	PublicURL string
-	Now       func() time.Time
-	Log       *slog.Logger
+	Now       func() time.Time // nil = time.Now
+	Log       *slog.Logger     // nil = none
 }
 
 // Service tells who is calling and signs people in and out.
@@ -56,6 +55,9 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
 		users: o.Users, tokens: o.Tokens, links: o.Links,

@@ -128,7 +128,7 @@ func newSite(t *testing.T) *site {
 		clock: testenv.NewClock(start),
 		logs:  &logs{},
 	}
-	hook := inbound.New(s.desk, s.desk, s.clock.Now)
+	hook := inbound.New(inbound.Options{Ingest: s.desk, Sessions: s.desk, Now: s.clock.Now})
 	s.echo = httpapi.New(httpapi.Options{
 		Log: slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

@@ -3,6 +3,7 @@ package inbound
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -34,21 +35,36 @@ type Renewer interface {
 	Renew(ctx context.Context, webhookToken, password string) (*protocol.RenewResponse, error)
 }
 
+// Options are what a Webhook works with. Ingest and Sessions are required.
+type Options struct {
+	Ingest   Ingester
+	Sessions Renewer
+	Now      func() time.Time // nil = time.Now
+	Log      *slog.Logger     // nil = none
+}
+
 // Webhook serves the two routes. It is safe for concurrent use.
 type Webhook struct {
 	ingest Ingester
 	renew  Renewer
 	now    func() time.Time
+	log    *slog.Logger
 
 	tasks  *httpapi.Limiter
 	wrongs *wrongSignatures
 }
 
 // New returns a Webhook; it starts nothing in the background.
-func New(ingest Ingester, renew Renewer, now func() time.Time) *Webhook {
+func New(o Options) *Webhook {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Webhook{
-		ingest: ingest, renew: renew, now: now,
-		tasks:  httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: now}),
+		ingest: o.Ingest, renew: o.Sessions, now: o.Now, log: o.Log,
+		tasks:  httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now}),
 		wrongs: newWrongSignatures(),
 	}
 }
@@ -129,7 +145,11 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 		discard(c.Request())
 		return token.Claims{}, tokenError(err)
 	case err != nil:
-		if wait := h.wrongs.add(c.RealIP(), taskID, h.now()); wait > 0 {
+		wait, first := h.wrongs.add(c.RealIP(), taskID, h.now())
+		if first {
+			h.log.WarnContext(ctx, "many wrong webhook tokens", "peer", c.RealIP(), "taskId", taskID)
+		}
+		if wait > 0 {
 			return token.Claims{}, tooMany("Too many wrong tokens", wait)
 		}
 		return token.Claims{}, tokenError(err)

@@ -35,8 +35,9 @@ func newWrongSignatures() *wrongSignatures {
 	return &wrongSignatures{counts: map[sender]*count{}}
 }
 
-// add counts one more and says how long its sender should wait; 0 below the limit.
-func (w *wrongSignatures) add(address, task string, now time.Time) time.Duration {
+// add counts one more and says how long its sender should wait, 0 below the
+// limit, and whether this is the one that reached it.
+func (w *wrongSignatures) add(address, task string, now time.Time) (wait time.Duration, first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	who := sender{address, task}
@@ -50,9 +51,9 @@ func (w *wrongSignatures) add(address, task string, now time.Time) time.Duration
 	}
 	c.n++
 	if c.n < wrongLimit {
-		return 0
+		return 0, false
 	}
-	return c.until.Sub(now)
+	return c.until.Sub(now), c.n == wrongLimit
 }
 
 // forget drops what is over. If nothing is, everything goes: slowing down wrong
