@@ -1,0 +1,180 @@
+package layering
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	module = "bellhop/"
+	root   = "../.."
+)
+
+// source is what the files of one folder say.
+type source struct {
+	documented bool
+	imports    map[string]string // of files that ship → one of the files
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	packages := scan(t)
+	if len(packages) < 5 {
+		t.Fatalf("only %d packages below %s", len(packages), root)
+	}
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		from, known := classify(name)
+		if !known {
+			t.Errorf("%s is in no rule: decide what it is for and add it to rules_test.go", name)
+			continue
+		}
+		if !packages[name].documented {
+			t.Errorf("%s has no package comment: say in doc.go what it owns and what it does not", name)
+		}
+		for imported, file := range packages[name].imports {
+			check(t, from, imported, file)
+		}
+	}
+}
+
+func check(t *testing.T, from pkg, imported, file string) {
+	t.Helper()
+	if dep, ours := strings.CutPrefix(imported, module); ours {
+		if to, known := classify(dep); known && !mayImport(from, to) {
+			t.Errorf("%s: %s (%s) must not import %s (%s)", file, from.path, from.layer, dep, to.layer)
+		}
+	}
+	if from.layer != kit && isTesting(imported) {
+		t.Errorf("%s: %s ships and must not import %s", file, from.path, imported)
+	}
+}
+
+func isTesting(imported string) bool {
+	return imported == "testing" || strings.HasPrefix(imported, "testing/") ||
+		slices.Contains([]string{"net/http/httptest", "go.uber.org/goleak", "pgregory.net/rapid"}, imported)
+}
+
+// scan reads the files itself: `go test` then knows what the result depends on,
+// and a cached run cannot hide a forbidden import.
+func scan(t *testing.T) map[string]*source {
+	t.Helper()
+	packages := map[string]*source{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != root && skipped(file, d.Name()) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(file, ".go") {
+			return nil
+		}
+		return read(packages, file)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// skipped folders are those the go command ignores, and other modules.
+func skipped(dir, name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func read(packages map[string]*source, file string) error {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(root, file)
+	if err != nil {
+		return err
+	}
+	rel = filepath.ToSlash(rel)
+	name := path.Dir(rel)
+	p := packages[name]
+	if p == nil {
+		p = &source{imports: map[string]string{}}
+		packages[name] = p
+	}
+	if tree.Doc != nil && !strings.HasSuffix(tree.Name.Name, "_test") {
+		p.documented = true
+	}
+	if strings.HasSuffix(rel, "_test.go") {
+		return nil
+	}
+	for _, spec := range tree.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		p.imports[imported] = rel
+	}
+	return nil
+}
+
+func TestTheRulesSayWhatTheArchitectureSays(t *testing.T) {
+	for _, c := range []struct {
+		rule, from, to string
+		may            bool
+	}{
+		{"protocol imports nothing of ours", "protocol", "internal/sse", false},
+		{"leaves may use each other", "internal/httpapi", "crypto/token", true},
+		{"leaves may use the words", "crypto/seal", "protocol", true},
+		{"leaves know no domain", "internal/database", "broker", false},
+		{"domains may use leaves", "broker", "internal/failpoint", true},
+		{"domains never import each other", "notebook", "broker", false},
+		{"domains never import each other, outbound included", "broker", "webhook/outbound", false},
+		{"domains do not know their edges", "broker", "broker/store", false},
+		{"an edge may import its domain", "broker/store", "broker", true},
+		{"inbound is an edge of the broker", "webhook/inbound", "broker", true},
+		{"an edge imports no other domain", "broker/api", "agenthost", false},
+		{"siblings never import each other", "broker/api", "broker/store", false},
+		{"siblings never import each other, providers included", "agenthost/provider/claude", "agenthost/provider/acp", false},
+		{"siblings never import each other, at any depth", "webhook/inbound", "broker/store", false},
+		{"an edge may have parts", "broker/store", "broker/store/row", true},
+		{"a client may use the stream codec", "client", "internal/sse", true},
+		{"a client uses no other leaf", "client", "internal/database", false},
+		{"a client knows no domain", "client", "broker", false},
+		{"app wires everything", "internal/app", "webhook/inbound", true},
+		{"nobody imports cmd", "internal/app", "cmd/bellhop", false},
+		{"cmd may use app", "cmd/bellhop", "internal/app", true},
+		{"only cmd and kits use app", "broker/api", "internal/app", false},
+		{"what ships imports no kit", "internal/app", "internal/testenv", false},
+		{"what ships imports no kit, not even its neighbour", "broker/store", "broker/store/storetest", false},
+		{"a kit may import anything", "broker/store/storetest", "internal/app", true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			from, ok1 := classify(c.from)
+			to, ok2 := classify(c.to)
+			if !ok1 || !ok2 {
+				t.Fatal("no rule")
+			}
+			if got := mayImport(from, to); got != c.may {
+				t.Errorf("%s (%s) → %s (%s): %v", c.from, from.layer, c.to, to.layer, got)
+			}
+		})
+	}
+	for _, p := range []string{"utils", "broker2", "webhook", "crypto", "internal/database/deep", "migrations/postgres"} {
+		if c, known := classify(p); known {
+			t.Errorf("%s is %s, want no rule", p, c.layer)
+		}
+	}
+}
