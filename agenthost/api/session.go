@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"net/url"
+
+	"bellhop/protocol"
+)
+
+// maxEvents caps a page of events.
+const maxEvents = 500
+
+type sessionRequest struct {
+	ID string `param:"id" json:"-"`
+}
+
+type openRequest struct{ protocol.OpenSessionRequest }
+
+// Validate implements httpapi's check before a use case.
+func (r *openRequest) Validate() error {
+	switch webhook, err := url.Parse(r.WebhookURL); {
+	case r.SessionID == "":
+		return protocol.Errorf(protocol.CodeInvalid, "sessionId is required")
+	case r.WebhookURL == "":
+		return protocol.Errorf(protocol.CodeInvalid, "webhookUrl is required")
+	case err != nil, webhook.Scheme != "http" && webhook.Scheme != "https", webhook.Host == "":
+		return protocol.Errorf(protocol.CodeInvalid, "webhookUrl must be an http or https URL") // err quotes the token
+	case r.Turn != nil && r.Turn.ID == "":
+		return protocol.Errorf(protocol.CodeInvalid, "turn.id is required")
+	case r.Cursor != nil && (r.Cursor.Epoch < 0 || r.Cursor.Seq < 0):
+		return protocol.Errorf(protocol.CodeInvalid, "cursor must not be negative")
+	}
+	return nil
+}
+
+func (a *API) openSession(ctx context.Context, req *openRequest) (*protocol.OpenSessionResponse, error) {
+	return a.Host.Open(ctx, &req.OpenSessionRequest)
+}
+
+type deleteResponse struct {
+	WorktreeKept bool `json:"worktreeKept"`
+}
+
+func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*deleteResponse, error) {
+	kept, err := a.Host.Delete(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &deleteResponse{WorktreeKept: kept}, nil
+}
+
+// interrupt answers when the turn has stopped, or when the caller has left; an
+// idle session answers 200.
+func (a *API) interrupt(ctx context.Context, req *sessionRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Host.Interrupt(ctx, req.ID))
+}
+
+type answerRequest struct {
+	ID            string `param:"id" json:"-"`
+	InteractionID string `param:"iid" json:"-"`
+	protocol.AnswerRequest
+}
+
+func (a *API) answer(ctx context.Context, req *answerRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Host.Answer(ctx, req.ID, req.InteractionID, &req.AnswerRequest))
+}
+
+func (a *API) revoke(ctx context.Context, req *sessionRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Host.Revoke(ctx, req.ID))
+}
+
+type eventsRequest struct {
+	ID    string `param:"id" json:"-"`
+	Epoch *int64 `query:"epoch" json:"-"`
+	After int64  `query:"after" json:"-"`
+	Limit int64  `query:"limit" json:"-"`
+}
+
+func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsResponse, error) {
+	limit := int64(maxEvents)
+	if req.Limit > 0 {
+		limit = min(limit, req.Limit)
+	}
+	return a.Host.Events(ctx, req.ID, req.Epoch, max(req.After, 0), int(limit))
+}
+
+func (a *API) diff(context.Context, *sessionRequest) (*struct{}, error) {
+	return nil, &protocol.Error{
+		Code: protocol.CodeInvalid, Message: "This host makes no diffs",
+		Hint: "The capabilities in its answer to POST /session say what it can do",
+	}
+}
+
+func success(err error) (*protocol.SuccessResponse, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.SuccessResponse{Success: true}, nil
+}

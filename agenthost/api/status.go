@@ -1,0 +1,101 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/agenthost"
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+type healthResponse struct {
+	Status string `json:"status"`
+}
+
+// healthz says that the process answers.
+func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
+	return &healthResponse{Status: "ok"}, nil
+}
+
+// readyz says whether turns can be started.
+func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) {
+	if a.Ready != nil {
+		if err := a.Ready(ctx); err != nil {
+			return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err}
+		}
+	}
+	return &healthResponse{Status: "ready"}, nil
+}
+
+func (a *API) status(ctx context.Context, _ *struct{}) (*agenthost.HostStatus, error) {
+	return a.Host.Status(ctx)
+}
+
+// statusEvents sends the whole status at once and after changes, not more often
+// than StatusEvery. There is nothing to resume: every frame says all.
+func (a *API) statusEvents(c echo.Context) error {
+	ctx := c.Request().Context()
+	watch := a.Host.WatchStatus()
+	defer watch.Close()
+	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
+	ping := time.NewTicker(orElse(a.Ping, sse.PingInterval))
+	defer ping.Stop()
+	pause := orElse(a.StatusEvery, StatusInterval)
+	for last := []byte(nil); ; {
+		frame := sse.Ping
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ping.C:
+		case <-watch.C:
+			var err error
+			if frame, err = a.statusFrame(ctx); err != nil {
+				return err
+			}
+			if bytes.Equal(frame, last) {
+				continue
+			}
+			last = frame
+		}
+		if w.Write(frame) != nil || !sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+func (a *API) statusFrame(ctx context.Context) ([]byte, error) {
+	status, err := a.Host.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(status)
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	return sse.Encode(sse.Frame{Event: "status", Data: data})
+}
+
+// sleep reports whether the whole time has passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func orElse(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}

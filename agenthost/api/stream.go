@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/agenthost"
+	"bellhop/internal/httpapi"
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// backlogBatch is how much of a backlog shares one write deadline: a slow peer
+// gets time for all of it.
+const backlogBatch = 64 << 10
+
+// startStream starts the token's turn, or finds it started, and streams it.
+func (a *API) startStream(c echo.Context) error {
+	grant, err := a.grant(c)
+	if err != nil {
+		return err
+	}
+	raw, err := httpapi.ReadBody(c, maxPrompt)
+	if err != nil {
+		return err
+	}
+	var req protocol.PromptRequest
+	if err := protocol.Decode(raw, &req); err != nil {
+		return err
+	}
+	if err := validatePrompt(&req); err != nil {
+		return err
+	}
+	// The turn is not this request's: it starts even if the peer leaves now.
+	stream, err := a.Host.Start(context.WithoutCancel(c.Request().Context()), grant, &req)
+	if err != nil {
+		return err
+	}
+	return a.serve(c, stream)
+}
+
+// attachStream reads or resumes. The Last-Event-ID of a reconnecting
+// EventSource is newer than the ?after= of the URL it keeps.
+func (a *API) attachStream(c echo.Context) error {
+	grant, err := a.grant(c)
+	if err != nil {
+		return err
+	}
+	cursor := c.Request().Header.Get("Last-Event-ID")
+	if cursor == "" {
+		cursor = c.QueryParam("after")
+	}
+	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, c.QueryParam("follow") == "true")
+	if err != nil {
+		return err
+	}
+	if stream == nil {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return a.serve(c, stream)
+}
+
+// serve writes the stream until its end, or until the peer has left or is too
+// slow; either resumes by id, so that nothing is reported.
+func (a *API) serve(c echo.Context, stream *agenthost.Stream) error {
+	defer stream.Close()
+	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
+	if err := writeBacklog(w, stream.Backlog); err != nil || stream.Live == nil {
+		return nil
+	}
+	_ = sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
+	return nil
+}
+
+func writeBacklog(w *sse.Writer, frames [][]byte) error {
+	for len(frames) > 0 {
+		n, size := 1, len(frames[0])
+		for n < len(frames) && size+len(frames[n]) <= backlogBatch {
+			size += len(frames[n])
+			n++
+		}
+		if err := w.WriteBatch(frames[:n]); err != nil {
+			return err
+		}
+		frames = frames[n:]
+	}
+	return nil
+}
+
+// validatePrompt checks the form. Whether there has to be a prompt depends on
+// the turn: one that is running already ignores it.
+func validatePrompt(req *protocol.PromptRequest) error {
+	switch req.WhenBusy {
+	case "", protocol.WhenBusyReject:
+	default:
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "This host does not know that whenBusy",
+			Hint: "Leave it out, or send " + protocol.WhenBusyReject,
+		}
+	}
+	for i, attachment := range req.Attachments {
+		if problem := attachmentProblem(attachment); problem != "" {
+			return protocol.Errorf(protocol.CodeInvalid, "attachments[%d]%s", i, problem)
+		}
+	}
+	return nil
+}
+
+func attachmentProblem(a protocol.Attachment) string {
+	if a.Type != "image" {
+		return `.type must be "image"`
+	}
+	if !strings.HasPrefix(a.MediaType, "image/") {
+		return ".mediaType must be an image type, such as image/png"
+	}
+	if n, err := base64.StdEncoding.DecodeString(a.Data); err != nil || len(n) == 0 {
+		return ".data must be base64, and not empty"
+	}
+	return ""
+}
