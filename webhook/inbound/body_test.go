@@ -121,9 +121,26 @@ func TestTheCapIsReadToAndNotBeyond(t *testing.T) {
 	if body.read < 1<<20 || body.read > 1<<20+1 {
 		t.Errorf("3: %d bytes read", body.read)
 	}
+	endless := &watched{Reader: spaces{}}
+	r = httptest.NewRequest(http.MethodPost, path+"?token="+s.token(), endless)
+	r.Header.Set("Content-Type", "application/json")
+	want(t, s.do(r), 413, tooLarge)
+	if endless.read > 1<<20+1 {
+		t.Errorf("4: %d bytes read", endless.read)
+	}
 	fitting := `{"sessionId":"task-1","type":"text","id":"t1","text":"","timestamp":1}`
 	fitting = strings.Replace(fitting, `"text":""`, `"text":"`+strings.Repeat("a", 1<<20-len(fitting))+`"`, 1)
 	want(t, s.send(fitting), 200, taken)
+}
+
+// spaces never ends.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }
 
 func TestABatchHoldsAtMost100Events(t *testing.T) {
