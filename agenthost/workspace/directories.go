@@ -2,11 +2,14 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"bellhop/protocol"
 )
@@ -51,6 +54,30 @@ func (d *Directories) Dir(_ context.Context, sessionID, project string) (dir, st
 		return "", "", err
 	}
 	return dir, stateDir, nil
+}
+
+// Remove clears up after a deleted session: its state goes, and so does a
+// working directory nobody has put anything into. Kept means that one with files
+// stays. A project is never touched.
+func (d *Directories) Remove(_ context.Context, sessionID, project string) (kept bool, err error) {
+	if !plainName(sessionID) {
+		return false, protocol.Errorf(protocol.CodeInvalid, "not a session id")
+	}
+	if err := os.RemoveAll(filepath.Join(d.data, "state", sessionID)); err != nil {
+		return false, fmt.Errorf("remove the session's state: %w", err)
+	}
+	if project != "" {
+		return false, nil
+	}
+	err = os.Remove(filepath.Join(d.data, "workspaces", sessionID))
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST):
+		return true, nil
+	default:
+		return false, fmt.Errorf("remove the session's workspace: %w", err)
+	}
 }
 
 func (d *Directories) workingDir(sessionID, project string) (string, error) {

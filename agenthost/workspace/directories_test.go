@@ -114,3 +114,47 @@ func TestAProjectThatIsGoneIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestRemoveKeepsWork(t *testing.T) {
+	shop := t.TempDir()
+	for name, c := range map[string]struct {
+		project string
+		file    bool
+		kept    bool
+	}{
+		"an empty workspace goes":    {},
+		"one with files stays":       {file: true, kept: true},
+		"a project is never touched": {project: "shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := open(t, map[string]string{"shop": shop})
+			dir, state, err := d.Dir(t.Context(), "s1", c.project)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.file {
+				if err := os.WriteFile(filepath.Join(dir, "main.go"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kept, err := d.Remove(t.Context(), "s1", c.project)
+			if kept != c.kept || err != nil {
+				t.Errorf("got %v, %v", kept, err)
+			}
+			_, gone := os.Stat(dir)
+			if stays := c.kept || c.project != ""; stays != (gone == nil) {
+				t.Errorf("the working directory: %v", gone)
+			}
+			if _, err := os.Stat(state); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the state directory: %v", err)
+			}
+		})
+	}
+	d, _ := open(t, nil)
+	if kept, err := d.Remove(t.Context(), "never-seen", ""); kept || err != nil {
+		t.Errorf("got %v, %v", kept, err)
+	}
+	if _, err := d.Remove(t.Context(), "..", ""); protocol.CodeOf(err) != protocol.CodeInvalid {
+		t.Errorf("got %v", err)
+	}
+}
