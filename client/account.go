@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// User is who is signed in.
+type User struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Admin bool   `json:"admin"`
+}
+
+// SignIn starts a session, kept in the client's cookies.
+func (c *Client) SignIn(ctx context.Context, email, password string) error {
+	body := map[string]string{"email": email, "password": password}
+	return c.call(ctx, http.MethodPost, "/api/auth/login", nil, body, nil)
+}
+
+// SignInByLink starts a session with a one-time link: the whole URL, or the
+// fragment of it alone.
+func (c *Client) SignInByLink(ctx context.Context, link string) error {
+	if _, fragment, ok := strings.Cut(link, "#"); ok {
+		link = strings.TrimPrefix(fragment, "link=")
+	}
+	return c.call(ctx, http.MethodPost, "/api/auth/login", nil, map[string]string{"link": link}, nil)
+}
+
+// SignOut ends the session.
+func (c *Client) SignOut(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/api/auth/logout", nil, struct{}{}, nil)
+}
+
+// Me is who is signed in.
+func (c *Client) Me(ctx context.Context) (*User, error) {
+	got, err := get[struct {
+		User User `json:"user"`
+	}](ctx, c, "/api/auth/me", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &got.User, nil
+}
+
+// CreateToken makes an API token, which is shown this once.
+func (c *Client) CreateToken(ctx context.Context, name string) (string, error) {
+	var made struct {
+		Token string `json:"token"`
+	}
+	err := c.call(ctx, http.MethodPost, "/api/tokens", nil, map[string]string{"name": name}, &made)
+	return made.Token, err
+}

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"time"
+
+	"bellhop/protocol"
+)
+
+const (
+	callLimit = 30 * time.Second // of everything but streams
+	maxAnswer = 32 << 20
+)
+
+// Options of a Client; a zero value means the usual one.
+type Options struct {
+	Token string       // API token; without it, sign in
+	HTTP  *http.Client // its Timeout and Jar are not used
+
+	// Of streams and feeds:
+	Idle       time.Duration // silence after which a connection is given up: 30 s
+	MinBackoff time.Duration // before the first new attempt: 0.5 s
+	MaxBackoff time.Duration // 30 s
+	Attempts   int           // in a row that may fail before an error: 20
+}
+
+const defaultAttempts = 20
+
+// Client is a user's connection to one broker. It is safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	baseErr error
+	token   string
+	opts    Options
+	api     *http.Client // to the broker, with cookies
+	stream  *http.Client // to brokers and hosts, without limit in time and cookies
+}
+
+// New returns a client of the broker at brokerURL. A URL that is none is
+// reported by the first call.
+func New(brokerURL string, opts Options) *Client {
+	if opts.HTTP == nil {
+		opts.HTTP = http.DefaultClient
+	}
+	if opts.Attempts <= 0 {
+		opts.Attempts = defaultAttempts
+	}
+	c := &Client{token: opts.Token, opts: opts}
+	c.base, c.baseErr = parseURL(brokerURL)
+	jar, _ := cookiejar.New(nil) // fails only with options
+	c.api, c.stream = direct(opts.HTTP), direct(opts.HTTP)
+	c.api.Jar = jar
+	return c
+}
+
+// direct copies a client. No route redirects, and following one would take
+// credentials elsewhere.
+func direct(from *http.Client) *http.Client {
+	return &http.Client{
+		Transport:     from.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func parseURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(raw, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "the URL must be http://… or https://…")
+	}
+	return u, nil
+}
+
+// endpoint is a route of the broker.
+func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
+	if c.baseErr != nil {
+		return nil, c.baseErr
+	}
+	u := c.base.JoinPath(path)
+	u.RawQuery = query.Encode()
+	return u, nil
+}
+
+// call sends body as JSON, if there is one, and decodes the answer into out.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	u, err := c.endpoint(path, query)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	req, err := c.request(ctx, method, u, body)
+	if err != nil {
+		return err
+	}
+	resp, err := c.api.Do(req)
+	if err != nil {
+		return noAnswer(u, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return noAnswer(u, err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return refusal(u, resp.StatusCode, answer)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return &Error{Origin: origin(u), Status: resp.StatusCode, Err: &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "the answer is no JSON: is this a broker?", Err: err,
+		}}
+	}
+	return nil
+}
+
+// request is one to the broker, with the API token if there is one.
+func (c *Client) request(ctx context.Context, method string, u *url.URL, body any) (*http.Request, error) {
+	req, err := jsonRequest(ctx, method, u, body)
+	if err == nil && c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, err
+}
+
+func jsonRequest(ctx context.Context, method string, u *url.URL, body any) (*http.Request, error) {
+	var encoded []byte
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("client: encode the request: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}

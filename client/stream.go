@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// Event is one step of a stream: exactly one of Part, Reset and Lost is set.
+type Event struct {
+	ID   string // of the part's frame, to resume after; "" from basic hosts
+	Part *protocol.Part
+
+	// Reset means that the connection was resumed with a gap: the turn's parts so
+	// far are to be dropped, the turn is told again from its start.
+	Reset bool
+
+	// Lost is why the connection was given up; a new one is made after RetryIn.
+	Lost    error
+	RetryIn time.Duration
+}
+
+// Stream is the stream of one turn, read from the host. It is read once, by one
+// goroutine.
+type Stream struct {
+	TaskID    string
+	MessageID string // "" when attached
+	TurnID    string // "" when attached
+
+	// Follow, set before Events, goes on with the turns that follow, until ctx ends.
+	Follow bool
+
+	client  *Client
+	url     *url.URL
+	token   string
+	checkIn *protocol.CheckInRequest // how to renew the token while the turn may not have started
+	prompt  *protocol.PromptRequest  // starts the turn; nil: only watch
+	cursor  string                   // id of the last frame that was read
+}
+
+// Send checks a message in and returns the stream of its turn, which starts when
+// Events is read. The host gets the message as prompt, unless attachments say
+// more. Without a messageId one is made, so that repeating is safe.
+func (c *Client) Send(ctx context.Context, req *protocol.CheckInRequest, attachments ...protocol.Attachment) (*Stream, error) {
+	checkIn := *req
+	if checkIn.MessageID == "" {
+		checkIn.MessageID = protocol.NewID()
+	}
+	got, err := c.CheckIn(ctx, &checkIn)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Open(got, &protocol.PromptRequest{Prompt: req.Message, Attachments: attachments})
+	if err != nil {
+		return nil, err
+	}
+	s.checkIn = &checkIn
+	return s, nil
+}
+
+// Open returns the stream of a turn that was checked in elsewhere.
+func (c *Client) Open(in *protocol.CheckInResponse, prompt *protocol.PromptRequest) (*Stream, error) {
+	u, err := parseURL(in.StreamURL)
+	if err != nil {
+		return nil, fmt.Errorf("the stream's URL: %w", err)
+	}
+	return &Stream{
+		TaskID: in.SessionID, MessageID: in.MessageID, TurnID: in.TurnID,
+		client: c, url: u, token: in.StreamToken, prompt: prompt,
+	}, nil
+}
+
+// Watch attaches to a task and returns the stream of its open turn from the
+// turn's start. When the task is idle the stream has no events.
+func (c *Client) Watch(ctx context.Context, taskID string) (*Stream, error) {
+	got, err := c.Attach(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{TaskID: taskID, client: c}
+	if got.StreamCursor != nil {
+		s.cursor = *got.StreamCursor
+	}
+	return s, s.moveTo(got.StreamURL, got.StreamToken)
+}
+
+// Resume is Watch from behind the frame with this id.
+func (c *Client) Resume(ctx context.Context, taskID, cursor string) (*Stream, error) {
+	s, err := c.Watch(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	s.cursor = cursor
+	return s, nil
+}
+
+// Cursor is the id of the last frame that was read, to resume after.
+func (s *Stream) Cursor() string { return s.cursor }
+
+// Events yields the turn's parts to its end: a finish, abort or error part. It
+// reconnects as long as it takes, within Options.Attempts, and tells so; an
+// error comes last. Breaking off, or the end of ctx, leaves the turn running.
+func (s *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		r := &streamReader{Stream: s, yield: yield, watches: s.prompt == nil}
+		if err := r.run(ctx); err != nil && !r.stopped {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// streamReader is one reading of a stream.
+type streamReader struct {
+	*Stream
+	yield   func(Event, error) bool
+	watches bool // has no turn of its own
+	stopped bool // by the consumer
+	ended   bool // by a terminal part
+	frames  bool // any part came
+	renewed bool // the token, since the last connection
+	failed  int  // attempts in a row
+}
+
+// errBasicEnd is the end of a basic host's stream, which nothing can resume.
+var errBasicEnd = errors.New("the stream of a host that cannot resume is over")
+
+func (r *streamReader) run(ctx context.Context) error {
+	for {
+		err := r.follow(ctx)
+		if r.ended || r.stopped || errors.Is(err, errBasicEnd) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch status := StatusOf(err); {
+		case status == http.StatusNoContent && r.watches:
+			return nil // idle, nothing newer
+		case status == http.StatusNoContent:
+			return &Error{Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more")}
+		case status == http.StatusUnauthorized && !r.renewed:
+			r.renewed = true
+			if err := r.renew(ctx); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+func (r *streamReader) follow(ctx context.Context) error {
+	following, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	opts := r.client.opts
+	err := sse.Follow(following, sse.FollowOptions{
+		Client:     r.client.stream,
+		LastID:     r.cursor,
+		Request:    func(lastID string) (*http.Request, error) { return r.request(following, lastID) },
+		OnOpen:     func() { r.renewed = false },
+		OnFrame:    r.frame,
+		OnRetry:    func(err error, after time.Duration) { r.lost(ctx, stop, err, after) },
+		Idle:       opts.Idle,
+		MinBackoff: opts.MinBackoff,
+		MaxBackoff: opts.MaxBackoff,
+	})
+	return followError(ctx, r.url, err)
+}
+
+// request starts the turn until a frame of it has come, since a POST for a
+// started turn replays it; then it resumes.
+func (r *streamReader) request(ctx context.Context, lastID string) (*http.Request, error) {
+	method, body := http.MethodGet, any(nil)
+	u := *r.url
+	if r.prompt != nil && lastID == "" {
+		method, body = http.MethodPost, r.prompt
+	} else if r.Follow {
+		query := u.Query()
+		query.Set("follow", "true")
+		u.RawQuery = query.Encode()
+	}
+	req, err := jsonRequest(ctx, method, &u, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	req.Header.Set("Accept", "text/event-stream")
+	if lastID != "" {
+		req.Header.Set("Last-Event-ID", lastID)
+	}
+	return req, nil
+}

@@ -1,0 +1,150 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"bellhop/protocol"
+)
+
+// TaskQuery selects a page of tasks; the zero value is the first of all.
+type TaskQuery struct {
+	Cursor   string // NextCursor of the page before
+	Limit    int
+	Q        string
+	Archived *bool
+}
+
+// MessageQuery selects a page of messages by display position (After, Before)
+// or by change (Since, a rev).
+type MessageQuery struct {
+	After, Before, Since *int64
+	Limit                int
+}
+
+// CreateTask opens a task.
+func (c *Client) CreateTask(ctx context.Context, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
+	return post[protocol.Task](ctx, c, "/api/tasks", req)
+}
+
+// Tasks is a page of the user's tasks by last activity.
+func (c *Client) Tasks(ctx context.Context, q TaskQuery) (*protocol.TaskList, error) {
+	query := url.Values{}
+	setString(query, "cursor", q.Cursor)
+	setString(query, "q", q.Q)
+	setLimit(query, q.Limit)
+	if q.Archived != nil {
+		query.Set("archived", strconv.FormatBool(*q.Archived))
+	}
+	return get[protocol.TaskList](ctx, c, "/api/tasks", query)
+}
+
+// Task is one task.
+func (c *Client) Task(ctx context.Context, id string) (*protocol.Task, error) {
+	return get[protocol.Task](ctx, c, "/api/tasks/"+url.PathEscape(id), nil)
+}
+
+// DeleteTask ends a task and its session.
+func (c *Client) DeleteTask(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, "/api/tasks/"+url.PathEscape(id), nil, nil, nil)
+}
+
+// Messages is a page of a task's messages, ascending.
+func (c *Client) Messages(ctx context.Context, taskID string, q MessageQuery) (*protocol.MessageList, error) {
+	query := url.Values{}
+	setInt(query, "after", q.After)
+	setInt(query, "before", q.Before)
+	setInt(query, "since", q.Since)
+	setLimit(query, q.Limit)
+	return get[protocol.MessageList](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/messages", query)
+}
+
+// History is all of a task's messages, page by page.
+func (c *Client) History(ctx context.Context, taskID string) iter.Seq2[protocol.Message, error] {
+	return func(yield func(protocol.Message, error) bool) {
+		for after := int64(0); ; {
+			page, err := c.Messages(ctx, taskID, MessageQuery{After: &after, Limit: 500})
+			if err != nil {
+				yield(protocol.Message{}, err)
+				return
+			}
+			for _, message := range page.Messages {
+				if !yield(message, nil) {
+					return
+				}
+			}
+			if len(page.Messages) == 0 || page.NextAfter <= after {
+				return
+			}
+			after = page.NextAfter
+		}
+	}
+}
+
+// Interactions are the questions to the user over all tasks in a state, "" for
+// all.
+func (c *Client) Interactions(ctx context.Context, state protocol.InteractionState) ([]protocol.Interaction, error) {
+	query := url.Values{}
+	setString(query, "state", string(state))
+	list, err := get[struct {
+		Interactions []protocol.Interaction `json:"interactions"`
+	}](ctx, c, "/api/interactions", query)
+	if err != nil {
+		return nil, err
+	}
+	return list.Interactions, nil
+}
+
+// Answer answers an interaction; the same answer again is fine. The interaction
+// changes when the host's event of it arrives.
+func (c *Client) Answer(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
+	return c.call(ctx, http.MethodPost, "/api/interactions/"+url.PathEscape(interactionID), nil, req, nil)
+}
+
+// Hosts are the registered agent hosts.
+func (c *Client) Hosts(ctx context.Context) ([]protocol.Host, error) {
+	list, err := get[struct {
+		Hosts []protocol.Host `json:"hosts"`
+	}](ctx, c, "/api/hosts", nil)
+	if err != nil {
+		return nil, err
+	}
+	return list.Hosts, nil
+}
+
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (*T, error) {
+	out := new(T)
+	if err := c.call(ctx, http.MethodGet, path, query, nil, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func post[T any](ctx context.Context, c *Client, path string, body any) (*T, error) {
+	out := new(T)
+	if err := c.call(ctx, http.MethodPost, path, nil, body, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func setString(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+func setInt(query url.Values, name string, value *int64) {
+	if value != nil {
+		query.Set(name, strconv.FormatInt(*value, 10))
+	}
+}
+
+func setLimit(query url.Values, limit int) {
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+}
