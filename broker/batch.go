@@ -63,5 +63,4 @@ type Batch struct {
 	Turns           []Turn        // inserted or replaced
 	Interactions    []Interaction // inserted or replaced
 	Changes         []ChangeRef
-	At              time.Time
 }

@@ -3,8 +3,12 @@ package broker
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
@@ -30,21 +34,152 @@ type HostPatch struct {
 	Password *string `json:"password"`
 }
 
-// List is all hosts by name.
-func (s *Hosts) List(ctx context.Context, caller Caller) ([]protocol.Host, error) { return nil, nil }
+func adminOnly(caller Caller) error {
+	if caller.Admin {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeForbidden, "Only administrators manage hosts")
+}
 
-// Create registers a host.
+// List is all hosts by name.
+func (s *Hosts) List(ctx context.Context, caller Caller) ([]protocol.Host, error) {
+	if err := adminOnly(caller); err != nil {
+		return nil, err
+	}
+	hosts, err := s.Store.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]protocol.Host, len(hosts))
+	for i := range hosts {
+		list[i] = *hosts[i].View()
+	}
+	return list, nil
+}
+
+// Create registers a host. Its health is unknown until the next probe.
 func (s *Hosts) Create(ctx context.Context, caller Caller, req *HostRequest) (*protocol.Host, error) {
-	return nil, nil
+	if err := adminOnly(caller); err != nil {
+		return nil, err
+	}
+	host := &Host{
+		ID: protocol.NewID(), Name: strings.TrimSpace(req.Name), URL: trimURL(req.URL),
+		Password: seal.NewSecret(req.Password), Health: HostUnknown, CreatedAt: at(s.Now),
+	}
+	if err := checkHost(host); err != nil {
+		return nil, err
+	}
+	if err := s.Store.CreateHost(ctx, host); err != nil {
+		return nil, err
+	}
+	return host.View(), nil
+}
+
+func checkHost(h *Host) error {
+	switch {
+	case h.Name == "":
+		return protocol.Errorf(protocol.CodeInvalid, "name is required")
+	case len(h.Name) > maxName:
+		return protocol.Errorf(protocol.CodeInvalid, "name is longer than %d bytes", maxName)
+	case h.URL == "":
+		return protocol.Errorf(protocol.CodeInvalid, "url is required")
+	case h.Password.IsZero():
+		return protocol.Errorf(protocol.CodeInvalid, "password is required")
+	}
+	return checkHTTPURL("url", h.URL)
 }
 
 // Update changes a host; its old password stays valid for 24 h.
 func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatch) (*protocol.Host, error) {
-	return nil, nil
+	if err := adminOnly(caller); err != nil {
+		return nil, err
+	}
+	host, err := s.Store.UpdateHost(ctx, id, func(h *Host) error {
+		if p.Name != nil {
+			h.Name = strings.TrimSpace(*p.Name)
+		}
+		if p.URL != nil && trimURL(*p.URL) != h.URL {
+			h.URL, h.Health = trimURL(*p.URL), HostUnknown
+		}
+		if p.Password != nil && *p.Password != h.Password.Reveal() {
+			until := at(s.Now).Add(passwordGrace)
+			h.PreviousPassword, h.PreviousUntil = h.Password, &until
+			h.Password = seal.NewSecret(*p.Password)
+		}
+		return checkHost(h)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return host.View(), nil
 }
 
 // Delete removes a host; CodeConflict while tasks use it.
-func (s *Hosts) Delete(ctx context.Context, caller Caller, id string) error { return nil }
+func (s *Hosts) Delete(ctx context.Context, caller Caller, id string) error {
+	if err := adminOnly(caller); err != nil {
+		return err
+	}
+	return s.Store.DeleteHost(ctx, id)
+}
+
+const (
+	probeEvery    = 10 * time.Second
+	probesAtOnce  = 16
+	probePatience = 5 * time.Second
+)
 
 // Run probes the hosts until ctx ends.
-func (s *Hosts) Run(ctx context.Context) error { return nil }
+func (s *Hosts) Run(ctx context.Context) error {
+	ticker := time.NewTicker(probeEvery)
+	defer ticker.Stop()
+	for {
+		s.Probe(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Probe asks every host once whether it is ready.
+func (s *Hosts) Probe(ctx context.Context) {
+	hosts, err := s.Store.Hosts(ctx)
+	if err != nil {
+		s.complain(ctx, "hosts not probed", err)
+		return
+	}
+	var group errgroup.Group
+	group.SetLimit(probesAtOnce)
+	for _, h := range hosts {
+		group.Go(func() error {
+			s.probe(ctx, h)
+			return nil
+		})
+	}
+	_ = group.Wait() // the probes report for themselves
+}
+
+func (s *Hosts) probe(ctx context.Context, h Host) {
+	asking, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	health := HostOK
+	if err := s.Link.Ready(asking, Target{URL: trimURL(h.URL)}); err != nil {
+		health = HostUnreachable
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if health != h.Health {
+		s.Log.InfoContext(ctx, "host health changed", "host", h.Name, "health", string(health))
+	}
+	if err := s.Store.SetHostHealth(ctx, h.ID, health, at(s.Now)); err != nil {
+		s.complain(ctx, "host health not stored", err)
+	}
+}
+
+func (s *Hosts) complain(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		s.Log.WarnContext(ctx, what, "error", err)
+	}
+}

@@ -13,7 +13,33 @@ type MessageQuery struct {
 	Limit                int
 }
 
-// Messages is a page of a task's messages, ascending by seq.
+// Messages is a page of a task's messages, ascending by seq. With Before and
+// without After it is the page that ends there. NextAfter goes on from the last
+// one; an empty page repeats the After it was asked with.
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
-	return nil, nil
+	q.Limit = clamp(q.Limit)
+	list := &protocol.MessageList{}
+	err := s.Store.Read(ctx, func(ctx context.Context) error {
+		task, err := s.Store.Task(ctx, userID, id)
+		if err != nil {
+			return err
+		}
+		messages, err := s.Store.Messages(ctx, id, q)
+		if err != nil {
+			return err
+		}
+		*list = protocol.MessageList{Messages: make([]protocol.Message, len(messages)), Rev: task.Rev}
+		if q.After != nil {
+			list.NextAfter = max(*q.After, 0)
+		}
+		for i := range messages {
+			list.Messages[i] = messages[i].Message
+			list.NextAfter = messages[i].Seq
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }

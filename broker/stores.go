@@ -61,26 +61,29 @@ type HostStore interface {
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
-// TaskStore keeps tasks. Reads leave the secrets sealed: TaskPassword and
-// WebhookSecret open one each.
+// TaskStore keeps tasks. Reads leave the secrets sealed: TaskPasswords
+// and WebhookSecret open them.
 type TaskStore interface {
 	CreateTask(ctx context.Context, t *Task) error
 	// Task is CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
+	// AnyTask is any user's task, deleted ones too.
+	AnyTask(ctx context.Context, id string) (*Task, error)
 	// LockTask locks the row in a write transaction. Deleted tasks are found too.
 	LockTask(ctx context.Context, id string) (*Task, error)
 	// SaveTask writes what can change, secrets excepted.
 	SaveTask(ctx context.Context, t *Task) error
 	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
-	TaskPassword(ctx context.Context, id string) (seal.Secret, error)
-	SetTaskPassword(ctx context.Context, id string, password seal.Secret, guarded bool) error
+	// TaskPasswords are the task's own, the newest first; none is no error.
+	TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error)
+	// SetTaskPassword keeps the former one until previousUntil.
+	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
 	WebhookSecret(ctx context.Context, id string) (seal.Secret, error)
-	// DueTasks are tasks with a turn open and silent since before silent, or
-	// announced before announced; deleted ones are not due.
-	DueTasks(ctx context.Context, silent, announced time.Time, limit int) ([]string, error)
-	// TaskIDsWithOpenTurn are all tasks with an open turn.
-	TaskIDsWithOpenTurn(ctx context.Context) ([]string, error)
-	// PurgeTask removes a tombstone and all its rows.
+	// DueTasks are tasks with a turn open and no event since silent, or with one
+	// announced before announced; deleted ones are never due. hostEvents tells
+	// tasks of hosts that can be asked for events from the others.
+	DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]DueTask, error)
+	// PurgeTasks removes tombstones and all their rows.
 	PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error)
 }
 
@@ -109,11 +112,12 @@ type TurnStore interface {
 type MessageStore interface {
 	Message(ctx context.Context, taskID, id string) (*Message, error)
 	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
+	MessagesByID(ctx context.Context, taskID string, ids []string) ([]Message, error)
 	// ToolMessages are the tool rows with these tool call ids, by seq.
 	ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]Message, error)
-	// StuckMessages are ids of tasks with a message SENDING since before t.
+	// StuckMessages are SENDING since before t.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
-	// UserMessage is the message of a turn.
+	// TurnMessage is the user's message of a turn.
 	TurnMessage(ctx context.Context, taskID, turnID string) (*Message, error)
 }
 
@@ -143,7 +147,8 @@ type ChangeStore interface {
 	Revs(ctx context.Context, taskIDs []string) (map[string]int64, error)
 	Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error)
 	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]UserHint, error)
-	PruneChanges(ctx context.Context, before time.Time) (int64, error)
+	// PruneChanges keeps the newest keep changes of each task.
+	PruneChanges(ctx context.Context, keep int64) (int64, error)
 }
 
 // BatchStore writes the outcome of a use case in as few statements as it can.

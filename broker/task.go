@@ -18,9 +18,9 @@ type Task struct {
 	Project        string
 	HostID         string // a registered host, or "" when AgentURL is the task's own
 	AgentURL       string
-	AgentPassword  seal.Secret
+	AgentPassword  seal.Secret // set by the maker of a task; reads leave it sealed
 	Guarded        bool        // AgentURL was given by a non-admin
-	WebhookSecret  seal.Secret // 32 random bytes as hex, made with the task
+	WebhookSecret  seal.Secret // 32 random bytes as hex, made with the task; reads leave it sealed
 	AgentStatus    protocol.Status
 	Reason         string
 	OpenTurn       string // the newest turn with an event and no finish, "" when none
@@ -34,6 +34,8 @@ type Task struct {
 	Archived       bool
 	CreatedAt      time.Time
 	LastActivityAt time.Time
+	LastEventAt    *time.Time // when the host was last heard
+	ChangedAt      time.Time  // of Rev
 	DeletedAt      *time.Time // tombstone: the secret is kept 48 h
 }
 
@@ -58,7 +60,6 @@ type Turn struct {
 	Reason       string
 	Usage        json.RawMessage
 	AnnouncedAt  time.Time
-	LastEventAt  *time.Time
 	FinishedAt   *time.Time
 }
 

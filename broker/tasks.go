@@ -2,21 +2,27 @@ package broker
 
 import (
 	"context"
+	"encoding/base64"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode/utf8"
 
+	"bellhop/crypto/seal"
+	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
 
 // Tasks is what users do with tasks. Another user's task is CodeNotFound.
 type Tasks struct {
-	Store        Store
-	Link         Link
-	Notifier     Notifier
-	DefaultAgent string                    // of tasks made without agent, host and URL
-	CheckURL     func(rawURL string) error // the outbound guard for a non-admin's agentUrl
-	Now          func() time.Time
-	Log          *slog.Logger
+	Store          Store
+	Link           Link
+	Notifier       Notifier
+	DefaultAgent   string                    // of tasks made without agent, host and URL
+	CustomAgentURL string                    // as in Sessions
+	CheckURL       func(rawURL string) error // the outbound guard for a non-admin's agentUrl; may be nil
+	Now            func() time.Time
+	Log            *slog.Logger
 }
 
 // TaskQuery selects a page of tasks. Cursor is a TaskList's NextCursor.
@@ -27,38 +33,126 @@ type TaskQuery struct {
 	Archived *bool
 }
 
-// TaskPatch changes what is not nil.
-type TaskPatch struct {
-	Title         *string
-	Archived      *bool
-	ReadRev       *int64
-	Agent         *string
-	Project       *string
-	HostID        *string
-	AgentURL      *string
-	AgentPassword *string
+// Limits of lists and of what names a task.
+const (
+	defaultLimit = 50
+	maxLimit     = 500
+	maxTitle     = 500
+	maxName      = 200 // agent, project
+)
+
+// clamp is the limit in force for a wish.
+func clamp(limit int) int {
+	if limit <= 0 {
+		return defaultLimit
+	}
+	return min(limit, maxLimit)
 }
 
 // Create makes a task; without host and URL it is placed on the reachable
-// registered host with the fewest open turns.
+// registered host with the fewest open turns. Where there is none, a check-in
+// says so.
 func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
-	return nil, nil
+	now := at(s.Now)
+	task := &Task{
+		ID: protocol.NewID(), UserID: caller.UserID, Title: strings.TrimSpace(req.Title), Mode: req.Mode,
+		Agent: req.Agent, Project: req.Project, AgentPassword: seal.NewSecret(req.AgentPassword),
+		WebhookSecret: seal.NewSecret(token.NewSecretHex()), AgentStatus: protocol.StatusNone,
+		CreatedAt: now, LastActivityAt: now, ChangedAt: now,
+	}
+	if task.Mode == "" {
+		task.Mode = protocol.ModeAgent
+	}
+	if task.Agent == "" && req.HostID == "" && req.AgentURL == "" {
+		task.Agent = s.DefaultAgent
+	}
+	if err := checkTask(task); err != nil {
+		return nil, err
+	}
+	if err := s.where(ctx, caller, task, req.HostID, req.AgentURL); err != nil {
+		return nil, err
+	}
+	if task.HostID == "" && task.AgentURL == "" && task.Mode == protocol.ModeAgent {
+		var err error
+		if task.HostID, err = s.place(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Store.CreateTask(ctx, task); err != nil {
+		return nil, err
+	}
+	s.notify(task)
+	return task.View(), nil
+}
+
+func checkTask(t *Task) error {
+	switch {
+	case t.Title == "":
+		return protocol.Errorf(protocol.CodeInvalid, "title is required")
+	case utf8.RuneCountInString(t.Title) > maxTitle:
+		return protocol.Errorf(protocol.CodeInvalid, "title is longer than %d characters", maxTitle)
+	case utf8.RuneCountInString(t.Agent) > maxName:
+		return protocol.Errorf(protocol.CodeInvalid, "agent is longer than %d characters", maxName)
+	case utf8.RuneCountInString(t.Project) > maxName:
+		return protocol.Errorf(protocol.CodeInvalid, "project is longer than %d characters", maxName)
+	case t.Mode != protocol.ModeAgent && t.Mode != protocol.ModeChat:
+		return protocol.Errorf(protocol.CodeInvalid, "mode must be agent or chat")
+	}
+	return nil
 }
 
 // List is a page of the user's tasks, newest activity first.
 func (s *Tasks) List(ctx context.Context, userID string, q TaskQuery) (*protocol.TaskList, error) {
-	return nil, nil
+	limit := clamp(q.Limit)
+	filter := TaskFilter{Limit: limit + 1, Q: q.Q, Archived: q.Archived}
+	if q.Cursor != "" {
+		position, err := parsePosition(q.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		filter.Before = position
+	}
+	tasks, err := s.Store.Tasks(ctx, userID, filter)
+	if err != nil {
+		return nil, err
+	}
+	list := &protocol.TaskList{Tasks: []protocol.Task{}}
+	for i := range tasks[:min(limit, len(tasks))] {
+		list.Tasks = append(list.Tasks, *tasks[i].View())
+	}
+	if len(tasks) > limit {
+		last := tasks[limit-1]
+		list.NextCursor = TaskPosition{At: last.LastActivityAt, ID: last.ID}.String()
+	}
+	return list, nil
+}
+
+// String is the opaque form.
+func (p TaskPosition) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.At.UTC().Format(time.RFC3339Nano) + " " + p.ID))
+}
+
+func parsePosition(s string) (*TaskPosition, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	when, id, ok := strings.Cut(string(raw), " ")
+	t, timeErr := time.Parse(time.RFC3339Nano, when)
+	if err != nil || !ok || timeErr != nil || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "cursor is not one of ours")
+	}
+	return &TaskPosition{At: t, ID: id}, nil
 }
 
 // Get is one task.
 func (s *Tasks) Get(ctx context.Context, userID, id string) (*protocol.Task, error) {
-	return nil, nil
+	task, err := s.Store.Task(ctx, userID, id)
+	if err != nil {
+		return nil, err
+	}
+	return task.View(), nil
 }
 
-// Update changes a task.
-func (s *Tasks) Update(ctx context.Context, userID, id string, p TaskPatch, caller Caller) (*protocol.Task, error) {
-	return nil, nil
+func (s *Tasks) notify(task *Task) {
+	if s.Notifier != nil {
+		s.Notifier.Changed(task.UserID, task.ID, task.Rev)
+	}
 }
-
-// Delete leaves a tombstone for 48 h, and tells the host, which may not hear it.
-func (s *Tasks) Delete(ctx context.Context, userID, id string) error { return nil }

@@ -1,0 +1,130 @@
+package auth_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+func (d *desk) token(name string, life time.Duration) (string, *broker.APIToken) {
+	d.t.Helper()
+	t := &broker.APIToken{UserID: d.ada.ID, Name: name}
+	if life > 0 {
+		expires := d.clock.Now().Add(life)
+		t.ExpiresAt = &expires
+	}
+	plain, err := d.CreateToken(d.t.Context(), t)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return plain, t
+}
+
+func bearer(method, token string) *http.Request {
+	return request(method, "Authorization", "Bearer "+token)
+}
+
+func TestAnAPITokenActsAsItsUser(t *testing.T) {
+	d := open(t, "")
+	plain, made := d.token("laptop", 0)
+	if !strings.HasPrefix(plain, "bhp_") || len(plain) != len("bhp_")+43 {
+		t.Errorf("a token of %d characters", len(plain))
+	}
+	d.wantCaller(bearer("GET", plain))
+	d.wantCaller(request("POST", "Authorization", "bearer "+plain, "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example"))
+	if strings.Contains(string(made.Hash), plain) || made.Kind != broker.TokenUser {
+		t.Errorf("got %+v", made)
+	}
+}
+
+func TestAWrongAuthorizationNeverFallsBackToTheCookie(t *testing.T) {
+	d := open(t, "")
+	cookie := d.signIn(request("POST"))
+	plain, _ := d.token("laptop", 0)
+	for _, c := range []struct {
+		name    string
+		headers []string
+	}{
+		{"unknown token", []string{"Authorization", "Bearer bhp_unknown"}},
+		{"changed token", []string{"Authorization", "Bearer " + plain + "A"}},
+		{"no prefix", []string{"Authorization", "Bearer " + strings.TrimPrefix(plain, "bhp_")}},
+		{"a webhook token", []string{"Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln"}},
+		{"another scheme", []string{"Authorization", "Basic " + plain}},
+		{"empty", []string{"Authorization", ""}},
+		{"two", []string{"Authorization", "Bearer " + plain, "Authorization", "Bearer " + plain}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d.wantNobody(with(request("GET", c.headers...), cookie), protocol.CodeUnauthorized)
+		})
+	}
+	d.wantNobody(request("GET"), protocol.CodeUnauthorized)
+}
+
+func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
+	d := open(t, "")
+	short, _ := d.token("short", time.Hour)
+	long, made := d.token("long", 0)
+	d.clock.Advance(time.Hour - time.Second)
+	d.wantCaller(bearer("GET", short))
+	d.clock.Advance(time.Second)
+	d.wantNobody(bearer("GET", short), protocol.CodeUnauthorized)
+	d.wantCaller(bearer("GET", long))
+	wantCode(t, d.DeleteToken(t.Context(), "someone else", made.ID), protocol.CodeNotFound)
+	d.wantCaller(bearer("GET", long))
+	must(t, d.DeleteToken(t.Context(), d.ada.ID, made.ID))
+	d.wantNobody(bearer("GET", long), protocol.CodeUnauthorized)
+}
+
+func TestTheUseOfATokenIsNotedOnceAMinute(t *testing.T) {
+	d := open(t, "")
+	plain, _ := d.token("laptop", 0)
+	lastUse := func() time.Time {
+		t.Helper()
+		tokens, err := d.ListTokens(t.Context(), d.ada.ID)
+		must(t, err)
+		if len(tokens) != 1 || tokens[0].LastUsedAt == nil {
+			t.Fatalf("got %+v", tokens)
+		}
+		return tokens[0].LastUsedAt.UTC()
+	}
+	for _, c := range []struct{ after, noted time.Duration }{
+		{0, 0}, {59 * time.Second, 0}, {time.Minute, time.Minute}, {119 * time.Second, time.Minute}, {2 * time.Minute, 2 * time.Minute},
+	} {
+		d.clock.Advance(start.Add(c.after).Sub(d.clock.Now()))
+		d.wantCaller(bearer("GET", plain))
+		if got := lastUse(); !got.Equal(start.Add(c.noted)) {
+			t.Errorf("used after %s, noted %s", c.after, got.Sub(start))
+		}
+	}
+}
+
+func TestWhatANewTokenMustBe(t *testing.T) {
+	d := open(t, "")
+	past := start.Add(-time.Second)
+	for _, c := range []struct {
+		name    string
+		token   broker.APIToken
+		message string
+	}{
+		{"without a name", broker.APIToken{Name: " "}, "name is required"},
+		{"with an endless name", broker.APIToken{Name: strings.Repeat("ä", 201)}, "name is longer than 200 characters"},
+		{"expired", broker.APIToken{Name: "a", ExpiresAt: &past}, "expiresAt is in the past"},
+		{"of no kind", broker.APIToken{Name: "a", Kind: "admin"}, "kind must be user or agent"},
+		{"of an agent", broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: "x"},
+			"Tokens of kind agent need the notebooks feature, which this server does not have"},
+		{"for an agent, of kind user", broker.APIToken{Name: "a", AgentIdentifier: "x"}, "agentIdentifier belongs to tokens of kind agent"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.token.UserID = d.ada.ID
+			_, err := d.CreateToken(t.Context(), &c.token)
+			wantCode(t, err, protocol.CodeInvalid)
+			if err == nil || err.Error() != c.message {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+package auth
+
+import (
+	"context"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+// An account that does not exist costs a hash too: with every place taken and
+// the caller gone, both kinds of sign-in end waiting for one.
+func TestUnknownAccountsCostTheSameWork(t *testing.T) {
+	s := New(Options{})
+	hash, err := s.HashPassword(t.Context(), "a good password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(s.hashing) {
+		s.hashing <- struct{}{}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, hash := range map[string]string{"known": hash, "unknown": ""} {
+		if _, err := s.checkPassword(gone, "a good password", hash); protocol.CodeOf(err) != protocol.CodeUnavailable {
+			t.Errorf("%s account: %v", name, err)
+		}
+	}
+}
+
+func TestTheHashOfNobodyMatchesNothing(t *testing.T) {
+	s := New(Options{})
+	if match, err := s.checkPassword(t.Context(), "nobody has this password", ""); match || err != nil {
+		t.Errorf("got %v, %v", match, err)
+	}
+}

@@ -1,0 +1,66 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"unicode/utf8"
+
+	"bellhop/protocol"
+)
+
+// Caps on what a user sends.
+const (
+	maxMessage   = 1 << 20
+	maxArtifacts = 20
+	maxArtifact  = 256 << 10
+	maxMessageID = 128
+)
+
+var artifactType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,31}$`)
+
+// messageBody is the checked content of a check-in.
+type messageBody struct {
+	artifacts []protocol.Artifact
+	hash      string // equal for equal message and artifacts
+}
+
+func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
+	invalid := func(format string, args ...any) (*messageBody, error) {
+		return nil, protocol.Errorf(protocol.CodeInvalid, format, args...)
+	}
+	switch {
+	case req.Message == "":
+		return invalid("message is required")
+	case len(req.Message) > maxMessage:
+		return invalid("message is longer than 1 MiB")
+	case utf8.RuneCountInString(req.MessageID) > maxMessageID:
+		return invalid("messageId is longer than %d characters", maxMessageID)
+	case len(req.Artifacts) > maxArtifacts:
+		return invalid("There are more than %d artifacts", maxArtifacts)
+	}
+	body := &messageBody{artifacts: make([]protocol.Artifact, len(req.Artifacts))}
+	sum := sha256.New()
+	sum.Write([]byte(req.Message))
+	for i, a := range req.Artifacts {
+		switch {
+		case !artifactType.MatchString(a.Type):
+			return invalid("artifacts[%d].type must match [A-Z][A-Z0-9_]{0,31}", i)
+		case a.Type == protocol.ArtifactToolUse || a.Type == protocol.ArtifactDiff:
+			return invalid("artifacts[%d].type %s is reserved", i, a.Type)
+		case len(a.Content) == 0:
+			return invalid("artifacts[%d].content is required", i)
+		case len(a.Content) > maxArtifact:
+			return invalid("artifacts[%d].content is larger than 256 KiB", i)
+		}
+		canonical, err := protocol.Canonical(a.Content)
+		if err != nil {
+			return nil, err
+		}
+		body.artifacts[i] = protocol.Artifact{ID: protocol.NewID(), Type: a.Type, Content: a.Content}
+		sum.Write([]byte("\x00" + a.Type + "\x00"))
+		sum.Write(canonical)
+	}
+	body.hash = hex.EncodeToString(sum.Sum(nil))
+	return body, nil
+}

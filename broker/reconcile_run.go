@@ -1,0 +1,163 @@
+package broker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"bellhop/protocol"
+)
+
+const (
+	dueEvery    = 5 * time.Second
+	wakeSpacing = 2 * time.Second
+	hostsAtOnce = 64
+)
+
+// DueTask is a task to look after, and the host it is on.
+type DueTask struct{ ID, Host string }
+
+// Wake asks for a reconciliation of a task soon; it never blocks.
+func (r *Reconciler) Wake(taskID string) {
+	r.mu.Lock()
+	r.prepare()
+	r.woken[taskID] = true
+	r.mu.Unlock()
+	select {
+	case r.signal <- struct{}{}:
+	default: // Run knows already
+	}
+}
+
+// prepare is called with the mutex held.
+func (r *Reconciler) prepare() {
+	if r.signal == nil {
+		r.signal = make(chan struct{}, 1)
+		r.woken = map[string]bool{}
+		r.queues = map[string][]string{}
+		r.tried = map[string]time.Time{}
+	}
+}
+
+// Run reconciles every task with an open turn, then those that are silent or
+// woken, until ctx ends. The tasks of one host take turns and the hosts work
+// side by side, so that a dead host delays no other.
+func (r *Reconciler) Run(ctx context.Context) error {
+	r.mu.Lock()
+	r.prepare()
+	r.mu.Unlock()
+	crew := &crew{slots: make(chan struct{}, hostsAtOnce)}
+	defer crew.Wait()
+	ticker := time.NewTicker(dueEvery)
+	defer ticker.Stop()
+	r.enqueueDue(ctx, crew, 0)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			r.enqueueDue(ctx, crew, silence)
+		case <-r.signal:
+		}
+		r.enqueueWoken(ctx, crew)
+	}
+}
+
+// crew are the goroutines of a Run, one per host with work.
+type crew struct {
+	sync.WaitGroup
+	slots chan struct{}
+}
+
+func (r *Reconciler) enqueueDue(ctx context.Context, crew *crew, silent time.Duration) {
+	now := r.Now()
+	due, err := r.Store.DueTasks(ctx, true, now.Add(-silent), now.Add(-unstarted))
+	if err != nil {
+		if ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "silent turns not found", "error", err)
+		}
+		return
+	}
+	for _, d := range due {
+		r.enqueue(ctx, crew, d, silence)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, last := range r.tried {
+		if now.Sub(last) > silence {
+			delete(r.tried, id)
+		}
+	}
+}
+
+func (r *Reconciler) enqueueWoken(ctx context.Context, crew *crew) {
+	r.mu.Lock()
+	ids := make([]string, 0, len(r.woken))
+	for id := range r.woken {
+		if r.Now().Sub(r.tried[id]) >= wakeSpacing { // else at the next tick
+			ids = append(ids, id)
+			delete(r.woken, id)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range ids {
+		task, err := r.Store.AnyTask(ctx, id)
+		if err != nil {
+			continue // gone, or the database is away: the silence will tell
+		}
+		r.enqueue(ctx, crew, DueTask{ID: id, Host: task.HostID + task.AgentURL}, 0)
+	}
+}
+
+// enqueue starts a goroutine for a host that has none. A task is not tried
+// again within spacing.
+func (r *Reconciler) enqueue(ctx context.Context, crew *crew, d DueTask, spacing time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, tried := r.tried[d.ID]; tried && r.Now().Sub(last) < spacing {
+		return
+	}
+	r.tried[d.ID] = r.Now()
+	queue, working := r.queues[d.Host]
+	r.queues[d.Host] = append(queue, d.ID)
+	if !working {
+		crew.Go(func() { r.work(ctx, crew, d.Host) })
+	}
+}
+
+func (r *Reconciler) work(ctx context.Context, crew *crew, host string) {
+	crew.slots <- struct{}{}
+	defer func() { <-crew.slots }()
+	for {
+		id, ok := r.next(host)
+		if !ok {
+			return
+		}
+		err := r.Task(ctx, id)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		r.Log.WarnContext(ctx, "task not reconciled", "task", id, "error", err)
+		if protocol.CodeOf(err) == protocol.CodeBadGateway {
+			r.forget(host) // its other tasks are due again soon
+		}
+	}
+}
+
+func (r *Reconciler) next(host string) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	queue := r.queues[host]
+	if len(queue) == 0 {
+		delete(r.queues, host)
+		return "", false
+	}
+	r.queues[host] = queue[1:]
+	return queue[0], true
+}
+
+func (r *Reconciler) forget(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queues[host] = nil
+}

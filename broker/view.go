@@ -1,0 +1,34 @@
+package broker
+
+import "bellhop/protocol"
+
+// View is the task as the API shows it.
+func (t *Task) View() *protocol.Task {
+	v := &protocol.Task{
+		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, HostID: t.HostID,
+		AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: t.OpenTurn,
+		OpenInteractions: t.OpenQuestions, ReadRev: t.ReadRev, Rev: t.Rev, Archived: t.Archived,
+		CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
+	}
+	if t.LastTurn != nil {
+		last := *t.LastTurn
+		v.LastTurn = &last
+	}
+	return v
+}
+
+// View is the interaction as the API shows it.
+func (q *Interaction) View() *protocol.Interaction {
+	return &protocol.Interaction{
+		ID: q.ID, TaskID: q.TaskID, TaskTitle: q.TaskTitle, TurnID: q.TurnID, State: q.State, Kind: q.Kind,
+		Prompt: q.Prompt, ToolCallID: q.ToolCallID, ToolName: q.ToolName, Args: q.Args, Level: q.Level,
+		Default: q.Default, Options: q.Options, ExpiresAt: q.ExpiresAt, Answer: q.Answer, CreatedAt: q.CreatedAt,
+	}
+}
+
+// View is the host as administrators see it.
+func (h *Host) View() *protocol.Host {
+	return &protocol.Host{
+		ID: h.ID, Name: h.Name, URL: h.URL, Health: string(h.Health), OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,
+	}
+}
