@@ -29,8 +29,8 @@ type step struct {
 	args []string // what the groups of its pattern matched
 }
 
-// maxSlow bounds "slow N" to ten minutes.
-const maxSlow = 6000
+// maxSlow bounds "slow N" to an hour.
+const maxSlow = 36000
 
 // other is the verb of what no rule matches.
 const other = ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"bellhop/internal/jsonlines"
 	"bellhop/protocol"
@@ -40,15 +41,39 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, opts Options) error
 
 	select {
 	case err := <-input:
-		s.end()
-		return errors.Join(err, context.Cause(ctx), taskError(task))
+		return errors.Join(err, s.runOut(ctx), taskError(task))
 	case <-task.over():
-		s.end()
 		return errors.Join(context.Cause(ctx), taskError(task))
 	case <-ctx.Done():
-		s.end()
-		return context.Cause(ctx)
+		return s.runOut(ctx)
 	}
+}
+
+// farewell is how long a client may take to read the end of an interrupted
+// turn.
+const farewell = 2 * time.Second
+
+// runOut ends the session: the turn in work may end by itself, or within
+// farewell once ctx has ended.
+func (s *session) runOut(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.end()
+	}()
+	select {
+	case <-ended:
+		return context.Cause(ctx)
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		s.opts.Log.Warn("the client does not read the end of its turn")
+	}
+	return context.Cause(ctx)
 }
 
 // read hands in lines until in ends; that is no error.
