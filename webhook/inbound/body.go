@@ -99,13 +99,14 @@ func atIndex(err error, i int) error {
 	return &indexed
 }
 
-// withoutIndex leaves the index to batches.
-func (p posted) withoutIndex(err error) error {
-	var known *protocol.Error
-	if p.batch || !errors.As(err, &known) || known.Index == nil {
-		return err
+// withIndex names the only event of a batch; the domain, which does not know a
+// batch of one from an event, names the bad one of several.
+func (p posted) withIndex(err error) error {
+	switch protocol.CodeOf(err) {
+	case protocol.CodeInvalid, protocol.CodeConflict, protocol.CodeDiverged, protocol.CodeGap, protocol.CodeFenced:
+		if p.batch && len(p.list) == 1 {
+			return atIndex(err, 0)
+		}
 	}
-	plain := *known
-	plain.Index = nil
-	return &plain
+	return err
 }

@@ -91,7 +91,7 @@ func (h *Webhook) Handle(c echo.Context) error {
 	}
 	answer, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
 	if err != nil {
-		return inTime(ctx, events.withoutIndex(err))
+		return inTime(ctx, events.withIndex(err))
 	}
 	return c.JSON(http.StatusOK, answer)
 }
