@@ -113,8 +113,8 @@ const (
 // text of at least minPieces characters has at least as many pieces.
 func split(text string) []string {
 	words := strings.FieldsFunc(text, unicode.IsSpace)
-	n := min(max(len(words)/3, minPieces), maxPieces)
 	runes := []rune(text)
+	n := min(max(len(words)/3, minPieces), maxPieces, len(runes))
 	pieces := make([]string, 0, n)
 	for begin := 0; begin < len(runes); {
 		end := len(runes)
