@@ -154,12 +154,12 @@ func TestSQLiteIsDurableAndChecksForeignKeys(t *testing.T) {
 
 func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 	each(t, func(t *testing.T, db *database.DB) {
-		zone := time.FixedZone("x", 2*3600)
 		base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		moments := []time.Time{base, base.Add(time.Microsecond), base.Add(500 * time.Millisecond), base.Add(510 * time.Millisecond), base.Add(time.Second)}
 		err := db.Write(t.Context(), func(ctx context.Context) error {
 			for i, at := range moments {
-				if err := db.Conn(ctx).Create(&note{ID: string(rune('e' - i)), At: at}).Error; err != nil {
+				elsewhere := at.In(time.FixedZone("x", i*3600))
+				if err := db.Conn(ctx).Create(&note{ID: string(rune('e' - i)), At: elsewhere}).Error; err != nil {
 					return err
 				}
 			}
@@ -169,11 +169,16 @@ func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var notes []note
-		if err := db.Conn(t.Context()).Where("at >= ?", base.In(zone).UTC()).Order("at").Find(&notes).Error; err != nil {
+		if err := db.Conn(t.Context()).Where("at >= ?", base.In(time.FixedZone("x", 7200))).Order("at").Find(&notes).Error; err != nil {
 			t.Fatal(err)
 		}
 		if len(notes) != len(moments) {
 			t.Fatalf("%d notes", len(notes))
+		}
+		var until int64
+		last := moments[2].In(time.FixedZone("x", -7200))
+		if err := db.Conn(t.Context()).Model(&note{}).Where("at <= ?", &last).Count(&until).Error; err != nil || until != 3 {
+			t.Errorf("%d until then, %v", until, err)
 		}
 		for i, n := range notes {
 			if n.At != moments[i] { // also the location

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/ncruces/go-sqlite3"
@@ -133,7 +134,7 @@ func TestEveryWayPostgreSQLMayGoIsUnavailableAndPasses(t *testing.T) {
 	t.Parallel() // it waits for timeouts, not for the processor
 	server := testenv.PostgresServer(t)
 	proxy := testenv.NewProxy(t, server.Addr())
-	db := withNotes(t, open(t, server.URLVia(proxy.Addr()), database.Options{}))
+	db := withNotes(t, open(t, server.URLVia(proxy.Addr()), database.Options{Patience: 500 * time.Millisecond}))
 	for _, c := range []struct {
 		name       string
 		break_, ok func()
