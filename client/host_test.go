@@ -1,0 +1,140 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+// answer is what the host does with one request for the stream.
+type answer func(w http.ResponseWriter, r *http.Request)
+
+// stage is a broker and a host that act by a script.
+type stage struct {
+	t      *testing.T
+	broker *httptest.Server
+	host   *httptest.Server
+	done   chan struct{} // frees handlers that hang
+
+	mu      sync.Mutex
+	script  []answer // one per request for the stream
+	asked   []string // of the host: method, credentials, where from, body
+	checked []string // at the broker: path and messageId
+	cursor  *string  // attach's
+}
+
+func newStage(t *testing.T, script ...answer) *stage {
+	t.Helper()
+	s := &stage{t: t, script: script, done: make(chan struct{})}
+	s.host = httptest.NewServer(http.HandlerFunc(s.stream))
+	broker := http.NewServeMux()
+	broker.HandleFunc("POST /api/agent", s.checkIn)
+	broker.HandleFunc("POST /api/agent/attach", s.attach)
+	s.broker = httptest.NewServer(broker)
+	t.Cleanup(func() {
+		close(s.done)
+		s.broker.Close()
+		s.host.Close()
+	})
+	return s
+}
+
+func (s *stage) client() *client.Client {
+	transport := &http.Transport{}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return client.New(s.broker.URL, client.Options{
+		Token: "bhp_x", HTTP: &http.Client{Transport: transport},
+		MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond, Attempts: 5,
+	})
+}
+
+func (s *stage) checkIn(w http.ResponseWriter, r *http.Request) {
+	var req protocol.CheckInRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		s.t.Error(err)
+	}
+	n := s.note("check-in " + req.MessageID)
+	_ = json.NewEncoder(w).Encode(protocol.CheckInResponse{
+		Success: true, SessionID: req.TaskID, StreamToken: fmt.Sprint("token-canary-", n),
+		StreamURL: s.host.URL + "/stream/" + req.TaskID, MessageID: req.MessageID, TurnID: "turn",
+	})
+}
+
+func (s *stage) attach(w http.ResponseWriter, _ *http.Request) {
+	n := s.note("attach")
+	_ = json.NewEncoder(w).Encode(protocol.AttachResponse{
+		Success: true, SessionID: "t", StreamToken: fmt.Sprint("token-canary-", n),
+		StreamURL: s.host.URL + "/stream/t", StreamCursor: s.cursor,
+	})
+}
+
+func (s *stage) note(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checked = append(s.checked, what)
+	return len(s.checked)
+}
+
+func (s *stage) stream(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Error(err)
+	}
+	s.mu.Lock()
+	n := len(s.asked)
+	s.asked = append(s.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s",
+		r.Method, r.URL, r.Header.Get("Authorization"), r.Header.Get("Last-Event-ID"), body)))
+	var act answer
+	if n < len(s.script) {
+		act = s.script[n]
+	}
+	s.mu.Unlock()
+	if act == nil {
+		s.t.Errorf("request %d is not in the script", n+1)
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	act(w, r)
+}
+
+// sending answers with frames, "3-1 {…}" or "{…}" without an id, then does end.
+func sending(end answer, frames ...string) answer {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		for _, frame := range frames {
+			if id, data, ok := strings.Cut(frame, " {"); ok && !strings.HasPrefix(frame, "{") {
+				_, _ = fmt.Fprintf(w, "id: %s\nevent: message\ndata: {%s\n\n", id, data)
+			} else {
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", frame)
+			}
+		}
+		_ = http.NewResponseController(w).Flush()
+		end(w, r)
+	}
+}
+
+func closing(http.ResponseWriter, *http.Request)  {}
+func breaking(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func (s *stage) hanging(_ http.ResponseWriter, r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.done:
+	}
+}
+
+func refusing(status int, body string) answer {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}

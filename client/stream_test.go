@@ -1,0 +1,309 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+const (
+	start  = `3-1 {"type":"text-start","id":"a"}`
+	hello  = `3-2 {"type":"text-delta","id":"a","text":"hel"}`
+	lo     = `3-3 {"type":"text-delta","id":"a","text":"lo"}`
+	end    = `3-4 {"type":"text-end","id":"a","event":{"id":"e1","seq":1,"turnId":"turn"}}`
+	finish = `3-5 {"type":"finish","finishReason":"stop","event":{"id":"e2","seq":2,"turnId":"turn"}}`
+	ok     = `{"type":"data-resume","data":{"verdict":"ok","from":"","to":"","openInteractions":[]}}`
+	gap    = `{"type":"data-resume","data":{"verdict":"gap","from":"","to":"","openInteractions":[]}}`
+
+	whole = "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 finish"
+)
+
+// read lists what a stream yields: parts by id and type, reset, lost, and the
+// error's code at the end.
+func read(events iter.Seq2[client.Event, error]) (string, *client.Transcript, error) {
+	var seen []string
+	transcript := &client.Transcript{}
+	var failure error
+	for event, err := range events {
+		switch {
+		case err != nil:
+			failure = err
+			seen = append(seen, "error "+string(protocol.CodeOf(err)))
+		case event.Reset:
+			seen = append(seen, "reset")
+		case event.Lost != nil:
+			seen = append(seen, "lost")
+		default:
+			seen = append(seen, strings.TrimSpace(event.ID+" "+event.Part.Type))
+		}
+		transcript.Apply(event)
+	}
+	return strings.Join(seen, ","), transcript, failure
+}
+
+func TestSend(t *testing.T) {
+	unauthorized := refusing(401, `{"error":"Unauthorized","code":"unauthorized"}`)
+	post := func(token int) string { return fmt.Sprintf(`POST Bearer token-canary-%d {"prompt":"hi"}`, token) }
+	get := func(token int, after string) string {
+		return strings.TrimSpace(fmt.Sprintf(`GET Bearer token-canary-%d %s`, token, after))
+	}
+	for _, tt := range []struct {
+		name    string
+		script  []answer
+		want    string
+		asked   []string
+		checked []string // after the check-in
+		text    string   // "hello" unless said
+	}{
+		{name: "a turn from start to end",
+			script: []answer{sending(closing, start, hello, lo, end, finish)},
+			want:   whole, asked: []string{post(1)}},
+		{name: "a drop is resumed after the last id",
+			script: []answer{sending(breaking, start, hello), sending(closing, ok, lo, end, finish)},
+			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
+			asked:  []string{post(1), get(1, "3-2")}},
+		{name: "an end without a finish is a drop",
+			script: []answer{sending(closing, start, hello, lo), sending(closing, ok), sending(closing, ok, end, finish)},
+			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,lost,lost,3-4 text-end,3-5 finish",
+			asked:  []string{post(1), get(1, "3-3"), get(1, "3-3")}},
+		{name: "a gap resets the turn",
+			script: []answer{sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
+				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`, `4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`)},
+			want:  "3-1 text-start,3-2 text-delta,lost,reset,4-1 text-start,4-2 text-delta,4-3 text-end,4-4 finish",
+			asked: []string{post(1), get(1, "3-2")}},
+		{name: "503, then success",
+			script: []answer{refusing(503, ""), sending(closing, start, hello, lo, end, finish)},
+			want:   "lost," + whole, asked: []string{post(1), post(1)}},
+		{name: "a drop before the first frame posts again: the host replays",
+			script: []answer{sending(breaking), sending(closing, start, hello, lo, end, finish)},
+			want:   "lost," + whole, asked: []string{post(1), post(1)}},
+		{name: "401 before the start checks in again with the same message",
+			script: []answer{unauthorized, sending(closing, start, hello, lo, end, finish)},
+			want:   whole, asked: []string{post(1), post(2)}, checked: []string{"check-in m"}},
+		{name: "401 after the start attaches",
+			script: []answer{sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish)},
+			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
+			asked:  []string{post(1), get(1, "3-2"), get(2, "3-2")}, checked: []string{"attach"}},
+		{name: "401 with a fresh token is an error",
+			script: []answer{unauthorized, unauthorized},
+			want:   "error unauthorized", asked: []string{post(1), post(2)}, checked: []string{"check-in m"}, text: "-"},
+		{name: "busy is an error",
+			script: []answer{refusing(409, `{"error":"A turn is open","code":"busy"}`)},
+			want:   "error busy", asked: []string{post(1)}, text: "-"},
+		{name: "what is no stream is an error",
+			script: []answer{refusing(200, `<html>`)},
+			want:   "error unavailable", asked: []string{post(1)}, text: "-"},
+		{name: "a redirect is not followed",
+			script: []answer{func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }},
+			want:   "error invalid", asked: []string{post(1)}, text: "-"},
+		{name: "a frame that is no part is an error",
+			script: []answer{sending(closing, start, "3-2 {")},
+			want:   "3-1 text-start,error bad_gateway", asked: []string{post(1)}, text: "-"},
+		{name: "attempts end",
+			script: []answer{refusing(503, ""), refusing(502, ""), refusing(503, ""), refusing(429, ""), refusing(503, "")},
+			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)}, text: "-"},
+		{name: "an aborted turn ends",
+			script: []answer{sending(closing, start, hello, lo, end, `3-5 {"type":"abort","reason":"aborted"}`)},
+			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 abort", asked: []string{post(1)}},
+		{name: "a basic host's stream ends without ids and without a finish",
+			script: []answer{sending(closing, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, "[DONE]")},
+			want:   "text-start,text-delta", asked: []string{post(1)}},
+		{name: "a basic host's stream that breaks cannot be resumed",
+			script: []answer{sending(breaking, `{"type":"text-start","id":"a"}`)},
+			want:   "text-start,error unavailable", asked: []string{post(1)}, text: "-"},
+		{name: "events of other names are no parts",
+			script: []answer{func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = fmt.Fprint(w, "event: other\ndata: {\n\n")
+				sending(closing, start, hello, lo, end, finish)(w, r)
+			}},
+			want: whole, asked: []string{post(1)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, tt.script...)
+			stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi", MessageID: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, transcript, failure := read(stream.Events(t.Context()))
+			if got != tt.want {
+				t.Errorf("read\n got %s\nwant %s\n(%v)", got, tt.want, failure)
+			}
+			for i := range s.asked {
+				s.asked[i] = strings.Replace(s.asked[i], "/stream/t ", "", 1)
+				s.asked[i] = strings.Join(strings.Fields(s.asked[i]), " ")
+			}
+			if !reflect.DeepEqual(s.asked, tt.asked) {
+				t.Errorf("asked\n got %q\nwant %q", s.asked, tt.asked)
+			}
+			if want := append([]string{"check-in m"}, tt.checked...); !reflect.DeepEqual(s.checked, want) {
+				t.Errorf("asked the broker %q, want %q", s.checked, want)
+			}
+			if tt.text == "" && transcript.Text() != "hello" {
+				t.Errorf("text %q", transcript.Text())
+			}
+			if failure != nil && (strings.Contains(failure.Error(), "canary") || !strings.HasPrefix(failure.Error(), s.host.URL+": ")) {
+				t.Errorf("the error must name the origin alone: %v", failure)
+			}
+		})
+	}
+}
+
+func TestASilentStreamIsResumed(t *testing.T) {
+	s := newStage(t)
+	s.script = []answer{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}
+	c := client.New(s.broker.URL, client.Options{HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, Idle: 30 * time.Millisecond, MinBackoff: time.Millisecond})
+	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, transcript, err := read(stream.Events(t.Context()))
+	if transcript.Text() != "hello" || !strings.Contains(got, "lost") {
+		t.Errorf("read %s, %v", got, err)
+	}
+	if stream.MessageID == "" {
+		t.Error("a message without id is not safe to repeat")
+	}
+}
+
+func TestWatch(t *testing.T) {
+	cursor := "3-0"
+	for _, tt := range []struct {
+		name   string
+		cursor *string
+		script []answer
+		want   string
+		asked  []string
+	}{
+		{"the open turn from its start", &cursor, []answer{sending(closing, ok, start, hello, lo, end, finish)}, whole, []string{"GET /stream/t Bearer token-canary-1 3-0"}},
+		{"an idle task has nothing to watch", nil, []answer{refusing(204, "")}, "", []string{"GET /stream/t Bearer token-canary-1"}},
+		{"no session on the host", nil, []answer{refusing(404, `{"error":"No session","code":"not_found"}`)}, "error not_found", []string{"GET /stream/t Bearer token-canary-1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, tt.script...)
+			s.cursor = tt.cursor
+			stream, err := s.client().Watch(t.Context(), "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := read(stream.Events(t.Context())); got != tt.want {
+				t.Errorf("read %s, want %s (%v)", got, tt.want, err)
+			}
+			if !reflect.DeepEqual(s.asked, tt.asked) {
+				t.Errorf("asked %q, want %q", s.asked, tt.asked)
+			}
+		})
+	}
+}
+
+func TestFollowGoesOnAfterATurn(t *testing.T) {
+	s := newStage(t)
+	s.script = []answer{sending(closing, ok, start, finish), sending(s.hanging, ok, `3-6 {"type":"text-start","id":"b"}`)}
+	stream, err := s.client().Resume(t.Context(), "t", "2-9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Follow = true
+	seen := ""
+	for event, err := range stream.Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Part != nil {
+			seen += event.ID + " "
+		}
+		if event.ID == "3-6" {
+			break
+		}
+	}
+	want := []string{"GET /stream/t?follow=true Bearer token-canary-1 2-9", "GET /stream/t?follow=true Bearer token-canary-1 3-5"}
+	if seen != "3-1 3-5 3-6 " || !reflect.DeepEqual(s.asked, want) {
+		t.Errorf("read %s, asked %q", seen, s.asked)
+	}
+}
+
+func TestTheContextEndsAStream(t *testing.T) {
+	s := newStage(t)
+	s.script = []answer{sending(s.hanging, start)}
+	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range stream.Events(ctx) {
+		last = err
+		cancel()
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("got %v", last)
+	}
+}
+
+// Whatever is dropped wherever, the transcript is the turn's.
+func TestRandomCutsLoseNothing(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	for range 30 {
+		cutHost(t, random)
+	}
+}
+
+// cutHost streams 200 words, each connection breaking after a few; now and then
+// it has forgotten the cursor and tells the turn anew under a higher epoch.
+func cutHost(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	const words = 200
+	var want strings.Builder
+	for i := range words {
+		want.WriteString(strconv.Itoa(i) + " ")
+	}
+	epoch := 1
+	s := newStage(t)
+	act := func(w http.ResponseWriter, r *http.Request) {
+		var from int
+		var frames []string
+		if last := r.Header.Get("Last-Event-ID"); last != "" {
+			_, offset, _ := strings.Cut(last, "-")
+			from, _ = strconv.Atoi(offset)
+			frames = append(frames, ok)
+			if random.IntN(8) == 0 {
+				from, epoch, frames[0] = 0, epoch+1, gap
+			}
+		}
+		until := min(words, from+random.IntN(80))
+		for i := from; i < until; i++ {
+			frames = append(frames, fmt.Sprintf(`%d-%d {"type":"text-delta","id":"a","text":"%d "}`, epoch, i+1, i))
+		}
+		end := answer(breaking)
+		if until == words {
+			end = closing
+			frames = append(frames, fmt.Sprintf(`%d-%d {"type":"finish","finishReason":"stop"}`, epoch, words+1))
+		}
+		sending(end, frames...)(w, r)
+	}
+	for range 1000 {
+		s.script = append(s.script, act)
+	}
+	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, transcript, err := read(stream.Events(t.Context()))
+	if err != nil || transcript.Text() != want.String() || transcript.End == nil {
+		t.Errorf("error %v, text %q", err, transcript.Text())
+	}
+}
