@@ -78,7 +78,7 @@ func (t *runCommand) run(ctx context.Context, command string) (string, error) {
 	}
 	limit := time.NewTimer(t.limit)
 	defer limit.Stop()
-	ending := ""
+	var ending string
 	select {
 	case <-p.Done():
 		ending = exitStatus(p.Wait())

@@ -56,7 +56,7 @@ func Start(c Command) (*Process, error) {
 		return nil, errors.New("start process: no program named")
 	}
 	p := &Process{stderr: &tail{}, mark: newMark(), done: make(chan struct{})}
-	p.cmd = exec.Command(c.Args[0], c.Args[1:]...)
+	p.cmd = exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // a context would kill the child without its group
 	p.cmd.Dir, p.cmd.WaitDelay = c.Dir, outputGrace
 	p.cmd.Env = append(slices.Clone(c.Env), markVariable+"="+p.mark)
 	p.cmd.SysProcAttr = groupAttributes()
