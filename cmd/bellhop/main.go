@@ -47,23 +47,23 @@ type commands struct {
 // environment is what a command gets from its process, so that tests can give
 // it another.
 type environment struct {
-	ctx    context.Context // ends at SIGINT or SIGTERM
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
-	log    *slog.Logger
+	ctx     context.Context  // ends at SIGTERM, and at SIGINT unless the command reads signals
+	signals <-chan os.Signal // SIGINT and SIGTERM
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	log     *slog.Logger
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	os.Exit(run(context.Background(), signals, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run parses the command line and runs its command. Exit codes: 0 done, 1
 // failed, 2 wrong usage.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var cli commands
 	exited := -1
 	parser, err := kong.New(&cli,
@@ -87,7 +87,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		_, _ = fmt.Fprintf(stderr, "bellhop: %v\nSee: bellhop --help\n", err)
 		return 2
 	}
-	env := &environment{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if _, own := parsed.Selected().Target.Interface().(chatCommand); !own {
+		go func() {
+			<-signals
+			cancel()
+		}()
+	}
+	env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}
 	if err := parsed.Run(env); err != nil && !errors.Is(err, context.Canceled) {
 		report(stderr, err)
 		return 1
