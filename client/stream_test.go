@@ -277,11 +277,14 @@ func cutHost(t *testing.T, random *rand.Rand) {
 		var from int
 		var frames []string
 		if last := r.Header.Get("Last-Event-ID"); last != "" {
-			_, offset, _ := strings.Cut(last, "-")
+			of, offset, _ := strings.Cut(last, "-")
 			from, _ = strconv.Atoi(offset)
 			frames = append(frames, ok)
 			if random.IntN(8) == 0 {
-				from, epoch, frames[0] = 0, epoch+1, gap
+				epoch++
+			}
+			if of != strconv.Itoa(epoch) {
+				from, frames[0] = 0, gap
 			}
 		}
 		until := min(words, from+random.IntN(80))
