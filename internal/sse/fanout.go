@@ -210,7 +210,7 @@ func (s *Subscription) endLocked(err error) {
 	if s.err == nil {
 		s.err = err
 	}
-	if err != io.EOF { //nolint:errorlint // our own values
+	if !errors.Is(err, io.EOF) {
 		s.queue, s.queued = nil, 0
 	}
 	s.signal()

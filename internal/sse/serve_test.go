@@ -78,6 +78,34 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
+// quiet loses the errors of Flush, as Echo's response does.
+type quiet struct{ http.ResponseWriter }
+
+func (q quiet) Flush()                      { _ = http.NewResponseController(q.ResponseWriter).Flush() }
+func (q quiet) Unwrap() http.ResponseWriter { return q.ResponseWriter }
+
+// dead fails to flush once broken is set.
+type dead struct {
+	http.ResponseWriter
+	broken error
+}
+
+func (d *dead) FlushError() error { return d.broken }
+
+func TestAWrapperCannotHideAFailedFlush(t *testing.T) {
+	peer := &dead{ResponseWriter: httptest.NewRecorder()}
+	w := sse.NewWriter(quiet{quiet{peer}}, sse.WriterOptions{})
+	if err := w.Write(sse.Ping); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken pipe")
+	for _, peer.broken = range []error{broken, nil} { // once failed is failed for good
+		if err := w.Write(sse.Ping); !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // streams is a server on which every request subscribes to one fan-out.
 type streams struct {
 	*httptest.Server

@@ -20,6 +20,7 @@ type WriterOptions struct {
 type Writer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
+	inner   *http.ResponseController // nil when rc's Flush reports errors
 	timeout time.Duration
 	err     error
 }
@@ -32,6 +33,7 @@ func NewWriter(w http.ResponseWriter, opts WriterOptions) *Writer {
 		opts.WriteTimeout = WriteTimeout
 	}
 	s := &Writer{w: w, rc: http.NewResponseController(w), timeout: opts.WriteTimeout}
+	s.inner = reporter(w)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-store, no-transform")
@@ -72,6 +74,27 @@ func (s *Writer) deadline() {
 func (s *Writer) flush() {
 	if s.err == nil {
 		s.keep(s.rc.Flush())
+	}
+	if s.err == nil && s.inner != nil {
+		s.keep(s.inner.Flush())
+	}
+}
+
+// reporter finds the writer that knows whether a flush failed. Wrappers such as
+// Echo's have a Flush without an error; a dead peer would show one write late.
+func reporter(w http.ResponseWriter) *http.ResponseController {
+	for wrapped := false; ; wrapped = true {
+		if _, reports := w.(interface{ FlushError() error }); reports {
+			if wrapped {
+				return http.NewResponseController(w)
+			}
+			return nil
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return nil
+		}
+		w = wrapper.Unwrap()
 	}
 }
 
