@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/url"
 
 	"bellhop/protocol"
 )
@@ -14,27 +13,8 @@ type sessionRequest struct {
 	ID string `param:"id" json:"-"`
 }
 
-type openRequest struct{ protocol.OpenSessionRequest }
-
-// Validate implements httpapi's check before a use case.
-func (r *openRequest) Validate() error {
-	switch webhook, err := url.Parse(r.WebhookURL); {
-	case r.SessionID == "":
-		return protocol.Errorf(protocol.CodeInvalid, "sessionId is required")
-	case r.WebhookURL == "":
-		return protocol.Errorf(protocol.CodeInvalid, "webhookUrl is required")
-	case err != nil, webhook.Scheme != "http" && webhook.Scheme != "https", webhook.Host == "":
-		return protocol.Errorf(protocol.CodeInvalid, "webhookUrl must be an http or https URL") // err quotes the token
-	case r.Turn != nil && r.Turn.ID == "":
-		return protocol.Errorf(protocol.CodeInvalid, "turn.id is required")
-	case r.Cursor != nil && (r.Cursor.Epoch < 0 || r.Cursor.Seq < 0):
-		return protocol.Errorf(protocol.CodeInvalid, "cursor must not be negative")
-	}
-	return nil
-}
-
-func (a *API) openSession(ctx context.Context, req *openRequest) (*protocol.OpenSessionResponse, error) {
-	return a.Host.Open(ctx, &req.OpenSessionRequest)
+func (a *API) openSession(ctx context.Context, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+	return a.Host.Open(ctx, req)
 }
 
 type deleteResponse struct {

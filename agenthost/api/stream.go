@@ -69,39 +69,32 @@ func (a *API) attachStream(c echo.Context) error {
 func (a *API) serve(c echo.Context, stream *agenthost.Stream) error {
 	defer stream.Close()
 	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
-	if err := writeBacklog(w, stream.Backlog); err != nil || stream.Live == nil {
+	if !writeBacklog(w, stream.Backlog) || stream.Live == nil {
 		return nil
 	}
 	_ = sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
 	return nil
 }
 
-func writeBacklog(w *sse.Writer, frames [][]byte) error {
+// writeBacklog reports whether the peer has taken all frames.
+func writeBacklog(w *sse.Writer, frames [][]byte) bool {
 	for len(frames) > 0 {
 		n, size := 1, len(frames[0])
 		for n < len(frames) && size+len(frames[n]) <= backlogBatch {
 			size += len(frames[n])
 			n++
 		}
-		if err := w.WriteBatch(frames[:n]); err != nil {
-			return err
+		if w.WriteBatch(frames[:n]) != nil {
+			return false
 		}
 		frames = frames[n:]
 	}
-	return nil
+	return true
 }
 
-// validatePrompt checks the form. Whether there has to be a prompt depends on
-// the turn: one that is running already ignores it.
+// validatePrompt checks the form of images. Whether there has to be a prompt
+// depends on the turn: one that is running already ignores it.
 func validatePrompt(req *protocol.PromptRequest) error {
-	switch req.WhenBusy {
-	case "", protocol.WhenBusyReject:
-	default:
-		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "This host does not know that whenBusy",
-			Hint: "Leave it out, or send " + protocol.WhenBusyReject,
-		}
-	}
 	for i, attachment := range req.Attachments {
 		if problem := attachmentProblem(attachment); problem != "" {
 			return protocol.Errorf(protocol.CodeInvalid, "attachments[%d]%s", i, problem)

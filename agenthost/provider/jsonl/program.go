@@ -167,6 +167,13 @@ func (p *program) stop(ctx context.Context) error {
 	return nil
 }
 
+// signal ends the program with signals alone; ended tells when.
+func (p *program) signal(ctx context.Context) {
+	if err := p.process.Stop(ctx, p.grace); err != nil {
+		p.log.Error("agent cannot be stopped", "err", err)
+	}
+}
+
 // epitaph says how the program ended, with its last words.
 func (p *program) epitaph(name string) string {
 	how := "it ended"

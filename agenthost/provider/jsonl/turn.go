@@ -82,16 +82,16 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 			outcome, err := t.hear(s)
 			switch {
 			case err != nil:
-				return t.stop(err)
+				return t.stop(ctx, err)
 			case outcome != nil:
 				return t.whole(*outcome)
 			}
 		case err := <-t.failed:
-			return t.stop(err)
+			return t.stop(ctx, err)
 		case <-t.interrupt:
-			return t.stop(nil)
+			return t.stop(ctx, nil)
 		case <-ctx.Done():
-			return t.stop(ctx.Err())
+			return t.stop(ctx, ctx.Err())
 		case <-t.program.ended:
 			if !t.agent.revive(ctx, t) {
 				return t.exited()
@@ -102,7 +102,7 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 
 // stop ends the turn by the agent's own cancel, or else with its program. What
 // the agent says meanwhile counts, unless nobody can take it (broken).
-func (t *turn) stop(broken error) agenthost.Outcome {
+func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
 	t.withdraw()
 	t.program.interrupt(t.agent.spec.SessionID)
 	grace := time.NewTimer(t.program.grace)
@@ -117,7 +117,7 @@ func (t *turn) stop(broken error) agenthost.Outcome {
 			}
 		case <-grace.C:
 			t.agent.spec.Log.Warn("agent ignores the interrupt", "agent", t.agent.options.Name)
-			go func() { _ = t.program.process.Stop(context.Background(), t.program.grace) }()
+			go t.program.signal(context.WithoutCancel(ctx))
 		case <-t.program.ended:
 			over = true
 		}
