@@ -102,7 +102,7 @@ func TestDamageIsAnErrorAndNothingElse(t *testing.T) {
 		c[i/8] ^= 1 << (i % 8)
 		refused(fmt.Sprintf("bit %d flipped", i), c)
 	}
-	for n := range len(good) {
+	for n := range good {
 		refused(fmt.Sprintf("cut to %d", n), good[:n])
 	}
 	for n := range 41 {

@@ -29,7 +29,9 @@ func (s Secret) Reveal() string {
 // IsZero reports whether there is no value, or an empty one.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
-func (s Secret) String() string   { return redacted }
+func (s Secret) String() string { return redacted }
+
+// GoString implements fmt.GoStringer.
 func (s Secret) GoString() string { return redacted }
 
 // Format covers the verbs that ask neither String nor GoString.

@@ -43,8 +43,12 @@ const header = `{"alg":"HS256","typ":"JWT"}`
 // claims are valid ones with some replaced by raw JSON, or removed by "".
 func claims(replace ...string) string {
 	members := [][2]string{
-		{"taskId", `"task-1"`}, {"turnId", `"turn-1"`}, {"jti", `"j"`}, {"aud", `"agent-webhook"`},
-		{"iat", fmt.Sprint(iat)}, {"exp", fmt.Sprint(iat + 600)},
+		{"taskId", `"task-1"`},
+		{"turnId", `"turn-1"`},
+		{"jti", `"j"`},
+		{"aud", `"agent-webhook"`},
+		{"iat", fmt.Sprint(iat)},
+		{"exp", fmt.Sprint(iat + 600)},
 	}
 	for i := 0; i < len(replace); i += 2 {
 		known := false
@@ -292,7 +296,7 @@ func TestAnExpiredTokenIsExpiredOnlyIfAllElseIsRight(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := token.Verify(c.token, secret, later)
-			if !errors.Is(err, c.want) || (c.want == token.ErrInvalid && errors.Is(err, token.ErrExpired)) {
+			if !errors.Is(err, c.want) || (errors.Is(c.want, token.ErrInvalid) && errors.Is(err, token.ErrExpired)) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})

@@ -59,7 +59,7 @@ func TestFaultNamesTheKindOfFailure(t *testing.T) {
 		{"nil stays nil", nil, nil},
 		{"a known error passes through", known, known},
 	} {
-		if got := database.Fault(c.err, "task", 7); got != c.want {
+		if got := database.Fault(c.err, "task", 7); !errors.Is(got, c.want) || !errors.Is(c.want, got) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

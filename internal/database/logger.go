@@ -20,10 +20,16 @@ func (l *queryLogger) LogMode(logger.LogLevel) logger.Interface { return l }
 
 // The data of these three may hold values of the query.
 
-func (l *queryLogger) Info(ctx context.Context, msg string, _ ...any) { l.log.DebugContext(ctx, msg) }
-func (l *queryLogger) Warn(ctx context.Context, msg string, _ ...any) { l.log.WarnContext(ctx, msg) }
+func (l *queryLogger) Info(ctx context.Context, msg string, _ ...any) {
+	l.log.DebugContext(ctx, "gorm", "says", msg)
+}
+
+func (l *queryLogger) Warn(ctx context.Context, msg string, _ ...any) {
+	l.log.WarnContext(ctx, "gorm", "says", msg)
+}
+
 func (l *queryLogger) Error(ctx context.Context, msg string, _ ...any) {
-	l.log.ErrorContext(ctx, msg)
+	l.log.ErrorContext(ctx, "gorm", "says", msg)
 }
 
 func (l *queryLogger) Trace(ctx context.Context, begin time.Time, query func() (string, int64), _ error) {

@@ -123,9 +123,11 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 // machine. Only one with a port is ever started again, so only that one needs
 // its commits to outlive the process.
 func (c *cluster) start() error {
-	args := []string{"-c", guardScript, "sh", c.dir, filepath.Join(c.bin, "postgres"), "-D", c.data(), "-k", c.dir,
+	args := []string{
+		"-c", guardScript, "sh", c.dir, filepath.Join(c.bin, "postgres"), "-D", c.data(), "-k", c.dir,
 		"-c", "fsync=off", "-c", "full_page_writes=off",
-		"-c", "max_connections=200", "-c", "shared_buffers=64MB"}
+		"-c", "max_connections=200", "-c", "shared_buffers=64MB",
+	}
 	if c.port == 0 {
 		args = append(args, "-c", "listen_addresses=", "-c", "synchronous_commit=off")
 	} else {
