@@ -13,8 +13,12 @@ import (
 // parent starts a child with a family and waits to be killed: the child itself,
 // one in its group and one that left it. Each holds its own FIFO open.
 func parent(dir string) {
-	if dir == "lone" {
+	switch dir {
+	case "lone":
 		_, _ = Start(Command{Args: []string{"sh", "-c", "echo ready; exec sleep 1000"}, Env: environment, Output: os.Stderr})
+		select {}
+	case "nested":
+		_, _ = Start(Command{Args: []string{"sh", "-c", "(sleep 1000; echo) & echo ready; wait"}, Env: environment, Output: os.Stdout})
 		select {}
 	}
 	_, err := Start(Command{
@@ -111,6 +115,15 @@ func TestStopFindsWhatLeftTheGroup(t *testing.T) {
 	p := start(t, shell(`trap '' INT TERM; setsid sh -c 'echo ready; sleep 1000; echo' & wait`))
 	until(t, p, "ready")
 	if err := p.Stop(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	allGone(t, p)
+}
+
+func TestAKilledChildsOwnChildrenAreFound(t *testing.T) {
+	p := start(t, Command{Args: []string{os.Args[0]}, Env: append([]string{parentDir + "=nested"}, environment...)})
+	until(t, p, "ready")
+	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	allGone(t, p)

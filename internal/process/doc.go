@@ -13,6 +13,6 @@
 //	                     the rest by Sweep at the next start
 //
 // On Linux every child carries a random mark in its environment. Descendants
-// inherit it, so that those that left the group (setsid) are found too. Other
-// systems have process groups only.
+// inherit it, so that those that left the group (setsid, or a group of their own
+// for a command) are found too. Other systems have process groups only.
 package process

@@ -58,7 +58,7 @@ func Start(c Command) (*Process, error) {
 	p := &Process{stderr: &tail{}, mark: newMark(), done: make(chan struct{})}
 	p.cmd = exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // a context would kill the child without its group
 	p.cmd.Dir, p.cmd.WaitDelay = c.Dir, outputGrace
-	p.cmd.Env = append(slices.Clone(c.Env), markVariable+"="+p.mark)
+	p.cmd.Env = append(slices.Clone(c.Env), markVariable+"="+marks(p.mark))
 	p.cmd.SysProcAttr = groupAttributes()
 	childEnd, err := p.connect(c.Output)
 	if err != nil {

@@ -225,11 +225,11 @@ func TestSweepLeavesStrangersAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, body := range map[string]string{
-		"reused-pid.json": fmt.Sprintf(`{"mark":"M","boot":%q,"pid":%d,"start":%d}`, boot, stranger.Pid(), startOf-1),
-		"old-boot.json":   fmt.Sprintf(`{"mark":"M","boot":"before","pid":%d,"start":%d}`, stranger.Pid(), startOf),
+		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot, stranger.Pid(), startOf-1),
+		"old-boot.json":   fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(), stranger.Pid(), startOf),
 		"no-mark.json":    fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, stranger.Pid(), startOf),
-		"gone.json":       fmt.Sprintf(`{"mark":"M","boot":%q,"pid":999999999,"start":1}`, boot),
-		"all.json":        fmt.Sprintf(`{"mark":"M","boot":%q,"pid":-1,"start":1}`, boot),
+		"gone.json":       fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1}`, newMark(), boot),
+		"no-pid.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1}`, newMark(), boot),
 		"damaged.json":    `{"mark`,
 		"half.json.new":   `{`,
 		"notes.txt":       `not ours`,

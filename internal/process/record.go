@@ -8,15 +8,31 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// markVariable is the environment variable that carries a child's mark.
+// markVariable is the environment variable that carries a child's mark, behind
+// those of its ancestors.
 const markVariable = "BELLHOP_PROCESS_MARK"
 
 // newMark names a child uniquely, over restarts of the machine too.
 func newMark() string { return rand.Text() }
+
+// isMark tells a mark from any other text.
+func isMark(s string) bool {
+	return len(s) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// marks adds our own marks to a child's: if we are a child of such a parent
+// ourselves, it has to find our children when we are killed.
+func marks(own string) string {
+	if ours := os.Getenv(markVariable); ours != "" {
+		return ours + "," + own
+	}
+	return own
+}
 
 // record is the file of a running child. Pid and Start are zero until the
 // child runs; a crash in between leaves a record by whose mark it is found.
@@ -116,7 +132,7 @@ func sweep(path string) (killed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if json.Unmarshal(body, r) != nil || r.Mark == "" || r.Boot != bootID() {
+	if json.Unmarshal(body, r) != nil || !isMark(r.Mark) || r.Boot != bootID() {
 		return false, os.Remove(path)
 	}
 	for deadline := time.Now().Add(sweepTime); r.kill(); killed = true {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,24 +53,37 @@ func bootID() string {
 
 // killMarked kills every process that carries the mark and returns how many
 // there were. A program may clear its environment; the group is the first net,
-// this is the second.
+// this is the second. Anything but a mark of ours is refused: this reaches any
+// process of the machine.
 func killMarked(mark string) int {
+	if !isMark(mark) {
+		return 0
+	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0
 	}
-	wanted := []byte(markVariable + "=" + mark + "\x00")
 	killed := 0
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
+		if err != nil || pid <= 1 || pid == os.Getpid() {
 			continue
 		}
 		// A zombie's environment reads empty.
 		environment, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err == nil && bytes.Contains(environment, wanted) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if err == nil && carries(environment, mark) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed++
 		}
 	}
 	return killed
+}
+
+// carries looks for the mark as a whole entry of the one variable.
+func carries(environment []byte, mark string) bool {
+	for variable := range strings.SplitSeq(string(environment), "\x00") {
+		if list, ok := strings.CutPrefix(variable, markVariable+"="); ok && slices.Contains(strings.Split(list, ","), mark) {
+			return true
+		}
+	}
+	return false
 }
