@@ -49,7 +49,7 @@ func TestGuardHostRefusesRebinding(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.local+" as "+c.host, func(t *testing.T) {
-			r := httptest.NewRequest("GET", "/", nil)
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.Host = c.host
 			rec := httptest.NewRecorder()
 			at(c.local, e).ServeHTTP(rec, r)
@@ -86,7 +86,7 @@ func TestGuardHostOnARealListener(t *testing.T) {
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	server := startServer(t, e)
 	for host, status := range map[string]int{"": 200, "evil.example.com": 403} {
-		r, err := http.NewRequest("GET", server.URL, nil)
+		r, err := http.NewRequest(http.MethodGet, server.URL, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ const (
 	maxErrorBody  = 64 << 10
 )
 
-// ErrStop, returned by OnFrame, ends Follow without an error.
+// ErrStop is what OnFrame returns to end Follow without an error.
 var ErrStop = errors.New("sse: stop")
 
 // ErrIdle is why a connection that had sent nothing for Idle was given up.
