@@ -79,9 +79,10 @@ func exchange(t *testing.T, server *httptest.Server, write func(net.Conn)) (int,
 }
 
 func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
-	e := httpapi.New(httpapi.Options{BodyTimeout: 100 * time.Millisecond})
-	e.POST("/", bodyLength(1<<20))
-	server := startServer(t, e)
+	patient, hasty := httpapi.New(httpapi.Options{}), httpapi.New(httpapi.Options{BodyTimeout: 50 * time.Millisecond})
+	patient.POST("/", bodyLength(1<<20))
+	hasty.POST("/", bodyLength(1<<20))
+	server, hastyServer := startServer(t, patient), startServer(t, hasty)
 	tooLarge := `{"error":"The body is too large","code":"too_large","hint":"The limit is 1 MiB"}`
 	const head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	mib := strings.Repeat("x", 1<<20)
@@ -113,7 +114,11 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			status, answer := exchange(t, server, c.write)
+			at := server
+			if c.status == http.StatusServiceUnavailable {
+				at = hastyServer
+			}
+			status, answer := exchange(t, at, c.write)
 			if status != c.status || answer != c.answer {
 				t.Fatalf("got %d %s", status, answer)
 			}

@@ -73,7 +73,8 @@ func TestErrorsHaveOneShape(t *testing.T) {
 		},
 		{
 			"Retry-After", &protocol.Error{Code: protocol.CodeTooManyRequests, Message: "Slow down", RetryAfter: 7},
-			429, `{"error":"Slow down","code":"too_many_requests"}`, map[string]string{"Retry-After": "7"},
+			429, `{"error":"Slow down","code":"too_many_requests"}`,
+			map[string]string{"Retry-After": "7"},
 		},
 		{
 			"Retry-After by default", protocol.Errorf(protocol.CodeUnavailable, "Later"), 503, `{"error":"Later","code":"unavailable"}`,
