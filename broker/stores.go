@@ -71,8 +71,6 @@ type TaskStore interface {
 	AnyTask(ctx context.Context, id string) (*Task, error)
 	// LockTask locks the row in a write transaction. Deleted tasks are found too.
 	LockTask(ctx context.Context, id string) (*Task, error)
-	// SaveTask writes what can change, secrets excepted.
-	SaveTask(ctx context.Context, t *Task) error
 	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
 	// TaskPasswords are the task's own, the newest first; none is no error.
 	TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error)

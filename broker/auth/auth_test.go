@@ -43,7 +43,7 @@ func open(t *testing.T, publicURL string) *desk {
 	db, err := database.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), database.Options{Synchronous: "OFF"})
 	must(t, err)
 	t.Cleanup(func() { must(t, db.Close()) })
-	must(t, db.Migrate(t.Context(), migrations.For(string(db.Dialect()))))
+	must(t, db.Migrate(t.Context(), migrations.For(db.Dialect())))
 	keyset, err := seal.Generate()
 	must(t, err)
 	sealer, err := seal.Parse(keyset)

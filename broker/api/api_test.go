@@ -1,0 +1,303 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
+	"bellhop/broker/api"
+	"bellhop/broker/auth"
+	"bellhop/broker/feed"
+	"bellhop/broker/store"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/httpapi"
+	"bellhop/internal/testenv"
+	"bellhop/migrations"
+	"bellhop/protocol"
+	"bellhop/webhook/inbound"
+)
+
+const (
+	password      = "canary-user-password"
+	agentPassword = "canary-agent-password"
+	agentURL      = "http://agents.example/"
+	publicURL     = "http://broker.example"
+)
+
+var start = time.Now().UTC().Truncate(time.Second)
+
+// site is a whole broker on a real database, with a scripted host.
+type site struct {
+	t     *testing.T
+	api   *api.API
+	echo  *echo.Echo
+	db    *database.DB
+	store *store.Store
+	auth  *auth.Service
+	tasks *broker.Tasks
+	host  *host
+	clock *testenv.Clock
+	logs  *logs
+	ada   *person // an ordinary user
+	bob   *person // another one
+	admin *person
+}
+
+type person struct {
+	id, email, token string
+}
+
+type option func(*config)
+
+type config struct {
+	url            string
+	customAgentURL string
+	origins        []string
+}
+
+func onDatabase(url string) option          { return func(c *config) { c.url = url } }
+func customAgentURL(url string) option      { return func(c *config) { c.customAgentURL = url } }
+func allowOrigins(origins ...string) option { return func(c *config) { c.origins = origins } }
+
+func newSite(t *testing.T, options ...option) *site {
+	t.Helper()
+	c := config{url: "sqlite:" + filepath.Join(t.TempDir(), "b.db")}
+	for _, o := range options {
+		o(&c)
+	}
+	s := &site{t: t, clock: testenv.NewClock(start), logs: &logs{}, host: &host{}}
+	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.openStore(c.url, log)
+	s.auth = auth.New(auth.Options{
+		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, PublicURL: publicURL, Now: s.clock.Now, Log: log,
+	})
+	s.wire(c, log)
+	s.echo = httpapi.New(httpapi.Options{Log: log})
+	s.api.Routes(s.echo)
+	s.ada = s.person("ada@example.com", false)
+	s.bob = s.person("bob@example.com", false)
+	s.admin = s.person("root@example.com", true)
+	return s
+}
+
+func (s *site) openStore(url string, log *slog.Logger) {
+	db, err := database.Open(s.t.Context(), url, database.Options{Synchronous: "OFF", Logger: log})
+	must(s.t, err)
+	s.t.Cleanup(func() { _ = db.Close() })
+	must(s.t, db.Migrate(s.t.Context(), migrations.For(db.Dialect())))
+	keyset, err := seal.Generate()
+	must(s.t, err)
+	sealer, err := seal.Parse(keyset)
+	must(s.t, err)
+	s.db, s.store = db, store.New(db, sealer)
+}
+
+func (s *site) wire(c config, log *slog.Logger) {
+	st, now := s.store, s.clock.Now
+	s.tasks = &broker.Tasks{
+		Store: st, Link: s.host, DefaultAgent: "demo", Now: now, Log: log,
+		CheckURL: func(raw string) error {
+			if strings.Contains(raw, "10.0.0.1") {
+				return protocol.Errorf(protocol.CodeInvalid, "That address is not allowed")
+			}
+			return nil
+		},
+	}
+	changes := feed.New(s.tasks, feed.Options{Log: log, Access: 10 * time.Millisecond})
+	s.tasks.Notifier = changes
+	reconciler := &broker.Reconciler{Store: st, Link: s.host, Notifier: changes, Now: now, Log: log}
+	ingest := &broker.Ingest{Store: st, Notifier: changes, Reconciler: reconciler, Now: now, Log: log}
+	reconciler.Ingest = ingest
+	sessions := &broker.Sessions{
+		Store: st, Link: s.host, Notifier: changes, Reconciler: reconciler, BrokerID: "broker-1",
+		PublicURL: publicURL, CustomAgentURL: c.customAgentURL, Now: now, Log: log,
+	}
+	s.api = &api.API{
+		Auth: s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
+		Interactions: &broker.Interactions{Store: st, Link: s.host, CustomAgentURL: c.customAgentURL, Now: now, Log: log},
+		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
+		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
+		Ready:        s.db.Ping, PublicURL: publicURL, AllowedOrigins: c.origins, Log: log,
+	}
+}
+
+func (s *site) person(email string, admin bool) *person {
+	s.t.Helper()
+	user, err := s.auth.CreateUser(s.t.Context(), email, password, admin)
+	must(s.t, err)
+	token, err := s.auth.CreateToken(s.t.Context(), &broker.APIToken{UserID: user.ID, Name: "test"})
+	must(s.t, err)
+	return &person{user.ID, email, token}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// as sends a request of who (nil: nobody) with a JSON body ("" for none).
+func (s *site) as(who *person, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body == "" {
+		r = httptest.NewRequest(method, target, http.NoBody)
+	} else {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if who != nil {
+		r.Header.Set("Authorization", "Bearer "+who.token)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	s.echo.ServeHTTP(rec, r)
+	return rec
+}
+
+// newTask makes a task of ada's and returns its id.
+func (s *site) newTask(more string) string {
+	s.t.Helper()
+	body := `{"title":"A task","agentUrl":"` + agentURL + `","agentPassword":"` + agentPassword + `"` + more + `}`
+	rec := s.as(s.ada, "POST", "/api/tasks", body)
+	if rec.Code != http.StatusCreated {
+		s.t.Fatalf("create a task: %d %s", rec.Code, rec.Body)
+	}
+	return field(s.t, rec, "id")
+}
+
+func field(t *testing.T, rec *httptest.ResponseRecorder, name string) string {
+	t.Helper()
+	var members map[string]any
+	must(t, json.Unmarshal(rec.Body.Bytes(), &members))
+	value, ok := members[name].(string)
+	if !ok {
+		t.Fatalf("no %s in %s", name, rec.Body)
+	}
+	return value
+}
+
+// want compares the whole answer. In it UUIDs are <id1>, <id2> … in the order
+// they appear, API tokens <token>, and times relative to the start of the test.
+func want(t *testing.T, got *httptest.ResponseRecorder, status int, body string) {
+	t.Helper()
+	if text := plain(got.Body.String()); got.Code != status || text != body {
+		t.Errorf("got  %d %s\nwant %d %s", got.Code, text, status, body)
+	}
+}
+
+var (
+	uuids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	tokens = regexp.MustCompile(`bhp_[A-Za-z0-9_-]{43}`)
+	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	jwts   = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
+)
+
+func plain(text string) string {
+	seen := map[string]string{}
+	text = uuids.ReplaceAllStringFunc(strings.TrimSuffix(text, "\n"), func(id string) string {
+		if seen[id] == "" {
+			seen[id] = "<id" + strconv.Itoa(len(seen)+1) + ">"
+		}
+		return seen[id]
+	})
+	text = jwts.ReplaceAllString(tokens.ReplaceAllString(text, "<token>"), "<jwt>")
+	return times.ReplaceAllStringFunc(text, func(at string) string {
+		when, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return at
+		}
+		return "+" + when.Sub(start).String()
+	})
+}
+
+// logs collects what is logged by several goroutines.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// host is the other end of the link: it says what the test scripted and keeps
+// what it was asked.
+type host struct {
+	mu     sync.Mutex
+	err    error
+	opened []*protocol.OpenSessionRequest
+	asked  []broker.Target
+}
+
+func (h *host) call(t broker.Target) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = append(h.asked, t)
+	return h.err
+}
+
+// fail makes every later call fail.
+func (h *host) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+}
+
+// webhook is the URL the last opened session posts to.
+func (h *host) webhook() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.opened[len(h.opened)-1].WebhookURL
+}
+
+func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+	if err := h.call(t); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.opened = append(h.opened, req)
+	return &protocol.OpenSessionResponse{
+		Token: "canary-stream-token", Cursor: req.Cursor, Status: protocol.StatusIdle,
+		Capabilities: []string{protocol.CapabilityEvents},
+	}, nil
+}
+
+func (h *host) Events(_ context.Context, t broker.Target, _ string, _, _ int64, _ int) (*protocol.EventsResponse, error) {
+	return &protocol.EventsResponse{}, h.call(t)
+}
+
+func (h *host) Interrupt(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+
+func (h *host) Answer(_ context.Context, t broker.Target, _, _ string, _ *protocol.AnswerRequest) error {
+	return h.call(t)
+}
+
+func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
+func (h *host) Ready(_ context.Context, t broker.Target) error            { return h.call(t) }

@@ -1,0 +1,10 @@
+package api_test
+
+import (
+	"os"
+	"testing"
+
+	"bellhop/internal/testenv"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }

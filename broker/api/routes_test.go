@@ -1,0 +1,171 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	unauthorized = `{"error":"Unauthorized","code":"unauthorized"}`
+	noRoute      = `{"error":"Not found","code":"not_found"}`
+	noMethod     = `{"error":"Method not allowed","code":"method_not_allowed"}`
+)
+
+// open answers to nobody in particular; every other route wants a caller.
+var open = map[string]string{
+	"GET /healthz":                  `200 {"status":"ok"}`,
+	"GET /readyz":                   `200 {"status":"ready"}`,
+	"GET /":                         `200`,
+	"GET /console.css":              `200`,
+	"GET /console.js":               `200`,
+	"POST /api/auth/login":          `400 {"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`,
+	"POST /api/auth/logout":         `200 {"success":true}`,
+	"POST /api/agent/webhook":       `400 {"error":"Missing token","code":"invalid"}`,
+	"POST /api/agent/webhook/renew": `400 {"error":"Missing token","code":"invalid"}`,
+}
+
+// guarded are the other routes of protocol section 1.
+var guarded = []string{
+	"GET /api/auth/me",
+	"GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/:id",
+	"POST /api/tasks", "GET /api/tasks", "GET /api/tasks/:id", "PATCH /api/tasks/:id", "DELETE /api/tasks/:id",
+	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
+	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt",
+	"GET /api/interactions", "POST /api/interactions/:id",
+	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
+}
+
+func TestEveryRouteOfTheProtocolIsThereAndNoOther(t *testing.T) {
+	s := newSite(t)
+	var got, listed []string
+	for _, r := range s.echo.Routes() {
+		got = append(got, r.Method+" "+r.Path)
+	}
+	listed = append(listed, guarded...)
+	for name := range open {
+		listed = append(listed, name)
+	}
+	slices.Sort(got)
+	slices.Sort(listed)
+	if !slices.Equal(got, listed) {
+		t.Errorf("routes\n%s\nlisted\n%s", strings.Join(got, "\n"), strings.Join(listed, "\n"))
+	}
+}
+
+func TestNobodyIsUnauthorizedEverywhere(t *testing.T) {
+	s := newSite(t)
+	for _, name := range guarded {
+		t.Run(name, func(t *testing.T) {
+			method, path, _ := strings.Cut(name, " ")
+			rec := s.as(nil, method, strings.Replace(path, ":id", "some-id", 1), "")
+			want(t, rec, 401, unauthorized)
+			if got := rec.Header().Get("Cache-Control"); got != "no-store" {
+				t.Errorf("Cache-Control %q", got)
+			}
+		})
+	}
+}
+
+func TestOpenRoutesAnswerEverybody(t *testing.T) {
+	s := newSite(t)
+	for name, answer := range open {
+		t.Run(name, func(t *testing.T) {
+			method, path, _ := strings.Cut(name, " ")
+			rec := s.as(nil, method, path, "")
+			status, body, whole := strings.Cut(answer, " ")
+			if !whole {
+				body = plain(rec.Body.String())
+			}
+			if status == "200" {
+				want(t, rec, 200, body)
+			} else {
+				want(t, rec, 400, body)
+			}
+		})
+	}
+}
+
+func TestNoRouteRedirects(t *testing.T) {
+	s := newSite(t)
+	for _, c := range []struct {
+		name, method, path string
+		status             int
+		body               string
+	}{
+		{"unknown", "GET", "/api/nonsense", 404, noRoute},
+		{"unknown outside of the API", "GET", "/nonsense", 404, noRoute},
+		{"the root of the API", "GET", "/api", 404, noRoute},
+		{"trailing slash", "GET", "/api/tasks/", 404, noRoute},
+		{"trailing slash behind an id", "GET", "/api/tasks/some-id/", 404, noRoute},
+		{"trailing slash of the webhook", "POST", "/api/agent/webhook/", 404, noRoute},
+		{"doubled slash", "GET", "//api/tasks", 404, noRoute},
+		{"dots", "GET", "/api/../api/tasks", 404, noRoute},
+		{"wrong method", "PUT", "/api/tasks", 405, noMethod},
+		{"wrong method of the webhook", "GET", "/api/agent/webhook", 405, noMethod},
+		{"wrong method of the check-in", "DELETE", "/api/agent", 405, noMethod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rec := s.as(nil, c.method, c.path, "")
+			want(t, rec, c.status, c.body)
+			if location := rec.Header().Get("Location"); location != "" {
+				t.Errorf("redirected to %s", location)
+			}
+			if allow := rec.Header().Get("Allow"); (c.status == 405) != (allow != "") {
+				t.Errorf("Allow is %q", allow)
+			}
+		})
+	}
+}
+
+func TestReadyzSaysWhenTheDatabaseIsAway(t *testing.T) {
+	s := newSite(t)
+	must(t, s.db.Close())
+	rec := s.as(nil, "GET", "/readyz", "")
+	want(t, rec, 503, `{"error":"The database is not available","code":"unavailable"}`)
+	if rec.Header().Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", rec.Header().Get("Retry-After"))
+	}
+	want(t, s.as(nil, "GET", "/healthz", ""), 200, `{"status":"ok"}`)
+}
+
+func TestAnswersOfTheAPIAreNotStored(t *testing.T) {
+	s := newSite(t)
+	id := s.newTask("")
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/api/agent", `{"taskId":"` + id + `","message":"hi"}`},
+		{"POST", "/api/agent/attach", `{"taskId":"` + id + `"}`},
+		{"POST", "/api/tokens", `{"name":"x"}`},
+	} {
+		rec := s.as(s.ada, c.method, c.path, c.body)
+		if rec.Code >= 300 {
+			t.Errorf("%s: %d %s", c.path, rec.Code, rec.Body)
+		}
+		for name, value := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+		} {
+			if got := rec.Header().Get(name); got != value {
+				t.Errorf("%s: %s is %q", c.path, name, got)
+			}
+		}
+	}
+}
+
+func TestTheConsolePageLoadsNothingFromElsewhere(t *testing.T) {
+	s := newSite(t)
+	for path, media := range map[string]string{
+		"/": "text/html; charset=utf-8", "/console.css": "text/css; charset=utf-8", "/console.js": "text/javascript; charset=utf-8",
+	} {
+		rec := s.as(nil, "GET", path, "")
+		if got := rec.Header().Get("Content-Type"); rec.Code != http.StatusOK || got != media {
+			t.Errorf("%s: %d %s", path, rec.Code, got)
+		}
+		if policy := rec.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		if strings.Contains(rec.Body.String(), "https://") {
+			t.Errorf("%s names another site", path)
+		}
+	}
+}

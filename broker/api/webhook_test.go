@@ -1,0 +1,159 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/internal/testenv"
+)
+
+// checkedIn opens a turn of a new task and returns the task and the path of
+// its webhook, token included.
+func (s *site) checkedIn() (task, hook string) {
+	s.t.Helper()
+	task = s.newTask("")
+	rec := s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+task+`","message":"hi"}`)
+	if rec.Code != 200 {
+		s.t.Fatalf("check in: %d %s", rec.Code, rec.Body)
+	}
+	return task, s.hook()
+}
+
+func (s *site) hook() string { return strings.TrimPrefix(s.host.webhook(), publicURL) }
+
+func event(task, more string) string {
+	return `{"sessionId":"` + task + `","type":"text","id":"t1","text":"hello","timestamp":1` + more + `}`
+}
+
+func at(epoch, seq string) string {
+	return `,"eventId":"e:` + epoch + `:` + seq + `","epoch":` + epoch + `,"seq":` + seq + `,"turnId":"turn"`
+}
+
+// The table of protocol section 1.4 from the first stored event on.
+func TestTheWebhookFollowsTheCursor(t *testing.T) {
+	s := newSite(t)
+	task, hook := s.checkedIn()
+	other := s.newTask("")
+	batch := func(events ...string) string {
+		return `{"sessionId":"` + task + `","events":[` + strings.Join(events, ",") + `]}`
+	}
+	for _, step := range []struct {
+		name, body string
+		status     int
+		answer     string
+	}{
+		{"the first event", event(task, at("1", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`},
+		{"15 the same again", event(task, at("1", "1")), 200, `{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`},
+		{"the same in other spelling", strings.Replace(event(task, at("1", "1")), `"timestamp":1`, ` "timestamp" : 1.0`, 1), 200,
+			`{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`},
+		{"16 its id with other content", strings.Replace(event(task, at("1", "1")), "hello", "other", 1), 409,
+			`{"error":"This eventId was stored with other content","code":"conflict"}`},
+		{"its place with another id", strings.Replace(event(task, at("1", "1")), "e:1:1", "e:x", 1), 409,
+			`{"error":"This epoch and seq were stored with other content","code":"diverged","cursor":{"epoch":1,"seq":1}}`},
+		{"a hole", event(task, at("1", "3")), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":1}}`},
+		{"a batch goes on", batch(event(task, at("1", "2")), event(task, at("1", "3"))), 200,
+			`{"success":true,"accepted":2,"duplicates":0,"cursor":{"epoch":1,"seq":3}}`},
+		{"a batch with a hole is refused whole", batch(event(task, at("1", "4")), event(task, at("1", "6"))), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":1}`},
+		{"a batch of one names its index", batch(event(task, at("1", "9"))), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":0}`},
+		{"a later epoch begins at 1", event(task, at("2", "2")), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":2,"seq":0}}`},
+		{"and moves the task's", event(task, at("2", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`},
+		{"an earlier epoch is fenced", event(task, at("1", "4")), 409,
+			`{"error":"The epoch of this event is over","code":"fenced","cursor":{"epoch":2,"seq":1}}`},
+		{"14 an unknown type is kept", `{"sessionId":"` + task + `","type":"later","timestamp":1}`, 200,
+			`{"success":true,"accepted":1,"duplicates":0,"cursor":null}`},
+		{"another task's session", event(other, ""), 400, `{"error":"Session ID mismatch","code":"invalid"}`},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			want(t, s.as(nil, "POST", hook, step.body), step.status, step.answer)
+		})
+	}
+}
+
+// 17
+func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
+	s := newSite(t)
+	for range 2 {
+		task, hook := s.checkedIn()
+		want(t, s.as(nil, "POST", hook, event(task, `,"eventId":"same"`)), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
+	}
+}
+
+// 21
+func TestADeletedTaskIsGone(t *testing.T) {
+	s := newSite(t)
+	task, hook := s.checkedIn()
+	want(t, s.as(s.ada, "DELETE", "/api/tasks/"+task, ""), 200, `{"success":true}`)
+	want(t, s.as(nil, "POST", hook, event(task, "")), 410, `{"error":"Task deleted","code":"gone"}`)
+	renewal := strings.Replace(hook, "?", "/renew?", 1)
+	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword), 410, `{"error":"Task deleted","code":"gone"}`)
+}
+
+func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
+	s := newSite(t)
+	task, hook := s.checkedIn()
+	s.clock.Advance(time.Hour)
+	want(t, s.as(nil, "POST", hook, event(task, "")), 401,
+		`{"error":"Invalid or expired token","code":"token_expired","hint":"Renew it at /api/agent/webhook/renew"}`)
+	renewal := strings.Replace(hook, "?", "/renew?", 1)
+	const wrong = `{"error":"Wrong agent password","code":"unauthorized"}`
+	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer wrong"), 401, wrong)
+	want(t, s.as(nil, "POST", renewal, ""), 401, wrong)
+	rec := s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword)
+	want(t, rec, 200, `{"webhookUrl":"http://broker.example/api/agent/webhook?token=<jwt>","expiresAt":"+1h10m0s"}`)
+	fresh := strings.TrimPrefix(field(t, rec, "webhookUrl"), publicURL)
+	want(t, s.as(nil, "POST", fresh, event(task, "")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
+}
+
+// 42: a webhook token opens the webhook of its task and nothing else.
+func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
+	s := newSite(t)
+	_, hook := s.checkedIn()
+	u, err := url.Parse(hook)
+	must(t, err)
+	token := u.Query().Get("token")
+	for _, name := range guarded {
+		method, path, _ := strings.Cut(name, " ")
+		path = strings.Replace(path, ":id", "some-id", 1)
+		want(t, s.as(nil, method, path, "", "Authorization", "Bearer "+token), 401, unauthorized)
+		want(t, s.as(nil, method, path+"?token="+url.QueryEscape(token), ""), 401, unauthorized)
+	}
+	want(t, s.as(nil, "POST", "/api/agent/webhook", `{}`, "Authorization", "Bearer "+s.ada.token), 400,
+		`{"error":"Invalid token format","code":"invalid"}`)
+}
+
+// 22: with PostgreSQL stopped the webhook says so, and what was sent is taken
+// when it is back.
+func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
+	server := testenv.PostgresServer(t)
+	s := newSite(t, onDatabase(server.URL()))
+	task, hook := s.checkedIn()
+	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
+	unknown, cold := s.checkedIn() // whose secret is in no cache
+	send := func(hook, task string) *httptest.ResponseRecorder {
+		return s.as(nil, "POST", hook, event(task, at("1", "2")))
+	}
+	server.Stop()
+	for name, rec := range map[string]*httptest.ResponseRecorder{"known secret": send(hook, task), "unknown secret": send(cold, unknown)} {
+		want(t, rec, 503, `{"error":"the database is not available","code":"unavailable"}`)
+		if rec.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: no Retry-After", name)
+		}
+	}
+	want(t, s.as(nil, "GET", "/readyz", ""), 503, `{"error":"The database is not available","code":"unavailable"}`)
+	server.Start()
+	rec := send(hook, task)
+	for range 20 { // connections of the pool that died with the server
+		if rec.Code != 503 {
+			break
+		}
+		rec = send(hook, task)
+	}
+	want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":2}}`)
+}

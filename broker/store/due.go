@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"bellhop/broker"
+	"bellhop/internal/database"
+)
+
+// DueTasks implements broker.TaskStore.
+func (s *Store) DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]broker.DueTask, error) {
+	var due []broker.DueTask
+	err := s.conn(ctx).Raw(`SELECT DISTINCT tasks.id AS id, COALESCE(tasks.host_id, tasks.agent_url) AS host
+		FROM turns JOIN tasks ON tasks.id = turns.task_id
+		WHERE turns.state <> 'closed' AND tasks.deleted_at IS NULL AND tasks.host_events = ? AND (
+			turns.state = 'open' AND (tasks.last_event_at IS NULL OR tasks.last_event_at <= ?)
+			OR turns.state = 'announced' AND turns.announced_at <= ?)
+		ORDER BY 1`, hostEvents, silent.UTC(), announced.UTC()).Scan(&due).Error
+	return due, database.Fault(err, "Due tasks", "")
+}
+
+// PurgeTasks implements broker.TaskStore. One at a time: a task may have many
+// rows.
+func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {
+	var ids []string
+	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?`, deletedBefore.UTC()).Scan(&ids).Error
+	if err != nil {
+		return 0, database.Fault(err, "Tombstones", "")
+	}
+	var total int64
+	for _, id := range ids {
+		n, err := s.exec(ctx, "Task", id, func(db *gorm.DB) *gorm.DB {
+			return db.Exec(`DELETE FROM tasks WHERE id = ?`, id)
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// PruneChanges implements broker.ChangeStore.
+func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
+	var tasks []struct {
+		ID  string
+		Rev int64
+	}
+	if err := s.conn(ctx).Raw(`SELECT id, rev FROM tasks WHERE rev > ?`, keep).Scan(&tasks).Error; err != nil {
+		return 0, database.Fault(err, "Changes", "")
+	}
+	var total int64
+	for _, t := range tasks {
+		n, err := s.exec(ctx, "Changes of task", t.ID, func(db *gorm.DB) *gorm.DB {
+			return db.Exec(`DELETE FROM changes WHERE task_id = ? AND rev <= ?`, t.ID, t.Rev-keep)
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}

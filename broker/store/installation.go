@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"bellhop/internal/database"
+	"bellhop/protocol"
+)
+
+const (
+	installationKey = "installation"
+	keycheckID      = "1"
+	keycheckAnswer  = "bellhop"
+)
+
+// InstallationID names this installation to its hosts; it is made at the first
+// call and never changes.
+func (s *Store) InstallationID(ctx context.Context) (string, error) {
+	var id string
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		insert := `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`
+		if err := s.conn(ctx).Exec(insert, installationKey, protocol.NewID()).Error; err != nil {
+			return database.Fault(err, "installation", installationKey)
+		}
+		err := s.conn(ctx).Raw(`SELECT value FROM meta WHERE name = ?`, installationKey).Row().Scan(&id)
+		return database.Fault(err, "installation", installationKey)
+	})
+	return id, err
+}
+
+// CheckKey opens a known answer, sealed at the first call: a keyset that does
+// not belong to this database is found before anything is sealed with it.
+func (s *Store) CheckKey(ctx context.Context) error {
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		fresh, err := s.sealer.Seal("keycheck", "sealed", keycheckID, []byte(keycheckAnswer))
+		if err != nil {
+			return err
+		}
+		insert := `INSERT INTO keycheck (id, sealed) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`
+		if err := s.conn(ctx).Exec(insert, keycheckID, fresh).Error; err != nil {
+			return database.Fault(err, "key check", keycheckID)
+		}
+		var sealed []byte
+		if err := s.conn(ctx).Raw(`SELECT sealed FROM keycheck WHERE id = ?`, keycheckID).Row().Scan(&sealed); err != nil {
+			return database.Fault(err, "key check", keycheckID)
+		}
+		plain, err := s.sealer.Open("keycheck", "sealed", keycheckID, sealed)
+		if err != nil || string(plain) != keycheckAnswer {
+			return &protocol.Error{
+				Code:    protocol.CodeInvalid,
+				Message: "BELLHOP_KEYSET does not open this database: it was first started with another keyset",
+				Hint:    "give the keyset of the first start, or start with an empty database",
+			}
+		}
+		return nil
+	})
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+
+func notFound(what string) error {
+	return database.Fault(gorm.ErrRecordNotFound, what, "")
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+)
+
+// WebhookSecret implements broker.TaskStore.
+func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, error) {
+	var sealed []byte
+	err := s.conn(ctx).Raw(`SELECT webhook_secret FROM tasks WHERE id = ?`, id).Row().Scan(&sealed)
+	if err != nil {
+		return seal.Secret{}, database.Fault(err, "Task", id)
+	}
+	return s.open("tasks", "webhook_secret", id, sealed)
+}
+
+// TaskPasswords implements broker.TaskStore.
+func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error) {
+	var row struct {
+		AgentPassword    []byte
+		PreviousPassword []byte
+		PreviousUntil    *time.Time
+	}
+	err := s.conn(ctx).Table("tasks").Select("agent_password", "previous_password", "previous_until").
+		Where("id = ?", id).Take(&row).Error
+	if err != nil {
+		return nil, database.Fault(err, "Task", id)
+	}
+	password, err := s.open("tasks", "agent_password", id, row.AgentPassword)
+	if err != nil {
+		return nil, err
+	}
+	var passwords []seal.Secret
+	if !password.IsZero() {
+		passwords = append(passwords, password)
+	}
+	if row.PreviousUntil == nil || !now.Before(*row.PreviousUntil) {
+		return passwords, nil
+	}
+	previous, err := s.open("tasks", "previous_password", id, row.PreviousPassword)
+	if err != nil || previous.IsZero() {
+		return passwords, err
+	}
+	return append(passwords, previous), nil
+}
+
+// SetTaskPassword implements broker.TaskStore. The former password is sealed
+// again: a sealed value opens in its own column only.
+func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error {
+	sealed, err := s.seal("tasks", "agent_password", id, password)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		var former []byte
+		if err := s.conn(ctx).Raw(`SELECT agent_password FROM tasks WHERE id = ?`, id).Row().Scan(&former); err != nil {
+			return database.Fault(err, "Task", id)
+		}
+		var previous []byte
+		var until *time.Time
+		// A damaged one is of no use and must not keep the new one out.
+		if old, err := s.open("tasks", "agent_password", id, former); err == nil && !old.IsZero() && !password.IsZero() {
+			if previous, err = s.seal("tasks", "previous_password", id, old); err != nil {
+				return err
+			}
+			until = utc(&previousUntil)
+		}
+		err := s.conn(ctx).Exec(`UPDATE tasks SET agent_password = ?, previous_password = ?, previous_until = ? WHERE id = ?`,
+			sealed, previous, until, id).Error
+		return database.Fault(err, "Task", id)
+	})
+}
