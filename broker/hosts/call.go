@@ -69,14 +69,18 @@ func (c *Client) do(ctx context.Context, t broker.Target, what call) (*answer, e
 	}
 	secrets := secretsOf(passwords, what)
 	var got *answer
-	for _, password := range passwords {
+	for i, password := range passwords {
 		got, err = send(ctx, client, what.method, target, body, password)
 		if err != nil {
 			return nil, presentable(ctx, err, secrets)
 		}
-		if got.status != http.StatusUnauthorized {
-			break
+		if got.status == http.StatusUnauthorized {
+			continue
 		}
+		if i > 0 {
+			c.log.WarnContext(ctx, "an agent host takes an old password only", "call", what.method+" "+what.path)
+		}
+		break
 	}
 	got.secrets = secrets
 	return got, nil

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -29,6 +30,8 @@ type Options struct {
 	Guarded *http.Client
 	// Timeout of one call, all passwords tried; 0 is 10 s.
 	Timeout time.Duration
+	// Log hears of hosts that still go by an old password; nil is slog.Default().
+	Log *slog.Logger
 }
 
 // Client implements broker.Link.
@@ -36,6 +39,7 @@ type Client struct {
 	trusted *http.Client
 	guarded *http.Client // nil: refuse
 	timeout time.Duration
+	log     *slog.Logger
 }
 
 var _ broker.Link = (*Client)(nil)
@@ -49,7 +53,10 @@ func New(opts Options) *Client {
 	if opts.Timeout <= 0 {
 		opts.Timeout = callLimit
 	}
-	return &Client{trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), timeout: opts.Timeout}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	return &Client{trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), timeout: opts.Timeout, log: opts.Log}
 }
 
 func newTransport() *http.Transport {
