@@ -44,7 +44,7 @@ func (c hostCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	host, err := app.OpenHost(env.ctx, app.HostConfig{
+	host, err := app.OpenHost(app.HostConfig{
 		Listen: c.Listen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
 		AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgent(self), Log: env.log,
 	})
@@ -56,5 +56,5 @@ func (c hostCommand) Run(env *environment) error {
 
 // demoAgent is the command line of the agent that this binary brings along.
 func demoAgent(self string) []string {
-	return []string{self, "agent", "--stdio", "--model", "demo"}
+	return []string{self, "agent", "--stdio"}
 }

@@ -142,7 +142,7 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 		return nil, err
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
-	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
+	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{})})
 
 	tasks := &broker.Tasks{Store: st, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log}
 	changes := feed.New(tasks, feed.Options{Log: log})

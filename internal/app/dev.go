@@ -64,7 +64,7 @@ func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
 	if err := d.openBroker(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := d.openHost(ctx, c); err != nil {
+	if err := d.openHost(c); err != nil {
 		return nil, errors.Join(err, d.Broker.Close())
 	}
 	if err := d.prepare(ctx, c); err != nil {
@@ -87,7 +87,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	return err
 }
 
-func (d *Dev) openHost(ctx context.Context, c DevConfig) (err error) {
+func (d *Dev) openHost(c DevConfig) (err error) {
 	if d.File.HostPassword == "" {
 		d.File.HostPassword = token.NewSecretHex()
 	}
@@ -102,7 +102,7 @@ func (d *Dev) openHost(ctx context.Context, c DevConfig) (err error) {
 			return fmt.Errorf("--project: %w", err)
 		}
 	}
-	d.Host, err = OpenHost(ctx, HostConfig{
+	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
 		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent, Log: c.Log,
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,7 +53,7 @@ type Host struct {
 
 // OpenHost opens the journal, ends what a crash left open, and binds the
 // listener.
-func OpenHost(ctx context.Context, c HostConfig) (*Host, error) {
+func OpenHost(c HostConfig) (*Host, error) {
 	if c.Password.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_HOST_PASSWORD is not set",
@@ -75,24 +76,30 @@ func OpenHost(ctx context.Context, c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := c.assemble(ctx, listener, origins)
+	host, err := c.assemble(listener, origins)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return host, nil
 }
 
-func (c HostConfig) assemble(ctx context.Context, listener net.Listener, origins []string) (*Host, error) {
+func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, error) {
 	// What an earlier life of this host left running ends before anything else.
 	processes := filepath.Join(c.Data, "processes")
-	if err := process.Sweep(processes); err != nil {
+	if err := os.MkdirAll(processes, 0o700); err != nil {
+		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
+	}
+	switch swept, err := process.Sweep(processes); {
+	case err != nil:
 		c.Log.Warn("could not end the agents of an earlier life", "err", err)
+	case swept > 0:
+		c.Log.Info("ended the agents of an earlier life", "count", swept)
 	}
 	directories, err := workspace.New(c.Data, c.File.Projects)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := journal.Open(ctx, filepath.Join(c.Data, "journal.db"), journal.Options{Log: c.Log})
+	kept, err := journal.Open(c.Data, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
@@ -108,17 +115,18 @@ func (c HostConfig) assemble(ctx context.Context, listener net.Listener, origins
 		return nil, errors.Join(err, kept.Close())
 	}
 	api := &hostapi.API{
-		Host: domain, Password: c.Password, AllowedOrigins: origins,
-		AllowedHosts: []string{hostName(public)}, Log: c.Log,
+		Host: domain, Password: c.Password, PublicURL: public, AllowedOrigins: origins, Log: c.Log,
 	}
-	srv := newServer(listener, api.Handler(), c.Log)
+	handler := httpapi.New(httpapi.Options{Log: c.Log})
+	api.Routes(handler)
+	srv := newServer(listener, handler, c.Log)
 	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, log: c.Log}, nil
 }
 
 func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
 	providers := map[string]agenthost.Provider{}
 	if len(c.DemoAgent) > 0 {
-		providers[DemoAgent] = jsonl.New(jsonl.Options{Name: DemoAgent, Command: c.DemoAgent, Records: processes})
+		providers[DemoAgent] = jsonl.New(jsonl.Options{Name: DemoAgent, Command: c.DemoAgent, ModelFlag: "--model", Records: processes})
 	}
 	for name, agent := range c.File.Agents {
 		env := make([]string, 0, len(agent.Env))

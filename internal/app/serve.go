@@ -86,18 +86,3 @@ func checkURL(variable, raw string) (string, error) {
 	}
 	return strings.TrimRight(raw, "/"), nil
 }
-
-// onLoopback reports whether only this machine can reach an address.
-func onLoopback(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}
-
-// hostName is the name in a URL, for the Host check on loopback.
-func hostName(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
-}

@@ -42,7 +42,7 @@ func (c StoreConfig) openStore(ctx context.Context) (*database.DB, *store.Store,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := db.Migrate(ctx, migrations.For(string(db.Dialect()))); err != nil {
+	if err := db.Migrate(ctx, migrations.For(db.Dialect())); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.Close())
 	}
 	st := store.New(db, sealer)
@@ -67,7 +67,7 @@ func (c StoreConfig) sealer() (*seal.Sealer, error) {
 // Migrate brings the schema up to date and returns where it stands.
 func Migrate(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
 	return withDatabase(ctx, c, func(db *database.DB) error {
-		return db.Migrate(ctx, migrations.For(string(db.Dialect())))
+		return db.Migrate(ctx, migrations.For(db.Dialect()))
 	})
 }
 
@@ -85,5 +85,5 @@ func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) erro
 	if err := do(db); err != nil {
 		return nil, err
 	}
-	return db.MigrationStatus(ctx, migrations.For(string(db.Dialect())))
+	return db.MigrationStatus(ctx, migrations.For(db.Dialect()))
 }

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// variables are the environment variables the binary reads, by command path;
+// secret ones with their _FILE twins.
+func variables(t *testing.T) map[string][]string {
+	t.Helper()
+	parser, err := kong.New(&commands{}, kong.Name("bellhop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, group := range leaf.AllFlags(false) {
+			for _, flag := range group {
+				for _, name := range flag.Envs {
+					all[leaf.FullPath()] = append(all[leaf.FullPath()], name)
+					if flag.Tag.Has("secret") {
+						all[leaf.FullPath()] = append(all[leaf.FullPath()], name+"_FILE")
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func loadCompose(t *testing.T) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "docker-compose.yml")}, cli.WithoutEnvironmentResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := options.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+func TestComposeSetsOnlyVariablesTheBinaryReads(t *testing.T) {
+	read := variables(t)
+	project := loadCompose(t)
+	for service, command := range map[string]string{"broker": "bellhop serve", "host": "bellhop host"} {
+		set := project.Services[service].Environment
+		if len(set) == 0 {
+			t.Errorf("service %s sets no variable", service)
+		}
+		for name := range set {
+			if !slices.Contains(read[command], name) {
+				t.Errorf("service %s sets %s, which %s does not read", service, name, command)
+			}
+		}
+		if got := strings.Join(project.Services[service].Command, " "); got != command {
+			t.Errorf("service %s runs %q", service, got)
+		}
+	}
+}
+
+func TestComposeIsHealthCheckedAndReachable(t *testing.T) {
+	project := loadCompose(t)
+	for name, service := range project.Services {
+		if service.HealthCheck == nil {
+			t.Errorf("service %s has no health check", name)
+		}
+		for _, secret := range service.Secrets {
+			if _, ok := project.Secrets[secret.Source]; !ok {
+				t.Errorf("service %s uses the unknown secret %s", name, secret.Source)
+			}
+		}
+	}
+	for name, port := range map[string]uint32{"broker": 7700, "host": 7701} {
+		ports := project.Services[name].Ports
+		if len(ports) != 1 || ports[0].Target != port || ports[0].HostIP != "127.0.0.1" {
+			t.Errorf("service %s publishes %+v; the browser reaches both on this machine", name, ports)
+		}
+	}
+	for name := range project.Services["host"].Environment {
+		if strings.Contains(name, "PASSWORD") && !strings.HasSuffix(name, "_FILE") {
+			t.Errorf("%s holds a secret in the file", name)
+		}
+	}
+}
+
+// The README's table is where people look; a variable that is missing there
+// does not exist for them.
+func TestReadmeNamesEveryVariable(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`BELLHOP_[A-Z_]+|CUSTOM_GOOSE_URL`).FindAllString(string(readme), -1)
+	inHelpOnly := []string{"BELLHOP_USER_PASSWORD", "BELLHOP_URL", "BELLHOP_TOKEN"}
+	for command, names := range variables(t) {
+		for _, name := range names {
+			if base := strings.TrimSuffix(name, "_FILE"); !slices.Contains(named, base) && !slices.Contains(inHelpOnly, base) {
+				t.Errorf("%s reads %s, which the README does not name", command, name)
+			}
+		}
+	}
+}
+
+// command runs the binary's main in process.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), make(chan os.Signal), args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestConfigurationErrorsNameTheVariableAndTheMend(t *testing.T) {
+	dir := t.TempDir()
+	short := filepath.Join(dir, "short")
+	if err := os.WriteFile(short, []byte("abc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := "sqlite:" + filepath.Join(dir, "x.db")
+	tests := map[string]struct {
+		args []string
+		env  map[string]string
+		want []string
+	}{
+		"no keyset":                {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db}, want: []string{"BELLHOP_KEYSET is not set", "bellhop keys generate"}},
+		"a damaged keyset":         {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db, "BELLHOP_KEYSET_FILE": short}, want: []string{"BELLHOP_KEYSET is not a keyset"}},
+		"a secret given twice":     {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET": "x", "BELLHOP_KEYSET_FILE": short}, want: []string{"set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE, not both"}},
+		"a missing secret file":    {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET_FILE": filepath.Join(dir, "none")}, want: []string{"BELLHOP_KEYSET_FILE", "no such file"}},
+		"no database":              {args: []string{"migrate", "status"}, want: []string{"BELLHOP_DATABASE_URL is not set", "sqlite:PATH"}},
+		"a database of no kind":    {args: []string{"migrate", "status"}, env: map[string]string{"BELLHOP_DATABASE_URL": "mysql://root:geheim@x/y"}, want: []string{"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"}},
+		"no host password":         {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir}, want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"}},
+		"an origin that is no URL": {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"}, want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"}},
+		"a CIDR that is none":      {args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"}},
+		"a public URL with query":  {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"}, want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"}},
+		"chat without a token":     {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
+		"an address in use":        {args: []string{"serve", "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"}},
+		"agent without front end":  {args: []string{"agent"}, want: []string{"--stdio"}},
+		"an unknown command":       {args: []string{"serv"}, want: []string{"serv", "bellhop --help"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for key, value := range tt.env {
+				t.Setenv(key, value)
+			}
+			code, _, stderr := command(t, tt.args...)
+			if code == 0 {
+				t.Error("exit 0")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, stderr)
+				}
+			}
+			if strings.Contains(stderr, "geheim") {
+				t.Errorf("stderr shows a password:\n%s", stderr)
+			}
+		})
+	}
+}
+
+func TestHelpTeaches(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--help", "bellhop dev"},
+		{"serve --help", "BELLHOP_DATABASE_URL"},
+		{"host --help", "projects:"},
+		{"agent --help", "write PATH: TEXT"},
+		{"chat --help", "Ctrl-C once interrupts"},
+		{"dev --help", "dev.json"},
+		{"keys generate --help", "keep a copy apart"},
+	} {
+		code, stdout, stderr := command(t, strings.Fields(tt.args)...)
+		if code != 0 || !strings.Contains(stdout, tt.want) {
+			t.Errorf("%s: exit %d, lacks %q\n%s%s", tt.args, code, tt.want, stdout, stderr)
+		}
+	}
+}
