@@ -1,9 +1,10 @@
 package feed_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"bellhop/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }

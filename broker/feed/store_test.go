@@ -1,0 +1,128 @@
+package feed_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/feed"
+	"bellhop/broker/store"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/testenv"
+	"bellhop/migrations"
+	"bellhop/protocol"
+)
+
+// Two replicas share a database: one writes, readers of both are cut at random.
+func TestResumeIsExactOnEveryDatabase(t *testing.T) {
+	for name, url := range map[string]func(t *testing.T) string{
+		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "b.db") },
+		"postgres": func(t *testing.T) string {
+			return testenv.Postgres(t, func(url string) error { return migrate(t, url) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := openStore(t, url(t))
+			writing, writer := newReplica(t, st)
+			watching, _ := newReplica(t, st)
+
+			const changes = 150
+			task := newTask(t, st, writer)
+			var readers sync.WaitGroup
+			for i, ts := range []*httptest.Server{writing, watching} {
+				seed := rand.Uint64()
+				readers.Go(func() {
+					cuts, err := followWithCuts(t.Context(), ts.URL+"/api/tasks/"+task.ID+"/events", changes, 12, rand.New(rand.NewPCG(seed, 1)))
+					if err != nil {
+						t.Errorf("replica %d, seed %d: %v", i, seed, err)
+					}
+					t.Logf("replica %d, seed %d: %d cuts", i, seed, cuts)
+				})
+			}
+			for rev := task.Rev + 1; rev <= changes; rev++ {
+				title := fmt.Sprint("title ", rev)
+				changed, err := writer.Update(t.Context(), user, task.ID, broker.TaskPatch{Title: &title}, broker.Caller{UserID: user})
+				if err != nil || changed.Rev != rev {
+					t.Fatalf("rev %d: %+v, %v", rev, changed, err)
+				}
+			}
+			readers.Wait()
+		})
+	}
+}
+
+func TestHintsOfOtherReplicasArrive(t *testing.T) {
+	st := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "b.db"))
+	_, writer := newReplica(t, st)
+	watching, _ := newReplica(t, st)
+	task := newTask(t, st, writer)
+	r := connect(t, watching.URL+"/api/events", "")
+	r.want(fmt.Sprintf(`1 hello {"tasks":[{"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}]}`, task.ID, task.Rev))
+	title := "another"
+	if _, err := writer.Update(t.Context(), user, task.ID, broker.TaskPatch{Title: &title}, broker.Caller{UserID: user}); err != nil {
+		t.Fatal(err)
+	}
+	r.want(fmt.Sprintf(`2 task {"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}`, task.ID, task.Rev+1))
+}
+
+func migrate(t *testing.T, url string) error {
+	t.Helper()
+	db, err := database.Open(t.Context(), url, database.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.Migrate(t.Context(), migrations.For(db.Dialect()))
+}
+
+func openStore(t *testing.T, url string) *store.Store {
+	t.Helper()
+	keyset, err := seal.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := seal.Parse(keyset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := database.Open(t.Context(), url, database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context(), migrations.For(db.Dialect())); err != nil {
+		t.Fatal(err)
+	}
+	return store.New(db, sealer)
+}
+
+// newReplica is a broker process as far as feeds go.
+func newReplica(t *testing.T, st *store.Store) (*httptest.Server, *broker.Tasks) {
+	t.Helper()
+	tasks := &broker.Tasks{Store: st, Now: time.Now, Log: discard}
+	f := feed.New(tasks, feed.Options{Log: discard, Poll: 5 * time.Millisecond})
+	tasks.Notifier = f
+	ts := server(t, f, always)
+	runFeed(t, f)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return ts, tasks
+}
+
+func newTask(t *testing.T, st *store.Store, tasks *broker.Tasks) *protocol.Task {
+	t.Helper()
+	if err := st.CreateUser(t.Context(), &broker.User{ID: user, Email: "a@example.com", CreatedAt: time.Now().UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	task, err := tasks.Create(t.Context(), broker.Caller{UserID: user}, &protocol.CreateTaskRequest{Title: "title", Mode: protocol.ModeChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
