@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// hostCase is a check-in of a task with URL and password.
+// checkInCase is one check-in on a fresh broker.
 type checkInCase struct {
 	name   string
 	task   string // the task's members beside title, "" for URL and password
@@ -63,7 +63,9 @@ func TestCheckInOutcomes(t *testing.T) {
 func TestCheckInRefusesBadInput(t *testing.T) {
 	repeat := strings.Repeat
 	bad := func(message string) string { return `{"error":"` + message + `","code":"invalid"}` }
-	with := func(artifacts string) string { return `{"taskId":"TASK","message":"hi","artifacts":[` + artifacts + `]}` }
+	with := func(artifacts string) string {
+		return `{"taskId":"TASK","message":"hi","artifacts":[` + artifacts + `]}`
+	}
 	for _, c := range []checkInCase{
 		{"not an object", "", `[]`, nil, 400, bad("The body must be a JSON object")},
 		{"taskId of another type", "", `{"taskId":7,"message":"hi"}`, nil, 400, bad("taskId must be a string")},
