@@ -11,7 +11,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"bellhop/agenthost"
 	"bellhop/protocol"
+)
+
+var (
+	_ agenthost.Workspaces       = (*Directories)(nil)
+	_ agenthost.WorkspaceRemover = (*Directories)(nil)
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

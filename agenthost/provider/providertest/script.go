@@ -30,7 +30,7 @@ type player struct {
 func (f *Fake) script(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
 	p := &player{fake: f, ctx: ctx, out: out}
 	for line := range strings.Lines(prompt.Text) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimRight(strings.TrimLeft(line, " \t"), "\r\n")
 		if line == "" {
 			continue
 		}

@@ -1,0 +1,181 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"bellhop/agenthost/api"
+	"bellhop/crypto/seal"
+	"bellhop/internal/httpapi"
+	"bellhop/protocol"
+)
+
+func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
+	h := newHost(t, nil)
+	notFound := failure("Not found", protocol.CodeNotFound, "")
+	notAllowed := failure("Method not allowed", protocol.CodeMethodNotAllowed, "")
+	for name, c := range map[string]struct {
+		method, path string
+		status       int
+		allow, body  string
+	}{
+		"GET on /session":          {"GET", "/session", 405, "OPTIONS, POST", notAllowed},
+		"PUT on a stream":          {"PUT", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
+		"DELETE on a stream":       {"DELETE", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
+		"POST on events":           {"POST", "/session/s1/events", 405, "OPTIONS, GET", notAllowed},
+		"GET on interrupt":         {"GET", "/session/s1/interrupt", 405, "OPTIONS, POST", notAllowed},
+		"POST on status":           {"POST", "/status", 405, "OPTIONS, GET", notAllowed},
+		"HEAD has no body":         {"HEAD", "/stream/s1", 405, "OPTIONS, GET, POST", ""},
+		"OPTIONS tells":            {"OPTIONS", "/stream/s1", 204, "OPTIONS, GET, POST", ""},
+		"an unknown route":         {"GET", "/nothing", 404, "", notFound},
+		"HEAD of an unknown route": {"HEAD", "/nothing", 404, "", ""},
+		"a trailing slash":         {"POST", "/session/", 404, "", notFound},
+		"no session named":         {"GET", "/stream/", 404, "", notFound},
+		"the root":                 {"GET", "/", 404, "", notFound},
+		"not here yet":             {"GET", "/metrics", 404, "", notFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, header, body := h.call(request{c.method, c.path, "", nil})
+			allow := strings.Split(header.Get("Allow"), ", ")
+			slices.Sort(allow)
+			wanted := strings.Split(c.allow, ", ")
+			slices.Sort(wanted)
+			if status != c.status || !slices.Equal(allow, wanted) {
+				t.Errorf("got %d, Allow %q", status, allow)
+			}
+			want(t, "body", body, c.body)
+		})
+	}
+}
+
+func TestHealthIsOpen(t *testing.T) {
+	ready := &atomic.Bool{}
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(ready) })
+	for _, c := range []struct {
+		path   string
+		ready  bool
+		status int
+		body   string
+	}{
+		{"/healthz", true, 200, `{"status":"ok"}`},
+		{"/readyz", true, 200, `{"status":"ready"}`},
+		{"/healthz", false, 200, `{"status":"ok"}`},
+		{"/readyz", false, 503, failure("The host is not ready", protocol.CodeUnavailable, "")},
+	} {
+		ready.Store(c.ready)
+		status, _, body := h.call(request{"GET", c.path, "", nil})
+		if status != c.status {
+			t.Errorf("%s: %d", c.path, status)
+		}
+		want(t, c.path, body, c.body)
+	}
+}
+
+// everyAnswer has a request for each status the API answers.
+func everyAnswer(h *host) map[string]request {
+	token := h.open("s1")
+	return map[string]request{
+		"200": {"GET", "/status", "", []string{bearerPassword}},
+		"204": {"GET", "/stream/s1?token=" + token, "", nil},
+		"400": {"POST", "/session", `{}`, []string{bearerPassword}},
+		"401": {"GET", "/stream/s1", "", nil},
+		"404": {"GET", "/nothing", "", nil},
+		"405": {"PUT", "/session", "", nil},
+		"413": {"POST", "/session", `{"sessionId":"` + strings.Repeat("a", 2<<20) + `"}`, []string{bearerPassword}},
+		"415": {"POST", "/session", `x`, []string{bearerPassword, "Content-Type: text/plain"}},
+		"503": {"GET", "/readyz", "", nil},
+	}
+}
+
+func TestEveryAnswerCarriesCORSHeadersForAllowedOriginsOnly(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(&atomic.Bool{}) })
+	for status, q := range everyAnswer(h) {
+		t.Run(status, func(t *testing.T) {
+			q.header = append(q.header, "Origin: "+console)
+			got, header, body := h.call(q)
+			if http.StatusText(got) == "" || status != itoa(got) {
+				t.Fatalf("got %d %s", got, body)
+			}
+			want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+			want(t, "credentials", header.Get("Access-Control-Allow-Credentials"), "")
+			want(t, "vary", header.Get("Vary"), "Origin")
+			want(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
+			want(t, "sniffing", header.Get("X-Content-Type-Options"), "nosniff")
+			want(t, "cache", header.Get("Cache-Control"), "no-store")
+		})
+	}
+}
+
+func TestStreamsCarryCORSHeaders(t *testing.T) {
+	h := newHost(t, nil)
+	s := h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console}})
+	header := s.resp.Header
+	want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+	want(t, "cache", header.Get("Cache-Control"), "no-store, no-transform")
+	want(t, "buffering", header.Get("X-Accel-Buffering"), "no")
+	want(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
+	s.rest()
+}
+
+func TestPreflights(t *testing.T) {
+	h := newHost(t, nil)
+	ask := []string{"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type", "Access-Control-Request-Private-Network: true"}
+	for _, path := range []string{"/stream/s1?token=x", "/session/s1/interrupt", "/nothing"} {
+		status, header, body := h.call(request{"OPTIONS", path, "", append(ask, "Origin: "+console)})
+		if status != http.StatusNoContent || body != "" {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+		want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+		want(t, "methods", header.Get("Access-Control-Allow-Methods"), "GET, POST, DELETE")
+		want(t, "headers", header.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, Last-Event-ID")
+		want(t, "private network", header.Get("Access-Control-Allow-Private-Network"), "true")
+	}
+}
+
+func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
+	h := newHost(t, nil)
+	for _, origin := range []string{"null", console + ".evil.io", "http://console.example.com", console + ":444", "https://CONSOLE.example.com", "*"} {
+		for _, method := range []string{"GET", "OPTIONS"} {
+			_, header, _ := h.call(request{method, "/healthz", "", []string{"Origin: " + origin, "Access-Control-Request-Method: GET"}})
+			for name := range header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s from %s: %s", method, origin, name)
+				}
+			}
+		}
+	}
+	e := httpapi.New(httpapi.Options{})
+	(&api.API{Password: seal.NewSecret(password), AllowedOrigins: []string{console}}).Routes(e)
+	r := httptest.NewRequest(http.MethodGet, "/healthz", nil) // not on loopback: the page is answered, and cannot read it
+	r.Header.Set("Origin", "https://evil.io")
+	recorder := httptest.NewRecorder()
+	e.ServeHTTP(recorder, r)
+	if recorder.Code != http.StatusOK || recorder.Header().Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("got %d %v", recorder.Code, recorder.Header())
+	}
+}
+
+func TestLoopbackAnswersItsOwnNamesOnly(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.PublicURL = "https://agents.example.com" })
+	for name, c := range map[string]struct {
+		header string
+		status int
+	}{
+		"localhost":              {"Host: localhost:7701", 200},
+		"the public name":        {"Host: agents.example.com", 200},
+		"a rebound name":         {"Host: evil.io", 403},
+		"a page of another site": {"Origin: https://evil.io", 403},
+		"a page of this machine": {"Origin: http://localhost:5173", 200},
+		"an allowed page":        {"Origin: " + console, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, _, body := h.call(request{"GET", "/healthz", "", []string{c.header}}); status != c.status {
+				t.Errorf("got %d %s", status, body)
+			}
+		})
+	}
+}

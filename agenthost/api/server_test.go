@@ -1,0 +1,386 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/api"
+	"bellhop/agenthost/journal"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/agenthost/workspace"
+	"bellhop/crypto/seal"
+	"bellhop/internal/httpapi"
+	"bellhop/internal/sse"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	password = "canary-agent-password"
+	console  = "https://console.example.com"
+	guard    = 30 * time.Second // ends a test that hangs
+)
+
+// host is an agent host on a loopback port, with a fake agent and a broker that
+// takes every event.
+type host struct {
+	t     *testing.T
+	url   string
+	fake  *providertest.Fake
+	clock *testenv.Clock
+	log   *lockedBuffer
+	stop  func() // ends Host.Run, as SIGTERM does, and waits for it
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// broker acknowledges what the outbox posts.
+type broker struct{}
+
+func (broker) Do(r *http.Request) (*http.Response, error) {
+	var batch struct {
+		protocol.Event
+		Events []protocol.Event `json:"events"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
+		return nil, err
+	}
+	if len(batch.Events) == 0 {
+		batch.Events = []protocol.Event{batch.Event}
+	}
+	last := batch.Events[len(batch.Events)-1]
+	body, err := json.Marshal(protocol.IngestResponse{
+		Success: true, Accepted: len(batch.Events), Cursor: &protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}, nil
+}
+
+// newHost starts a host; change, if not nil, may alter its API and its server.
+func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
+	t.Helper()
+	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
+	log := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	data := t.TempDir()
+	records, err := journal.Open(data, h.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspaces, err := workspace.New(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	domain, err := agenthost.New(agenthost.Options{
+		Journal: records, Providers: map[string]agenthost.Provider{"demo": h.fake}, DefaultAgent: "demo",
+		Workspaces: workspaces, Poster: broker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &api.API{Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log}
+	base, cut := context.WithCancel(context.Background())
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = httpapi.Server(nil, httpapi.ServerOptions{Log: log})
+	if change != nil {
+		change(a, server.Config)
+	}
+	e := httpapi.New(httpapi.Options{Log: log})
+	a.Routes(e)
+	server.Config.Handler = e
+	server.Start()
+	h.url = server.URL
+	running := make(chan error, 1)
+	go func() { running <- domain.Run(base) }()
+	h.stop = sync.OnceFunc(func() {
+		cut()
+		if err := <-running; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(func() {
+		h.stop()
+		server.CloseClientConnections()
+		server.Close()
+		if err := records.Close(); err != nil {
+			t.Error(err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return h
+}
+
+// request is one call; header lines are "Name: value".
+type request struct {
+	method, path, body string
+	header             []string
+}
+
+func (h *host) do(ctx context.Context, q request) *http.Response {
+	h.t.Helper()
+	var body io.Reader
+	if q.body != "" {
+		body = strings.NewReader(q.body)
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, h.url+q.path, body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if q.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range q.header {
+		name, value, _ := strings.Cut(line, ": ")
+		switch name {
+		case "Host":
+			r.Host = value
+		case "Content-Type":
+			r.Header.Set(name, value)
+		default:
+			r.Header.Add(name, value)
+		}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", q.method, q.path, err)
+	}
+	h.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// call reads the whole answer.
+func (h *host) call(q request) (status int, header http.Header, body string) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	defer cancel()
+	resp := h.do(ctx, q)
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", q.method, q.path, err)
+	}
+	return resp.StatusCode, resp.Header, strings.TrimSpace(string(raw))
+}
+
+const bearerPassword = "Authorization: Bearer " + password
+
+// open opens a session with more members of the body, such as `"attach":true`,
+// and returns its token.
+func (h *host) open(session string, more ...string) string {
+	h.t.Helper()
+	body := fmt.Sprintf(`{"sessionId":%q,"webhookUrl":"http://127.0.0.1:1/api/agent/webhook?token=canary-webhook-token","brokerId":"b1"`, session)
+	for _, member := range more {
+		body += "," + member
+	}
+	status, _, answer := h.call(request{"POST", "/session", body + "}", []string{bearerPassword}})
+	var opened protocol.OpenSessionResponse
+	if err := json.Unmarshal([]byte(answer), &opened); err != nil || status != http.StatusOK || opened.Token == "" {
+		h.t.Fatalf("open: %d %s", status, answer)
+	}
+	return opened.Token
+}
+
+// announce opens a session with a turn that the token may start.
+func (h *host) announce(session, turn string) string {
+	h.t.Helper()
+	return h.open(session, fmt.Sprintf(`"turn":{"id":%q}`, turn))
+}
+
+// stream is an event stream that is being read.
+type stream struct {
+	t      *testing.T
+	resp   *http.Response
+	reader *sse.Reader
+	cancel context.CancelFunc
+	ids    []string // of the frames so far
+}
+
+func (h *host) stream(q request) *stream {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	h.t.Cleanup(cancel)
+	resp := h.do(ctx, q)
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
+		body, _ := io.ReadAll(resp.Body)
+		h.t.Fatalf("%s %s: %d %s %s", q.method, q.path, resp.StatusCode, got, body)
+	}
+	return &stream{t: h.t, resp: resp, reader: sse.NewReader(resp.Body), cancel: cancel}
+}
+
+// prompt starts a turn and streams it.
+func (h *host) prompt(session, token, script string) *stream {
+	h.t.Helper()
+	body, err := json.Marshal(protocol.PromptRequest{Prompt: script})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.stream(request{"POST", "/stream/" + session + "?token=" + token, string(body), nil})
+}
+
+func (h *host) attach(session, token, query string, header ...string) *stream {
+	h.t.Helper()
+	return h.stream(request{"GET", "/stream/" + session + "?token=" + token + query, "", header})
+}
+
+// next returns the next part; io.EOF at the clean end.
+func (s *stream) next() (*protocol.Part, error) {
+	frame, err := s.reader.Next()
+	if err != nil {
+		return nil, err
+	}
+	var part protocol.Part
+	if err := json.Unmarshal(frame.Data, &part); err != nil {
+		s.t.Fatalf("frame %q: %v", frame.Data, err)
+	}
+	s.ids = append(s.ids, frame.ID)
+	return &part, nil
+}
+
+// until reads up to the first part of the type and returns what came.
+func (s *stream) until(kind string) []*protocol.Part {
+	s.t.Helper()
+	var parts []*protocol.Part
+	for {
+		part, err := s.next()
+		if err != nil {
+			s.t.Fatalf("no %s in %s: %v", kind, words(parts), err)
+		}
+		parts = append(parts, part)
+		if part.Type == kind {
+			return parts
+		}
+	}
+}
+
+// rest reads to the clean end.
+func (s *stream) rest() []*protocol.Part {
+	s.t.Helper()
+	var parts []*protocol.Part
+	for {
+		part, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return parts
+		}
+		if err != nil {
+			s.t.Fatalf("after %s: %v", words(parts), err)
+		}
+		parts = append(parts, part)
+	}
+}
+
+// words are the types of parts, with their texts.
+func words(parts []*protocol.Part) string {
+	var list []string
+	for _, p := range parts {
+		word := p.Type
+		if p.Text != nil {
+			word += " " + *p.Text
+		}
+		if p.Type == protocol.PartDataResume {
+			var resume protocol.Resume
+			if json.Unmarshal(p.Data, &resume) == nil {
+				word += " " + resume.Verdict
+			}
+		}
+		list = append(list, word)
+	}
+	return strings.Join(list, ", ")
+}
+
+func want(t *testing.T, what, got, wanted string) {
+	t.Helper()
+	if got != wanted {
+		t.Errorf("%s:\n got %s\nwant %s", what, got, wanted)
+	}
+}
+
+// events reads the session's journal through the API until its turn is finished.
+func (h *host) finished(session string) []protocol.Event {
+	h.t.Helper()
+	for start := time.Now(); time.Since(start) < guard; time.Sleep(time.Millisecond) {
+		_, _, body := h.call(request{"GET", "/session/" + session + "/events", "", []string{bearerPassword}})
+		var page struct {
+			protocol.EventsResponse
+			Events []protocol.Event `json:"events"`
+		}
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			h.t.Fatalf("%v: %s", err, body)
+		}
+		for _, event := range page.Events {
+			if event.Type == protocol.EventFinish {
+				return page.Events
+			}
+		}
+	}
+	h.t.Fatal("the turn does not finish")
+	return nil
+}
+
+var (
+	uuids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	tokens = regexp.MustCompile(`"token":"[^"]+"`)
+)
+
+// plain replaces what is random in an answer.
+func plain(body string) string {
+	return tokens.ReplaceAllString(uuids.ReplaceAllString(body, "<id>"), `"token":"<token>"`)
+}
+
+// failure is the body of an error.
+func failure(message string, code protocol.Code, hint string) string {
+	body := fmt.Sprintf(`{"error":%q,"code":%q`, message, code)
+	if hint != "" {
+		body += fmt.Sprintf(`,"hint":%q`, hint)
+	}
+	return body + "}"
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// readiness is ready as long as the flag is set.
+func readiness(ready *atomic.Bool) func(context.Context) error {
+	return func(context.Context) error {
+		if ready.Load() {
+			return nil
+		}
+		return errors.New("the disk is full")
+	}
+}

@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"net/http"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/api"
+	"bellhop/protocol"
+)
+
+func TestStatusTellsTheHost(t *testing.T) {
+	h := newHost(t, nil)
+	status, _, body := h.call(request{"GET", "/status", "", []string{bearerPassword}})
+	if status != http.StatusOK {
+		t.Errorf("got %d", status)
+	}
+	want(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"deadLetters":[],"notices":[]}`)
+}
+
+func TestStatusEventsFollowTheHost(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.StatusEvery = time.Millisecond })
+	s := h.stream(request{"GET", "/status/events", "", []string{bearerPassword}})
+	next := func() (status agenthost.HostStatus) {
+		t.Helper()
+		frame, err := s.reader.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(frame.Data, &status); err != nil || frame.Event != "status" || frame.ID != "" {
+			t.Fatalf("%+v: %v", frame, err)
+		}
+		return status
+	}
+	if first := next(); first.OpenTurns != 0 || len(first.Sessions) != 0 {
+		t.Errorf("at once: %+v", first)
+	}
+	turn := h.prompt("s1", h.announce("s1", "t1"), "text a\nwait gate")
+	turn.until(protocol.PartTextDelta)
+	for status := next(); status.OpenTurns != 1; status = next() {
+	}
+	h.fake.Release("gate")
+	for status := next(); status.OpenTurns != 0; status = next() {
+	}
+	turn.rest()
+}
+
+// Marked secrets go through every route and every refusal; no log line and no
+// answer but the one that hands a token out may show them.
+func TestNoSecretIsLogged(t *testing.T) {
+	h := newHost(t, nil)
+	token := h.announce("s1", "t1")
+	secrets := []string{password, "canary-webhook-token", "canary-wrong-token", "canary-wrong-password", token}
+	var answers strings.Builder
+	call := func(q request) {
+		_, header, body := h.call(q)
+		for name, values := range header {
+			answers.WriteString(name + strings.Join(values, " "))
+		}
+		answers.WriteString(body)
+	}
+	for _, q := range passwordRoutes {
+		for _, header := range []string{"Authorization: Bearer canary-wrong-password", "Authorization: Basic canary-wrong-password"} {
+			q.header = []string{header}
+			call(q)
+		}
+	}
+	for _, credential := range []string{"canary-wrong-token", token, token + "&token=" + token, "%zz" + token, password} {
+		for _, q := range []request{
+			{"GET", "/stream/s9?token=", "", nil},
+			{"PUT", "/stream/s1?token=", "", nil},
+			{"GET", "/nothing?token=", "", nil},
+			{"OPTIONS", "/stream/s1?token=", "", []string{"Origin: " + console, "Access-Control-Request-Method: GET"}},
+			{"POST", "/stream/s1?token=", `{"prompt":`, nil},
+			{"POST", "/session/s1/interactions/x?token=", `{"approved":true}`, nil},
+			{"GET", "/stream/s1?after=" + token + "&token=", "", nil},
+		} {
+			q.path += credential
+			call(q)
+		}
+	}
+	call(request{"POST", "/session", `{"sessionId":"s3","webhookUrl":"https://x:y/?token=canary-webhook-token"}`, []string{bearerPassword}})
+	h.prompt("s1", token, "text hello").rest()
+	h.finished("s1")
+	call(request{"GET", "/status", "", []string{bearerPassword}})
+	call(request{"GET", "/session/s1/events", "", []string{bearerPassword}})
+	call(request{"POST", "/session/s1/revoke", "", []string{bearerPassword}})
+	call(request{"DELETE", "/session/s1", "", []string{bearerPassword}})
+	h.stop()
+	for _, secret := range secrets {
+		if log := h.log.String(); strings.Contains(log, secret) {
+			at := strings.Index(log, secret)
+			t.Errorf("the log shows a secret: …%s", log[max(0, at-200):at+len(secret)])
+		}
+		if strings.Contains(answers.String(), secret) {
+			t.Errorf("an answer shows a secret")
+		}
+	}
+	if !strings.Contains(h.log.String(), `"path":"/stream/s1"`) {
+		t.Error("nothing was logged")
+	}
+}
