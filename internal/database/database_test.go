@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,3 +188,25 @@ func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestNilBytesAreNull(t *testing.T) {
+	each(t, func(t *testing.T, db *database.DB) {
+		var kinds []string
+		err := db.Write(t.Context(), func(ctx context.Context) error {
+			conn := db.Conn(ctx)
+			for _, value := range [][]byte{nil, {0}} {
+				var kind string
+				if err := conn.Raw(`SELECT CASE WHEN CAST(? AS `+blobType[db.Dialect()]+`) IS NULL THEN 'null' ELSE 'bytes' END`, value).Scan(&kind).Error; err != nil {
+					return err
+				}
+				kinds = append(kinds, kind)
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(kinds, []string{"null", "bytes"}) {
+			t.Fatalf("kinds %v, %v", kinds, err)
+		}
+	})
+}
+
+var blobType = map[database.Dialect]string{database.Postgres: "bytea", database.SQLite: "blob"}

@@ -59,10 +59,10 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	reader.SetMaxOpenConns(opts.MaxConns)
 	reader.SetMaxIdleConns(opts.MaxConns)
 	db.pools = []*sql.DB{writer, reader}
-	if db.writer, err = db.wrap(gormlite.OpenDB(&utcPool{writer})); err != nil {
+	if db.writer, err = db.wrap(gormlite.OpenDB(&bindingPool{writer})); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if db.reader, err = db.wrap(gormlite.OpenDB(&utcPool{reader})); err != nil {
+	if db.reader, err = db.wrap(gormlite.OpenDB(&bindingPool{reader})); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

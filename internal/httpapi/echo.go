@@ -82,12 +82,21 @@ func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 				c.Error(err)
 			}
 			r, resp := c.Request(), c.Response()
-			log.InfoContext(r.Context(), "request",
+			log.Log(r.Context(), requestLevel(resp.Status), "request",
 				"method", r.Method, "path", r.URL.Path, "route", c.Path(), "status", resp.Status, "bytes", resp.Size,
 				"duration", now().Sub(start), "peer", c.RealIP(), "request_id", RequestID(r.Context()))
 			return nil
 		}
 	}
+}
+
+// requestLevel keeps the log readable at its usual level: a busy host posts
+// more successful requests than anybody reads.
+func requestLevel(status int) slog.Level {
+	if status < http.StatusBadRequest {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
