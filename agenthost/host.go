@@ -4,86 +4,176 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"bellhop/crypto/seal"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
-
-// Workspaces gives sessions their directories.
-type Workspaces interface {
-	// Dir returns the working directory and the state directory (HOME, 0700) of
-	// a session; both exist then.
-	Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error)
-}
-
-// WorkspaceRemover is a Workspaces that can clear up after a deleted session.
-// kept means that the directory holds unfinished work and stays.
-type WorkspaceRemover interface {
-	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
-}
-
-// Poster sends the outbox's requests; an *http.Client is one. It must not follow
-// redirects: they would carry the webhook token elsewhere.
-type Poster interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
-// Options are what a Host is made of. Journal, Providers and Workspaces are
-// required.
-type Options struct {
-	Journal      Journal
-	Providers    map[string]Provider // by agent id
-	DefaultAgent string
-	Workspaces   Workspaces
-	Poster       Poster      // nil: a client that refuses redirects
-	Password     seal.Secret // the bearer of webhook renewals
-	PublicURL    string      // what browsers use; becomes streamUrl when set
-
-	// Secrets are masked in everything the session's agent says (reliability
-	// PROC-6). Nil masks nothing.
-	Secrets func(sessionID string) []string
-	// Env are further variables of the session's agent.
-	Env func(sessionID string) []string
-
-	TokenTTL           time.Duration // of stream tokens; 0: 10 min
-	InteractionTimeout time.Duration // 0: 30 min
-	IdleStop           time.Duration // an idle agent program is stopped after; 0: 10 min
-	DrainTimeout       time.Duration // how long Run pushes outboxes at its end; 0: 3 s
-
-	Now func() time.Time // nil: time.Now
-	Log *slog.Logger     // nil: discarded
-}
-
-// Grant is what a stream token allows.
-type Grant struct {
-	SessionID string
-	TurnID    string // the announced turn it may start; "" on basic sessions
-	Attach    bool   // reads, answers and interrupts; starts nothing
-}
-
-// Stream is a session's frames: first Backlog, then Live. A nil Live ends after
-// the backlog.
-type Stream struct {
-	Backlog [][]byte
-	Live    *sse.Subscription
-}
-
-// Close ends the subscription; the turn goes on.
-func (s *Stream) Close() {
-	if s != nil && s.Live != nil {
-		s.Live.Close()
-	}
-}
 
 // Host runs sessions. Make it with New, which also does the recovery of what a
 // crash left open, and drive it with Run.
 type Host struct {
-	opts     Options
+	opts    Options
+	started time.Time
+
+	// work ends what agents do, posting ends the outboxes, which outlive it.
+	work        context.Context
+	stopWork    context.CancelFunc
+	posting     context.Context
+	stopPosting context.CancelFunc
+	wg          sync.WaitGroup
+
 	mu       sync.Mutex
 	sessions map[string]*session
+	watchers map[chan struct{}]struct{}
+	phase    phase
 }
 
-var _ = protocol.CodeInvalid
+// phase is where Run is. Outboxes post while running and draining.
+type phase int
+
+const (
+	waiting phase = iota
+	running
+	draining
+	stopped
+)
+
+// New loads the journal and closes what a crash left open: open turns end with
+// host-restarted, their questions before them; announced turns whose tokens have
+// expired end with not-started. Nothing is posted before Run.
+func New(opts Options) (*Host, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	h := &Host{
+		opts:     opts,
+		started:  opts.Now().UTC(),
+		sessions: map[string]*session{},
+		watchers: map[chan struct{}]struct{}{},
+	}
+	h.work, h.stopWork = context.WithCancel(context.Background())
+	h.posting, h.stopPosting = context.WithCancel(context.Background())
+	if err := h.recover(); err != nil {
+		h.stopWork()
+		h.stopPosting()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (o *Options) complete() error {
+	if o.Journal == nil || o.Workspaces == nil || len(o.Providers) == 0 {
+		return protocol.Errorf(protocol.CodeInternal, "an agent host needs a journal, workspaces and a provider")
+	}
+	if _, ok := o.Providers[o.DefaultAgent]; !ok {
+		return protocol.Errorf(protocol.CodeInvalid, "The default agent %q is not one of %s", o.DefaultAgent, agentNames(o.Providers))
+	}
+	if o.Secrets == nil {
+		o.Secrets = func(string) []string { return nil }
+	}
+	if o.Env == nil {
+		o.Env = func(string) []string { return nil }
+	}
+	if o.Poster == nil {
+		o.Poster = newPoster()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	fallback(&o.TokenTTL, 10*time.Minute)
+	fallback(&o.InteractionTimeout, 30*time.Minute)
+	fallback(&o.IdleStop, 10*time.Minute)
+	fallback(&o.DrainTimeout, 3*time.Second)
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	return nil
+}
+
+func fallback(d *time.Duration, usual time.Duration) {
+	if *d <= 0 {
+		*d = usual
+	}
+}
+
+// newPoster has its own connections, so that ending the host ends them.
+func newPoster() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func agentNames(providers map[string]Provider) string {
+	names := make([]string, 0, len(providers))
+	for name := range providers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// session returns a session that exists, CodeNotFound otherwise. It may be
+// deleted before the caller has its lock.
+func (h *Host) session(id string) (*session, error) {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s == nil || !s.durable.Load() {
+		return nil, &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
+	}
+	return s, nil
+}
+
+// sessionToOpen returns the session with its lock held, a new one if need be.
+func (h *Host) sessionToOpen(id string) *session {
+	for {
+		h.mu.Lock()
+		s := h.sessions[id]
+		if s == nil {
+			s = newSession(h, id)
+			h.sessions[id] = s
+		}
+		h.mu.Unlock()
+		s.mu.Lock()
+		if !s.gone {
+			return s
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (h *Host) all() []*session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]*session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		if s.durable.Load() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// spawn runs f under the host's wait group, unless the host has ended.
+func (h *Host) spawn(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.phase == stopped {
+		return false
+	}
+	h.wg.Go(f)
+	return true
+}
+
+func (h *Host) in(phases ...phase) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Contains(phases, h.phase)
+}

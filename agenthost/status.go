@@ -1,6 +1,9 @@
 package agenthost
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"time"
 
 	"bellhop/protocol"
@@ -63,3 +66,66 @@ type StatusWatch struct {
 
 // Close ends the signals.
 func (w *StatusWatch) Close() { w.close() }
+
+const maxDeadLetters = 100
+
+// Status tells what the host's sessions do, by id.
+func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
+	letters, err := h.opts.Journal.DeadLetters(ctx, maxDeadLetters)
+	if err != nil {
+		return nil, err
+	}
+	out := &HostStatus{
+		StartedAt: h.started, Sessions: []SessionStatus{},
+		DeadLetters: append([]DeadLetter{}, letters...),
+		Notices:     append([]string{}, h.opts.Journal.Notices()...),
+	}
+	for _, s := range h.all() {
+		one := s.status()
+		if one.OpenTurn != "" {
+			out.OpenTurns++
+		}
+		out.Unacknowledged += one.Unacknowledged
+		out.Sessions = append(out.Sessions, one)
+	}
+	slices.SortFunc(out.Sessions, func(a, b SessionStatus) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+func (s *session) status() SessionStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return SessionStatus{
+		ID: s.id, Agent: s.rec.Agent, Project: s.rec.Project,
+		Status: s.rec.Status, Reason: s.rec.Reason,
+		OpenTurn: s.openTurn(), OpenInteractions: len(s.questions),
+		Cursor: s.rec.Cursor, Acknowledged: s.rec.Acked, Unacknowledged: s.pending,
+		Outbox: s.rec.Outbox, OutboxError: s.rec.OutboxError, LastActivityAt: s.rec.ActiveAt,
+	}
+}
+
+// WatchStatus subscribes to changes of Status.
+func (h *Host) WatchStatus() *StatusWatch {
+	c := make(chan struct{}, 1)
+	c <- struct{}{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watchers[c] = struct{}{}
+	return &StatusWatch{C: c, close: func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watchers, c)
+	}}
+}
+
+// changed signals the watchers.
+func (h *Host) changed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}

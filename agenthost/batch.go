@@ -1,0 +1,166 @@
+package agenthost
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"bellhop/internal/failpoint"
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// offsetBlock is how many offsets one reservation covers. A restart begins at the
+// reserved bound, so no offset names two frames.
+const offsetBlock = 4096
+
+// batch collects one durable step of a session: the rows to write, the frames to
+// announce once they are written, and the memory to change then. The session's
+// lock is held from begin to commit.
+type batch struct {
+	s      *session
+	now    time.Time
+	rec    SessionRecord
+	next   int64
+	w      Write
+	frames []frame
+	after  []func()
+	err    error
+}
+
+func (s *session) begin() *batch {
+	return &batch{
+		s: s, now: s.host.opts.Now().UTC(), rec: s.rec, next: s.next,
+		w: Write{SessionID: s.id},
+	}
+}
+
+// then runs f after the commit, still under the lock.
+func (b *batch) then(f func()) { b.after = append(b.after, f) }
+
+// frame adds a part to the stream. It belongs to the open turn.
+func (b *batch) frame(p *protocol.Part, boundary bool) frame {
+	return b.rawFrame(b.encode(p), boundary)
+}
+
+func (b *batch) rawFrame(part []byte, boundary bool) frame {
+	f := frame{id: protocol.StreamID{Epoch: b.rec.Cursor.Epoch, Offset: b.next}, boundary: boundary}
+	b.next++
+	f.data = encodeFrame(f.id.String(), part)
+	b.frames = append(b.frames, f)
+	return f
+}
+
+// event appends an event and, if it has one, the part that announces it. The
+// part's frame is returned.
+func (b *batch) event(turnID string, e protocol.Event, p *protocol.Part, boundary bool) frame {
+	b.rec.Cursor.Seq++
+	e.SessionID, e.TurnID, e.EventID = b.s.id, turnID, protocol.NewID()
+	e.Epoch, e.Seq = b.rec.Cursor.Epoch, b.rec.Cursor.Seq
+	e.Timestamp = strconv.AppendInt(nil, b.now.UnixMilli(), 10)
+	row := EventRecord{
+		SessionID: b.s.id, Cursor: b.rec.Cursor, EventID: e.EventID, TurnID: turnID, Type: e.Type, Body: b.encode(&e),
+	}
+	var f frame
+	if p != nil {
+		p.Event = &protocol.PartEvent{ID: e.EventID, Seq: e.Seq, TurnID: turnID}
+		row.Part = b.encode(p)
+		f = b.rawFrame(row.Part, boundary)
+		row.Frame = f.id
+	}
+	b.w.Events = append(b.w.Events, row)
+	return f
+}
+
+// status tells the broker what the agent does, when that has changed.
+func (b *batch) status(turnID string, status protocol.Status, reason string) {
+	if b.rec.Status == status && b.rec.Reason == reason {
+		return
+	}
+	b.rec.Status, b.rec.Reason = status, reason
+	b.event(turnID, protocol.Event{Type: protocol.EventStatus, Status: status, Reason: reason}, nil, false)
+}
+
+func (b *batch) encode(v any) []byte {
+	raw, err := marshal(v)
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	return raw
+}
+
+// commit writes, then announces. On an error nothing has changed, in memory
+// neither. Frames alone are announced without a write while offsets are left.
+func (b *batch) commit() error {
+	if b.err != nil {
+		return fmt.Errorf("encode: %w", b.err)
+	}
+	reserve := b.next > b.rec.OffsetReserved
+	if reserve {
+		b.rec.OffsetReserved = b.next + offsetBlock
+	}
+	if reserve || len(b.frames) == 0 || len(b.w.Events) > 0 {
+		b.rec.ActiveAt = b.now
+		b.w.Session = &b.rec
+		// A caller who has gone must not leave memory and journal at odds.
+		if err := b.s.host.opts.Journal.Write(context.WithoutCancel(b.s.host.work), &b.w); err != nil {
+			return err
+		}
+		b.s.outbox.unsaved = false
+	}
+	if reserve {
+		failpoint.Hit("offset-block-reserved")
+	}
+	if len(b.w.Events) > 0 {
+		failpoint.Hit("after-journal-append")
+		failpoint.Hit("before-announce")
+	}
+	b.announce()
+	return nil
+}
+
+func (b *batch) announce() {
+	s := b.s
+	changed := s.rec.Status != b.rec.Status || s.rec.Reason != b.rec.Reason || s.rec.Outbox != b.rec.Outbox || !s.durable.Load()
+	s.rec, s.next = b.rec, b.next
+	s.pending += int64(len(b.w.Events) - len(b.w.DropEvents))
+	s.durable.Store(true)
+	for _, f := range b.frames {
+		s.window.add(f)
+		if s.turn != nil {
+			s.turn.fan.Publish(f.data)
+		}
+		s.follow.Publish(f.data)
+	}
+	for _, f := range b.after {
+		f()
+	}
+	if len(b.w.Events) > 0 {
+		s.wakeOutbox()
+	}
+	if changed {
+		s.host.changed()
+	}
+}
+
+// encodeFrame builds an SSE frame; id "" is none.
+func encodeFrame(id string, part []byte) []byte {
+	data, err := sse.Encode(sse.Frame{ID: id, Event: "message", Data: part})
+	if err != nil {
+		panic(err) // our own ids hold no control characters
+	}
+	return data
+}
+
+// marshal writes JSON without HTML escapes, which would make text six times as
+// long.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}

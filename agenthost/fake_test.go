@@ -1,0 +1,333 @@
+package agenthost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// step is one thing a scripted agent does.
+type step func(ctx context.Context, out agenthost.Output) error
+
+func say(delta string) step {
+	return func(_ context.Context, out agenthost.Output) error { return out.Text(delta) }
+}
+
+func endText(final string) step {
+	return func(_ context.Context, out agenthost.Output) error { return out.EndText(final) }
+}
+
+func reason(delta string) step {
+	return func(_ context.Context, out agenthost.Output) error { return out.Reasoning(delta) }
+}
+
+func callTool(id, name, input string) step {
+	return func(_ context.Context, out agenthost.Output) error {
+		return out.ToolCall(agenthost.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)})
+	}
+}
+
+func toolResult(id, output string) step {
+	return func(_ context.Context, out agenthost.Output) error {
+		return out.ToolResult(agenthost.ToolResult{ID: id, Output: json.RawMessage(output)})
+	}
+}
+
+// confirm asks about a call and answers it with what the user said.
+func confirm(id, tool string) step {
+	return func(ctx context.Context, out agenthost.Output) error {
+		a, err := out.Confirm(ctx, agenthost.Question{Prompt: "Run " + tool + "?", ToolCallID: id, ToolName: tool, Level: "WARN"})
+		if err != nil {
+			return err
+		}
+		return out.ToolResult(agenthost.ToolResult{ID: id, Output: json.RawMessage(`"done"`), Denied: !a.Approved})
+	}
+}
+
+func ask(prompt string) step {
+	return func(ctx context.Context, out agenthost.Output) error {
+		a, err := out.Ask(ctx, agenthost.Question{Prompt: prompt})
+		if err != nil {
+			return err
+		}
+		if a.Expired {
+			a.Text = "nothing"
+		}
+		return out.Text("You said " + a.Text)
+	}
+}
+
+// wait lets the turn go on when gate is closed.
+func wait(gate <-chan struct{}) step {
+	return func(ctx context.Context, _ agenthost.Output) error {
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// forever ends with the turn.
+func forever(ctx context.Context, _ agenthost.Output) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// fakeAgent plays scripts, for any number of sessions.
+type fakeAgent struct {
+	mu      sync.Mutex
+	steps   []step
+	outcome agenthost.Outcome
+	specs   []agenthost.AgentSpec
+	stops   int
+}
+
+func newFakeAgent() *fakeAgent { return &fakeAgent{} }
+
+// script is for all turns that begin from now on.
+func (f *fakeAgent) script(steps ...step) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.steps, f.outcome = steps, agenthost.Outcome{}
+}
+
+func (f *fakeAgent) ends(o agenthost.Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outcome = o
+}
+
+func (f *fakeAgent) stopped() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stops
+}
+
+func (f *fakeAgent) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.specs = append(f.specs, spec)
+	return &fakeRun{fake: f}, nil
+}
+
+// fakeRun is the agent of one session.
+type fakeRun struct {
+	fake *fakeAgent
+
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func (a *fakeRun) Run(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	a.mu.Lock()
+	a.cancel, a.done = cancel, done
+	a.mu.Unlock()
+	a.fake.mu.Lock()
+	steps, outcome := a.fake.steps, a.fake.outcome
+	a.fake.mu.Unlock()
+	for _, s := range steps {
+		if err := s(ctx, out); err != nil {
+			return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil //nolint:nilerr // the turn was stopped
+		}
+	}
+	return outcome, nil
+}
+
+func (a *fakeRun) Interrupt(context.Context) error {
+	a.mu.Lock()
+	cancel, done := a.cancel, a.done
+	a.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		<-done
+	}
+	return nil
+}
+
+func (a *fakeRun) Stop(context.Context) error {
+	a.fake.mu.Lock()
+	defer a.fake.mu.Unlock()
+	a.fake.stops++
+	return nil
+}
+
+func (a *fakeRun) Close(context.Context) error { return nil }
+
+// frame is a parsed frame and its bytes.
+type frame struct {
+	id   string
+	part protocol.Part
+	json string
+}
+
+func parseFrame(t *testing.T, data []byte) frame {
+	t.Helper()
+	got, err := sse.NewReader(bytes.NewReader(data)).Next()
+	if err != nil {
+		t.Fatalf("frame %q: %v", data, err)
+	}
+	f := frame{id: got.ID, json: string(got.Data)}
+	if err := json.Unmarshal(got.Data, &f.part); err != nil || got.Event != "message" {
+		t.Fatalf("frame %q: %v", data, err)
+	}
+	return f
+}
+
+func types(frames []frame) []string {
+	out := make([]string, len(frames))
+	for i := range frames {
+		out[i] = frames[i].part.Type
+	}
+	return out
+}
+
+// fakeBroker keeps what it is posted as a broker does: dense per session and
+// epoch. A scripted answer goes before that.
+type fakeBroker struct {
+	server *httptest.Server
+
+	mu       sync.Mutex
+	events   map[string][]protocol.Event // accepted ones, by session
+	requests []request
+	answers  []func(w http.ResponseWriter, r request) // each for one request; nil answers as usual
+	renewed  int
+}
+
+type request struct {
+	path, query, bearer string
+	body                []byte
+	events              []protocol.Event
+}
+
+func newFakeBroker(t *testing.T) *fakeBroker {
+	b := &fakeBroker{events: map[string][]protocol.Event{}}
+	b.server = httptest.NewServer(b)
+	t.Cleanup(b.server.Close)
+	return b
+}
+
+func (b *fakeBroker) url() string { return b.server.URL + "/api/agent/webhook?token=first" }
+
+// next scripts the answers of the next requests.
+func (b *fakeBroker) next(answers ...func(http.ResponseWriter, request)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, answers...)
+}
+
+func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	req := request{path: r.URL.Path, query: r.URL.RawQuery, bearer: r.Header.Get("Authorization"), body: body}
+	var batch protocol.WebhookBatch
+	if json.Unmarshal(body, &batch) == nil && len(batch.Events) > 0 {
+		for _, raw := range batch.Events {
+			req.events = append(req.events, parseEvent(raw))
+		}
+	} else {
+		req.events = []protocol.Event{parseEvent(body)}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests = append(b.requests, req)
+	w.Header().Set("Content-Type", "application/json")
+	if len(b.answers) > 0 {
+		answer := b.answers[0]
+		b.answers = b.answers[1:]
+		if answer != nil {
+			answer(w, req)
+			return
+		}
+	}
+	if r.URL.Path == "/api/agent/webhook/renew" {
+		b.renewed++
+		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.server.URL + "/api/agent/webhook?token=renewed"})
+		return
+	}
+	b.ingest(w, req)
+}
+
+func parseEvent(raw []byte) protocol.Event {
+	e, err := protocol.ParseEvent(raw)
+	if err != nil {
+		return protocol.Event{Type: "unreadable", Message: err.Error()}
+	}
+	return *e
+}
+
+func (b *fakeBroker) ingest(w http.ResponseWriter, req request) {
+	id := req.events[0].SessionID
+	for _, e := range req.events {
+		cursor := cursorOf(b.events[id])
+		switch at := (protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}); {
+		case e.Type == "unreadable":
+			refuse(w, 400, protocol.CodeInvalid, nil)
+			return
+		case e.Epoch == cursor.Epoch && e.Seq <= cursor.Seq:
+		case e.Epoch == cursor.Epoch && e.Seq == cursor.Seq+1, e.Epoch > cursor.Epoch && e.Seq == 1:
+			b.events[id] = append(b.events[id], e)
+		case e.Epoch < cursor.Epoch:
+			refuse(w, 409, protocol.CodeFenced, nil)
+			return
+		default:
+			if e.Epoch > cursor.Epoch {
+				cursor = protocol.Cursor{Epoch: at.Epoch}
+			}
+			refuse(w, 409, protocol.CodeGap, &cursor)
+			return
+		}
+	}
+	cursor := cursorOf(b.events[id])
+	_ = json.NewEncoder(w).Encode(protocol.IngestResponse{Success: true, Accepted: len(req.events), Cursor: &cursor})
+}
+
+func refuse(w http.ResponseWriter, status int, code protocol.Code, cursor *protocol.Cursor) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": "refused", "code": code, "cursor": cursor})
+}
+
+func answering(status int, code protocol.Code) func(http.ResponseWriter, request) {
+	return func(w http.ResponseWriter, _ request) { refuse(w, status, code, nil) }
+}
+
+func cursorOf(events []protocol.Event) protocol.Cursor {
+	if len(events) == 0 {
+		return protocol.Cursor{}
+	}
+	last := events[len(events)-1]
+	return protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq}
+}
+
+func (b *fakeBroker) cursorOf(session string) *protocol.Cursor {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := cursorOf(b.events[session])
+	return &c
+}
+
+func (b *fakeBroker) of(session string) []protocol.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]protocol.Event{}, b.events[session]...)
+}
+
+func (b *fakeBroker) seen() []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]request{}, b.requests...)
+}

@@ -1,0 +1,77 @@
+package agenthost
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/internal/sse"
+)
+
+// Workspaces gives sessions their directories.
+type Workspaces interface {
+	// Dir returns the working directory and the state directory (HOME, 0700) of
+	// a session; both exist then. CodeInvalid: no usable id, unknown project.
+	Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error)
+}
+
+// WorkspaceRemover is a Workspaces that can clear up after a deleted session.
+// kept means that the directory holds unfinished work and stays.
+type WorkspaceRemover interface {
+	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
+}
+
+// Poster sends the outbox's requests; an *http.Client is one. It must not follow
+// redirects: they would carry the webhook token elsewhere.
+type Poster interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// Options are what a Host is made of. Journal, Providers with the DefaultAgent
+// among them, and Workspaces are required.
+type Options struct {
+	Journal      Journal
+	Providers    map[string]Provider // by agent id
+	DefaultAgent string
+	Workspaces   Workspaces
+	Poster       Poster      // nil: a client that refuses redirects
+	Password     seal.Secret // the bearer of webhook renewals
+	PublicURL    string      // what browsers use; becomes streamUrl when set
+
+	// Secrets are masked in everything the session's agent says (reliability
+	// PROC-6). Nil masks nothing.
+	Secrets func(sessionID string) []string
+	// Env are further variables of the session's agent.
+	Env func(sessionID string) []string
+
+	TokenTTL           time.Duration // of stream tokens; 0: 10 min
+	InteractionTimeout time.Duration // 0: 30 min
+	IdleStop           time.Duration // an idle agent program is stopped after; 0: 10 min
+	DrainTimeout       time.Duration // how long Run pushes outboxes at its end; 0: 3 s
+
+	Now func() time.Time // nil: time.Now
+	Log *slog.Logger     // nil: discarded
+}
+
+// Grant is what a stream token allows.
+type Grant struct {
+	SessionID string
+	TurnID    string // the announced turn it may start; "" on basic sessions
+	Attach    bool   // reads, answers and interrupts; starts nothing
+}
+
+// Stream is a session's frames: first Backlog, then Live. A nil Live ends after
+// the backlog.
+type Stream struct {
+	Backlog [][]byte
+	Live    *sse.Subscription
+}
+
+// Close ends the subscription; the turn goes on.
+func (s *Stream) Close() {
+	if s != nil && s.Live != nil {
+		s.Live.Close()
+	}
+}

@@ -1,0 +1,125 @@
+package agenthost
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// How long Run waits at its end: for interrupted turns, and for goroutines that
+// heed no context.
+const (
+	turnsLimit  = 5 * time.Second
+	leaveBehind = time.Second
+)
+
+// Run brings events to brokers until ctx ends. Then it interrupts the agents,
+// journals their finish, sends what it can within DrainTimeout, and ends every
+// stream. Call it once.
+func (h *Host) Run(ctx context.Context) error {
+	h.enter(running)
+	for _, s := range h.all() {
+		s.mu.Lock()
+		s.wakeOutbox()
+		s.mu.Unlock()
+	}
+	<-ctx.Done()
+
+	h.enter(draining)
+	h.stopTurns()
+	h.drain()
+	h.stopPosting()
+	h.stopWork()
+	h.closeSessions()
+	h.enter(stopped)
+	h.wait()
+	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
+		client.CloseIdleConnections()
+	}
+	return nil
+}
+
+// wait is bounded: an agent that never returns must not keep the process.
+func (h *Host) wait() {
+	done := make(chan struct{})
+	go func() {
+		h.wg.Wait()
+		close(done)
+	}()
+	limit := time.NewTimer(leaveBehind)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+		h.opts.Log.Error("an agent does not return; the host ends without it")
+	}
+}
+
+func (h *Host) enter(p phase) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.phase = p
+}
+
+func (h *Host) stopTurns() {
+	ctx, cancel := context.WithTimeout(context.Background(), turnsLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, s := range h.all() {
+		wg.Go(func() {
+			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
+				h.opts.Log.Error("a turn is still open; the next start ends it", "session", s.id, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// drain waits until nothing is left to send, for as long as DrainTimeout.
+func (h *Host) drain() {
+	limit := time.NewTimer(h.opts.DrainTimeout)
+	defer limit.Stop()
+	watch := h.WatchStatus()
+	defer watch.Close()
+	for h.posts() {
+		select {
+		case <-watch.C:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+func (h *Host) posts() bool {
+	for _, s := range h.all() {
+		s.mu.Lock()
+		posts := s.rec.Outbox != OutboxStopped && s.pending > 0
+		s.mu.Unlock()
+		if posts {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Host) closeSessions() {
+	var wg sync.WaitGroup
+	for _, s := range h.all() {
+		s.mu.Lock()
+		stopTimer(&s.idle)
+		stopTimer(&s.announcedBy)
+		s.stopRenewal()
+		s.follow.Close()
+		if s.turn != nil {
+			s.turn.fan.Close()
+		}
+		if s.outbox.unsaved {
+			_ = s.begin().commit() // best effort: else events are sent twice, which is harmless
+		}
+		s.mu.Unlock()
+		wg.Go(s.closeAgent)
+	}
+	wg.Wait()
+}

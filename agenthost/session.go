@@ -1,0 +1,70 @@
+package agenthost
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// session is one session's memory. Everything behind mu follows the journal: it
+// changes only after the write that says so.
+type session struct {
+	host    *Host
+	id      string
+	durable atomic.Bool // its row exists
+
+	mu   sync.Mutex
+	gone bool // deleted
+	rec  SessionRecord
+
+	next   int64 // offset of the next frame
+	window window
+	follow *sse.Fanout // streams that outlive turns
+
+	turn        *turn       // started and unfinished
+	announced   *TurnRecord // announced and not started
+	announcedBy *time.Timer
+	newest      int64 // first offset of the open or, when idle, the last turn
+	questions   map[string]*question
+	pending     int64 // events the broker has not acknowledged
+	outbox      outbox
+
+	// gate is held while the agent is opened, stopped or closed, so that a
+	// program is not stopped under a turn that begins.
+	gate     sync.Mutex
+	agent    Agent
+	agentKey string
+	idle     *time.Timer // behind mu
+}
+
+func newSession(h *Host, id string) *session {
+	return &session{
+		host:      h,
+		id:        id,
+		next:      1,
+		follow:    sse.NewFanout(),
+		questions: map[string]*question{},
+		outbox:    newOutbox(),
+	}
+}
+
+// lastID is the id of the newest frame, or what stands for it while there is none.
+func (s *session) lastID() protocol.StreamID { return s.window.last() }
+
+// openTurn is the id of the started, unfinished turn.
+func (s *session) openTurn() string {
+	if s.turn == nil {
+		return ""
+	}
+	return s.turn.rec.ID
+}
+
+func stopTimer(t **time.Timer) {
+	if *t != nil {
+		(*t).Stop()
+		*t = nil
+	}
+}

@@ -1,0 +1,121 @@
+package agenthost
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"bellhop/internal/failpoint"
+	"bellhop/protocol"
+)
+
+// Start starts the turn of a grant and streams it. A turn that was started before
+// is replayed and attached to, whatever the prompt. CodeBusy: another turn is
+// open; CodeNoTurn: this grant can start nothing; CodePromptMismatch;
+// CodeStorageFull.
+func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
+	if req.WhenBusy != "" && req.WhenBusy != protocol.WhenBusyReject {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: `whenBusy must be "reject" or absent`}
+	}
+	if g.Attach {
+		return nil, errNoTurn("This token reads, answers and interrupts; it starts no turn")
+	}
+	s, err := h.session(g.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return nil, &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
+	}
+	if g.TurnID == "" {
+		return s.startUnannounced(req)
+	}
+	if a := s.announced; a == nil || a.ID != g.TurnID {
+		return s.replayStarted(ctx, g.TurnID)
+	}
+	if err := checkPrompt(s.announced, req); err != nil {
+		return nil, err
+	}
+	return s.start(*s.announced, req)
+}
+
+func (s *session) startUnannounced(req *protocol.PromptRequest) (*Stream, error) {
+	if err := checkPrompt(&TurnRecord{}, req); err != nil {
+		return nil, err
+	}
+	return s.start(TurnRecord{SessionID: s.id, ID: protocol.NewID(), Announced: s.host.opts.Now().UTC()}, req)
+}
+
+func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
+	if req.Prompt == "" && len(req.Attachments) == 0 {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: "prompt is required"}
+	}
+	if rec.PromptSHA256 == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(req.Prompt))
+	if hex.EncodeToString(sum[:]) != rec.PromptSHA256 {
+		return &protocol.Error{
+			Code: protocol.CodePromptMismatch, Message: "This is not the prompt that was checked in",
+			Hint: "Send exactly the message of the check-in",
+		}
+	}
+	return nil
+}
+
+// start makes the turn durable and lets the agent begin. The stream is subscribed
+// before that: it misses nothing.
+func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, error) {
+	if s.turn != nil {
+		return nil, &protocol.Error{
+			Code: protocol.CodeBusy, Message: "A turn is open",
+			Hint: "Wait for it to end, or interrupt it",
+		}
+	}
+	if s.host.in(draining, stopped) {
+		return nil, errStopping()
+	}
+	b := s.begin()
+	rec.State, rec.Started, rec.FirstOffset = TurnOpen, b.now, b.next
+	t := s.newTurn(rec)
+	t.before = s.lastID()
+	b.w.Turns = append(b.w.Turns, rec)
+	b.status(rec.ID, protocol.StatusBusy, "")
+	b.then(func() {
+		stopTimer(&s.idle)
+		if s.announced != nil && s.announced.ID == rec.ID {
+			s.setAnnounced(nil)
+		}
+		s.window.dropBefore(s.newest)
+		s.newest, s.turn = rec.FirstOffset, t
+		s.armRenewal()
+	})
+	b.reserveAhead()
+	if err := b.commit(); err != nil {
+		t.cancel()
+		return nil, err
+	}
+	failpoint.Hit("turn-started")
+	stream := &Stream{Live: t.fan.Subscribe()}
+	prompt := Prompt{TurnID: rec.ID, Text: req.Prompt, Attachments: req.Attachments}
+	if !s.host.spawn(func() { t.run(prompt) }) {
+		stream.Close()
+		return nil, errStopping() // stopped meanwhile; the next start of the host ends the turn
+	}
+	return stream, nil
+}
+
+// reserveAhead takes a block of offsets in the same write when few are left.
+func (b *batch) reserveAhead() {
+	if b.next+offsetBlock/8 > b.rec.OffsetReserved {
+		b.rec.OffsetReserved = b.next + offsetBlock
+	}
+}
+
+func errNoTurn(message string) error {
+	return &protocol.Error{
+		Code: protocol.CodeNoTurn, Message: message, Hint: "Check in for a new turn",
+	}
+}
