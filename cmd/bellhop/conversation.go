@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"bellhop/client"
 	"bellhop/protocol"
@@ -243,14 +244,24 @@ func (t *turnView) answer(ctx context.Context, line string, more bool) {
 	}
 }
 
+// reply sends an answer. The stream is faster than the webhook that tells the
+// broker of the question, so an unknown question is asked for again.
 func (t *turnView) reply(ctx context.Context, q question, req *protocol.AnswerRequest) {
-	err := t.chat.client.Answer(ctx, q.id, req)
+	const attempts, pause = 50, 100 * time.Millisecond
+	var err error
+	for range attempts {
+		err = t.chat.client.Answer(ctx, q.id, req)
+		if protocol.CodeOf(err) != protocol.CodeNotFound {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
 	switch protocol.CodeOf(err) {
 	case "", protocol.CodeAnswered, protocol.CodeExpired: // somebody else was faster; the stream says what they said
-	case protocol.CodeNotFound:
-		// The event that tells the broker of the question may still be on its way.
-		t.chat.screen.line("%s", t.chat.screen.dim("the broker does not know the question yet, please answer again"))
-		t.waiting = append(t.waiting, q)
 	default:
 		t.chat.screen.failure(err)
 	}

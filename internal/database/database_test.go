@@ -196,7 +196,7 @@ func TestNilBytesAreNull(t *testing.T) {
 			conn := db.Conn(ctx)
 			for _, value := range [][]byte{nil, {0}} {
 				var kind string
-				if err := conn.Raw(`SELECT CASE WHEN CAST(? AS `+blobType[db.Dialect()]+`) IS NULL THEN 'null' ELSE 'bytes' END`, value).Scan(&kind).Error; err != nil {
+				if err := conn.Raw(`SELECT CASE WHEN CAST( ? AS `+blobType[db.Dialect()]+`) IS NULL THEN 'null' ELSE 'bytes' END`, value).Scan(&kind).Error; err != nil {
 					return err
 				}
 				kinds = append(kinds, kind)
