@@ -48,7 +48,7 @@ type Client struct {
 // reported by the first call.
 func New(brokerURL string, opts Options) *Client {
 	if opts.HTTP == nil {
-		opts.HTTP = http.DefaultClient
+		opts.HTTP = &http.Client{}
 	}
 	if opts.Attempts <= 0 {
 		opts.Attempts = defaultAttempts

@@ -105,8 +105,10 @@ func TestSend(t *testing.T) {
 			script: []answer{refusing(200, `<html>`)},
 			want:   "error unavailable", asked: []string{post(1)}, text: "-"},
 		{name: "a redirect is not followed",
-			script: []answer{func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }},
-			want:   "error invalid", asked: []string{post(1)}, text: "-"},
+			script: []answer{func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+			}},
+			want: "error invalid", asked: []string{post(1)}, text: "-"},
 		{name: "a frame that is no part is an error",
 			script: []answer{sending(closing, start, "3-2 {")},
 			want:   "3-1 text-start,error bad_gateway", asked: []string{post(1)}, text: "-"},

@@ -108,7 +108,9 @@ func TestOpenRefused(t *testing.T) {
 		{"a host's 401 is no 401 of the broker", answering(401, `{"error":"no","code":"unauthorized"}`), refused("The agent host refused the password: set the one it was started with", "unauthorized")},
 		{"an error in another shape", answering(500, `oops`), refused("The agent host answered with status 500: its log says more", "")},
 		{"not an agent host", answering(404, `<html>`), refused("Check the agent URL: nothing there answers as an agent host", "")},
-		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
+		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
 		{"a host cannot hand on secrets", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
 		{"long words are cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
 		{"2xx, not JSON", answering(200, `<html>`), unreachable},

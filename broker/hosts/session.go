@@ -23,14 +23,14 @@ func parseSession(a *answer) (*protocol.OpenSessionResponse, error) {
 			Hint:    "The agent URL must be that of an agent host",
 		}
 	}
-	var full protocol.OpenSessionResponse
-	if err := json.Unmarshal(a.body, &full); err != nil {
-		return &protocol.OpenSessionResponse{Token: basic.Token}, nil
+	full := &protocol.OpenSessionResponse{}
+	if understood := json.Unmarshal(a.body, full) == nil; !understood {
+		full = &protocol.OpenSessionResponse{Token: basic.Token}
 	}
 	if !streamable(full.StreamURL) {
 		full.StreamURL = ""
 	}
-	return &full, nil
+	return full, nil
 }
 
 // streamable keeps a host from naming something else than a place to stream from.
