@@ -88,8 +88,12 @@ func (s *site) attacks(secrets canaries, task, session string) []*http.Request {
 			}
 		}
 		for _, headers := range []map[string]string{
-			{"Authorization": "Bearer " + s.ada.token}, {"Cookie": session}, {"Cookie": session, "Sec-Fetch-Site": "cross-site"},
-			{"Authorization": "Bearer " + secrets["webhook token"]}, {"Authorization": "Bearer " + agentPassword}, {"Authorization": "Basic " + agentPassword},
+			{"Authorization": "Bearer " + s.ada.token},
+			{"Cookie": session},
+			{"Cookie": session, "Sec-Fetch-Site": "cross-site"},
+			{"Authorization": "Bearer " + secrets["webhook token"]},
+			{"Authorization": "Bearer " + agentPassword},
+			{"Authorization": "Basic " + agentPassword},
 		} {
 			for _, id := range []string{task, "nonsense"} {
 				// A feed would go on and on; what ends here ends at its start.

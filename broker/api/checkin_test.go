@@ -38,12 +38,16 @@ const hi = `{"taskId":"TASK","message":"hi"}`
 func TestCheckInOutcomes(t *testing.T) {
 	const stored = `"messageId":"<id1>","turnId":"<id2>"`
 	for _, c := range []checkInCase{
-		{"a frontend of four fields", "", hi, nil, 200,
+		{
+			"a frontend of four fields", "", hi, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
-				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s"}`},
-		{"a messageId of the frontend's", "", `{"taskId":"TASK","message":"hi","messageId":"m-1","artifacts":[{"type":"FILE","content":{"a":1}}]}`, nil, 200,
+				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s"}`,
+		},
+		{
+			"a messageId of the frontend's", "", `{"taskId":"TASK","message":"hi","messageId":"m-1","artifacts":[{"type":"FILE","content":{"a":1}}]}`, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
-				`"messageId":"m-1","turnId":"<id2>","expiresAt":"+10m0s"}`},
+				`"messageId":"m-1","turnId":"<id2>","expiresAt":"+10m0s"}`,
+		},
 		{"no taskId", "", `{"message":"hi"}`, nil, 400, `{"error":"taskId is required","code":"invalid"}`},
 		{"no such task", "", `{"taskId":"nonsense","message":"hi"}`, nil, 404, `{"error":"Task not found","code":"not_found"}`},
 		{"not in agent mode", `,"mode":"chat"`, hi, nil, 400, `{"error":"Task is not in agent mode","code":"invalid"}`},
@@ -51,10 +55,14 @@ func TestCheckInOutcomes(t *testing.T) {
 		{"the host refused", "", hi, &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "Name another agent", Fields: map[string]any{"hostCode": "invalid"},
 		}, 502, `{"error":"Failed to create agent session","code":"bad_gateway","hint":"Name another agent","hostCode":"invalid",` + stored + `}`},
-		{"the host gave no token", "", hi, protocol.Errorf(protocol.CodeBadGateway, "No stream token returned from agent"), 502,
-			`{"error":"No stream token returned from agent","code":"bad_gateway",` + stored + `}`},
-		{"the host is away", "", hi, protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"), 502,
-			`{"error":"Failed to connect to agent server","code":"bad_gateway",` + stored + `}`},
+		{
+			"the host gave no token", "", hi, protocol.Errorf(protocol.CodeBadGateway, "No stream token returned from agent"), 502,
+			`{"error":"No stream token returned from agent","code":"bad_gateway",` + stored + `}`,
+		},
+		{
+			"the host is away", "", hi, protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"), 502,
+			`{"error":"Failed to connect to agent server","code":"bad_gateway",` + stored + `}`,
+		},
 	} {
 		t.Run(c.name, c.run)
 	}
@@ -75,10 +83,14 @@ func TestCheckInRefusesBadInput(t *testing.T) {
 		{"an artifact over 256 KiB", "", with(`{"type":"A","content":"` + repeat("a", 256<<10) + `"}`), nil, 400, bad("artifacts[0].content is larger than 256 KiB")},
 		{"an artifact type in lower case", "", with(`{"type":"file","content":1}`), nil, 400, bad("artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}")},
 		{"an artifact type of ours", "", with(`{"type":"TOOL_USE","content":1}`), nil, 400, bad("artifacts[0].type TOOL_USE is reserved")},
-		{"a messageId over 128 characters", "", `{"taskId":"TASK","message":"hi","messageId":"` + repeat("m", 129) + `"}`, nil, 400,
-			bad("messageId is longer than 128 characters")},
-		{"over 8 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 8<<20) + `"}`, nil, 413,
-			`{"error":"The body is too large","code":"too_large","hint":"The limit is 8 MiB"}`},
+		{
+			"a messageId over 128 characters", "", `{"taskId":"TASK","message":"hi","messageId":"` + repeat("m", 129) + `"}`, nil, 400,
+			bad("messageId is longer than 128 characters"),
+		},
+		{
+			"over 8 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 8<<20) + `"}`, nil, 413,
+			`{"error":"The body is too large","code":"too_large","hint":"The limit is 8 MiB"}`,
+		},
 	} {
 		t.Run(c.name, c.run)
 	}

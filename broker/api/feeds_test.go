@@ -21,7 +21,7 @@ func openFeed(t *testing.T, s *site, path string, who *person) (first string, re
 	resp, err := server.Client().Do(r)
 	must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
 	rest = bufio.NewReader(resp.Body)

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -59,13 +60,16 @@ func (a *API) Routes(e *echo.Echo) {
 }
 
 func (a *API) guards(e *echo.Echo) {
-	publicHost, publicOrigin := "", ""
+	publicHost, origins := "", a.AllowedOrigins
 	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
-		publicHost, publicOrigin = u.Hostname(), u.Scheme+"://"+u.Host
+		publicHost = u.Hostname()
+		if own, err := httpapi.ParseOrigins([]string{u.Scheme + "://" + u.Host}); err == nil {
+			origins = slices.Concat(own, origins)
+		}
 	}
 	e.Use(
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
 		httpapi.GuardHost(publicHost),
-		httpapi.GuardOrigin(append([]string{publicOrigin}, a.AllowedOrigins...)...),
+		httpapi.GuardOrigin(origins...),
 	)
 }

@@ -47,27 +47,47 @@ func TestTheWebhookFollowsTheCursor(t *testing.T) {
 	}{
 		{"the first event", event(task, at("1", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`},
 		{"15 the same again", event(task, at("1", "1")), 200, `{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`},
-		{"the same in other spelling", strings.Replace(event(task, at("1", "1")), `"timestamp":1`, ` "timestamp" : 1.0`, 1), 200,
-			`{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`},
-		{"16 its id with other content", strings.Replace(event(task, at("1", "1")), "hello", "other", 1), 409,
-			`{"error":"An event with this id and other content is known","code":"conflict"}`},
-		{"its place with another id", strings.Replace(event(task, at("1", "1")), "e:1:1", "e:x", 1), 409,
-			`{"error":"Another event stands at this epoch and seq","code":"diverged","cursor":{"epoch":1,"seq":1}}`},
-		{"a hole", event(task, at("1", "3")), 409,
-			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":1}}`},
-		{"a batch goes on", batch(event(task, at("1", "2")), event(task, at("1", "3"))), 200,
-			`{"success":true,"accepted":2,"duplicates":0,"cursor":{"epoch":1,"seq":3}}`},
-		{"a batch with a hole is refused whole", batch(event(task, at("1", "4")), event(task, at("1", "6"))), 409,
-			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":1}`},
-		{"a batch of one names its index", batch(event(task, at("1", "9"))), 409,
-			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":0}`},
-		{"a later epoch begins at 1", event(task, at("2", "2")), 409,
-			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":2,"seq":0}}`},
+		{
+			"the same in other spelling", strings.Replace(event(task, at("1", "1")), `"timestamp":1`, ` "timestamp" : 1.0`, 1), 200,
+			`{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`,
+		},
+		{
+			"16 its id with other content", strings.Replace(event(task, at("1", "1")), "hello", "other", 1), 409,
+			`{"error":"An event with this id and other content is known","code":"conflict"}`,
+		},
+		{
+			"its place with another id", strings.Replace(event(task, at("1", "1")), "e:1:1", "e:x", 1), 409,
+			`{"error":"Another event stands at this epoch and seq","code":"diverged","cursor":{"epoch":1,"seq":1}}`,
+		},
+		{
+			"a hole", event(task, at("1", "3")), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":1}}`,
+		},
+		{
+			"a batch goes on", batch(event(task, at("1", "2")), event(task, at("1", "3"))), 200,
+			`{"success":true,"accepted":2,"duplicates":0,"cursor":{"epoch":1,"seq":3}}`,
+		},
+		{
+			"a batch with a hole is refused whole", batch(event(task, at("1", "4")), event(task, at("1", "6"))), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":1}`,
+		},
+		{
+			"a batch of one names its index", batch(event(task, at("1", "9"))), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":0}`,
+		},
+		{
+			"a later epoch begins at 1", event(task, at("2", "2")), 409,
+			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":2,"seq":0}}`,
+		},
 		{"and moves the task's", event(task, at("2", "1")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":2,"seq":1}}`},
-		{"an earlier epoch is fenced", event(task, at("1", "4")), 409,
-			`{"error":"The event's epoch is over","code":"fenced","cursor":{"epoch":2,"seq":1}}`},
-		{"14 an unknown type is kept", `{"sessionId":"` + task + `","type":"later","timestamp":1}`, 200,
-			`{"success":true,"accepted":1,"duplicates":0,"cursor":null}`},
+		{
+			"an earlier epoch is fenced", event(task, at("1", "4")), 409,
+			`{"error":"The event's epoch is over","code":"fenced","cursor":{"epoch":2,"seq":1}}`,
+		},
+		{
+			"14 an unknown type is kept", `{"sessionId":"` + task + `","type":"later","timestamp":1}`, 200,
+			`{"success":true,"accepted":1,"duplicates":0,"cursor":null}`,
+		},
 		{"another task's session", event(other, ""), 400, `{"error":"Session ID mismatch","code":"invalid"}`},
 	} {
 		t.Run(step.name, func(t *testing.T) {

@@ -114,8 +114,11 @@ func TestWhatANewTokenMustBe(t *testing.T) {
 		{"with an endless name", broker.APIToken{Name: strings.Repeat("ä", 201)}, "name is longer than 200 characters"},
 		{"expired", broker.APIToken{Name: "a", ExpiresAt: &past}, "expiresAt is in the past"},
 		{"of no kind", broker.APIToken{Name: "a", Kind: "admin"}, "kind must be user or agent"},
-		{"of an agent", broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: "x"},
-			"Tokens of kind agent need the notebooks feature, which this server does not have"},
+		{
+			"of an agent",
+			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: "x"},
+			"Tokens of kind agent need the notebooks feature, which this server does not have",
+		},
 		{"for an agent, of kind user", broker.APIToken{Name: "a", AgentIdentifier: "x"}, "agentIdentifier belongs to tokens of kind agent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

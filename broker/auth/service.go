@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,10 +81,15 @@ func newAttempts(now func() time.Time) *httpapi.Limiter {
 	return httpapi.NewLimiter(httpapi.LimiterOptions{Rate: 1 / attemptEvery.Seconds(), Burst: attemptBurst, Now: now})
 }
 
+// originOf writes the origin of a URL as browsers do, "" if it has none.
 func originOf(publicURL string) string {
 	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme == "" || u.Host == "" {
+	if err != nil || u.Host == "" {
 		return ""
 	}
-	return strings.ToLower(u.Scheme + "://" + u.Host)
+	origins, err := httpapi.ParseOrigins([]string{u.Scheme + "://" + u.Host})
+	if err != nil || len(origins) == 0 {
+		return ""
+	}
+	return origins[0]
 }

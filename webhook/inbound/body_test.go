@@ -66,10 +66,14 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 		{"a batch without session", `{"events":[` + text + `]}`, mismatch},
 		{"a batch of none", `{"sessionId":"task-1","events":[]}`, bad("events holds no event")},
 		{"events is no array", `{"sessionId":"task-1","events":1}`, bad("events must be an array")},
-		{"a batch with a bad event names it", `{"sessionId":"task-1","events":[` + text + `,{"type":"text","id":"a","timestamp":1},{}]}`,
-			`{"error":"text is required","code":"invalid","index":1}`},
-		{"a batch with another session's event names it", `{"sessionId":"task-1","events":[` + text + `,` + text + `,` + strings.Replace(text, "task-1", "task-2", 1) + `]}`,
-			`{"error":"Session ID mismatch","code":"invalid","index":2}`},
+		{
+			"a batch with a bad event names it", `{"sessionId":"task-1","events":[` + text + `,{"type":"text","id":"a","timestamp":1},{}]}`,
+			`{"error":"text is required","code":"invalid","index":1}`,
+		},
+		{
+			"a batch with another session's event names it", `{"sessionId":"task-1","events":[` + text + `,` + text + `,` + strings.Replace(text, "task-1", "task-2", 1) + `]}`,
+			`{"error":"Session ID mismatch","code":"invalid","index":2}`,
+		},
 		{"a batch with a number in it", `{"sessionId":"task-1","events":[7]}`, `{"error":"The body must be a JSON object","code":"invalid","index":0}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -53,6 +53,7 @@ type desk struct {
 	mu      sync.Mutex
 	secrets map[string]string
 	fail    error // of every call
+	stuck   bool  // Ingest ends with its context only
 	events  []broker.Inbound
 	turns   []string
 	renewed []string
@@ -71,7 +72,11 @@ func (d *desk) Secret(_ context.Context, taskID string) ([]byte, error) {
 	return []byte(secret), nil
 }
 
-func (d *desk) Ingest(_ context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
+func (d *desk) Ingest(ctx context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
+	if d.stuck {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events = append(d.events, events...)

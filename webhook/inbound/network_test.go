@@ -192,3 +192,16 @@ func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 		}
 	})
 }
+
+// IN-4: a request that is stuck behind its body is one to repeat.
+func TestAStuckDatabaseEndsTheRequestAtTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		s.desk.stuck = true
+		began := time.Now()
+		want(t, s.send(text), 503, `{"error":"The events were not stored in time","code":"unavailable"}`)
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("after %s", took)
+		}
+	})
+}

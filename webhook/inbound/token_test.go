@@ -81,10 +81,14 @@ func TestATokenThatIsNotRightStoresNothing(t *testing.T) {
 			return s.forge(`{"alg":"HS256","jku":"`+keys.URL+`"}`, good)
 		}, 401, invalid},
 		{"40 jwk", func(s *site) string { return s.forge(`{"alg":"HS256","jwk":{"kty":"oct","k":"YQ"}}`, good) }, 401, invalid},
-		{"41 token twice in the query", func(s *site) string { return s.token() + "&token=" + s.token() }, 400,
-			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`},
-		{"41 the second behind a broken escape", func(s *site) string { return s.token() + "&token=%zz" }, 400,
-			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`},
+		{
+			"41 token twice in the query", func(s *site) string { return s.token() + "&token=" + s.token() }, 400,
+			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`,
+		},
+		{
+			"41 the second behind a broken escape", func(s *site) string { return s.token() + "&token=%zz" }, 400,
+			`{"error":"Invalid token format","code":"invalid","hint":"Send one token parameter"}`,
+		},
 		{"43 an outbound signature", func(*site) string { return "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=" }, 400, format},
 		{"over 2048 characters", func(*site) string { return strings.Repeat("a", 2049) }, 400, format},
 		{"issued two minutes ahead", func(s *site) string {
@@ -148,12 +152,20 @@ func TestTheTokenStandsInTheQueryOrInAuthorization(t *testing.T) {
 		{"bearer", "", []string{"Bearer " + good}, 200, taken},
 		{"bearer in lower case", "", []string{"bearer " + good}, 200, taken},
 		{"both, the same", good, []string{"Bearer " + good}, 200, taken},
-		{"both, different", good, []string{"Bearer " + wrong}, 401,
-			`{"error":"Invalid or expired token","code":"unauthorized","hint":"The token in the query and the one in Authorization differ; send one"}`},
+		{
+			"both, different", good,
+			[]string{"Bearer " + wrong},
+			401,
+			`{"error":"Invalid or expired token","code":"unauthorized","hint":"The token in the query and the one in Authorization differ; send one"}`,
+		},
 		{"another scheme is no token", "", []string{"Basic YTpi"}, 400, missing},
 		{"an empty bearer is no token", "", []string{"Bearer "}, 400, missing},
-		{"two headers", "", []string{"Bearer " + good, "Bearer " + good}, 400,
-			`{"error":"Invalid token format","code":"invalid","hint":"Send one Authorization header"}`},
+		{
+			"two headers", "",
+			[]string{"Bearer " + good, "Bearer " + good},
+			400,
+			`{"error":"Invalid token format","code":"invalid","hint":"Send one Authorization header"}`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -177,8 +189,10 @@ func TestAFailingSecretIsNotAVerdictOnTheToken(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"database away", &protocol.Error{Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1}, 503,
-			`{"error":"the database is not available","code":"unavailable"}`},
+		{
+			"database away", &protocol.Error{Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1}, 503,
+			`{"error":"the database is not available","code":"unavailable"}`,
+		},
 		{"a fault of ours", errors.New("boom"), 500, `{"error":"Internal error","code":"internal"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
