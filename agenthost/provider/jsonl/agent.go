@@ -152,10 +152,13 @@ func (a *agent) Interrupt(ctx context.Context) error {
 	}
 }
 
-// Stop implements agenthost.Agent.
+// Stop implements agenthost.Agent. When ctx ends the program is killed at once.
 func (a *agent) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
 	if err := a.Interrupt(ctx); err != nil {
-		return err
+		a.spec.Log.Warn("agent gets no time to stop", "agent", a.options.Name, "err", err)
 	}
 	a.mu.Lock()
 	program := a.program
@@ -165,6 +168,9 @@ func (a *agent) Stop(ctx context.Context) error {
 	}
 	if err := program.stop(ctx); err != nil {
 		return fmt.Errorf("stop the agent: %w", err)
+	}
+	if t != nil {
+		<-t.done
 	}
 	return nil
 }

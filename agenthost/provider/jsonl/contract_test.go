@@ -55,6 +55,9 @@ func mortal(in io.Reader) io.Reader {
 	return read
 }
 
+// guard is a grace that no test waits for.
+const guard = time.Hour
+
 // running names the processes whose environment carries a test's mark.
 func running(t *testing.T) func() []string {
 	return func() []string {

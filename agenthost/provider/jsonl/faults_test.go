@@ -102,6 +102,36 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestStopWithoutTimeKillsAtOnce(t *testing.T) {
+	script := `trap '' INT TERM; read -r input; echo '{"type":"chunk","content":"ready"}'; while :; do sleep 1; done`
+	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: guard})
+	a, err := provider.Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{mark + "=" + t.Name()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, outcome := &providertest.Recorder{}, make(chan agenthost.Outcome)
+	go func() {
+		o, err := a.Run(context.Background(), agenthost.Prompt{Text: "go"}, out)
+		if err != nil {
+			t.Error(err)
+		}
+		outcome <- o
+	}()
+	if err := out.WaitFor(t.Context(), providertest.KindText, 1); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.Close(over) }()
+	if o := <-outcome; o.Reason != protocol.ReasonAborted {
+		t.Errorf("got %+v", o)
+	}
+	if err := <-stopped; err != nil || len(running(t)()) > 0 {
+		t.Errorf("got %v, left %q", err, running(t)())
+	}
+}
+
 func TestAnAgentThatHearsTheInterruptStaysAlive(t *testing.T) {
 	script := `while read -r line; do case "$line" in
 *'"interrupt"'*) echo '{"type":"state","state":"waiting_for_input","reason":"interrupted"}';;

@@ -158,10 +158,16 @@ func (p *program) leaving() bool {
 // stop ends the program: the end of its input, then signals.
 func (p *program) stop(ctx context.Context) error {
 	p.once.Do(func() { close(p.closing) })
-	if !wait(p.ended, p.grace) {
-		if err := p.process.Stop(ctx, p.grace); err != nil {
-			return err
-		}
+	grace := time.NewTimer(p.grace)
+	defer grace.Stop()
+	select {
+	case <-p.ended:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	if err := p.process.Stop(ctx, p.grace); err != nil {
+		return err
 	}
 	<-p.ended
 	return nil
