@@ -1,0 +1,273 @@
+package broker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+
+var start = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
+
+// kit is a broker without its edges, on a real store, with a host in memory.
+type kit struct {
+	t          *testing.T
+	ctx        context.Context
+	clock      *testenv.Clock
+	store      *store.Store
+	host       *fakeHost
+	heard      *notifications
+	user       broker.Caller
+	tasks      *broker.Tasks
+	sessions   *broker.Sessions
+	ingest     *broker.Ingest
+	reconciler *broker.Reconciler
+	questions  *broker.Interactions
+	hosts      *broker.Hosts
+	upkeep     *broker.Maintenance
+}
+
+func newKit(t *testing.T) *kit { return kitOn(t, storetest.Open(t)) }
+
+func kitOn(t *testing.T, st *store.Store) *kit {
+	t.Helper()
+	clock := testenv.NewClock(start)
+	log := slog.New(slog.DiscardHandler)
+	heard := &notifications{}
+	host := &fakeHost{}
+	k := &kit{t: t, ctx: t.Context(), clock: clock, store: st, host: host, heard: heard}
+	k.ingest = &broker.Ingest{Store: st, Notifier: heard, Now: clock.Now, Log: log}
+	k.reconciler = &broker.Reconciler{Store: st, Link: host, Ingest: k.ingest, Notifier: heard, Now: clock.Now, Log: log}
+	k.tasks = &broker.Tasks{Store: st, Link: host, Notifier: heard, DefaultAgent: "demo", Now: clock.Now, Log: log}
+	k.sessions = &broker.Sessions{
+		Store: st, Link: host, Notifier: heard, Reconciler: k.reconciler, BrokerID: "broker-1",
+		PublicURL: "https://broker.example/", Now: clock.Now, Log: log,
+	}
+	k.questions = &broker.Interactions{Store: st, Link: host, Now: clock.Now, Log: log}
+	k.hosts = &broker.Hosts{Store: st, Link: host, Now: clock.Now, Log: log}
+	k.upkeep = &broker.Maintenance{Store: st, Notifier: heard, Now: clock.Now, Log: log}
+	k.user = k.newUser("ada@example.org", true)
+	return k
+}
+
+func (k *kit) newUser(email string, admin bool) broker.Caller {
+	k.t.Helper()
+	id := protocol.NewID()
+	k.must(k.store.CreateUser(k.ctx, &broker.User{ID: id, Email: email, PasswordHash: "-", Admin: admin, CreatedAt: start}))
+	return broker.Caller{UserID: id, Admin: admin}
+}
+
+func (k *kit) must(err error) {
+	k.t.Helper()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// task is one on a host of its own URL.
+func (k *kit) task() *protocol.Task {
+	k.t.Helper()
+	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
+		Title: "Fix it", AgentURL: "https://agent.example/", AgentPassword: "agent-password",
+	})
+	k.must(err)
+	return task
+}
+
+func (k *kit) get(id string) *protocol.Task {
+	k.t.Helper()
+	task, err := k.tasks.Get(k.ctx, k.user.UserID, id)
+	k.must(err)
+	return task
+}
+
+func (k *kit) messages(id string) []protocol.Message {
+	k.t.Helper()
+	list, err := k.tasks.Messages(k.ctx, k.user.UserID, id, broker.MessageQuery{Limit: 500})
+	k.must(err)
+	return list.Messages
+}
+
+func (k *kit) checkIn(taskID, message string) *protocol.CheckInResponse {
+	k.t.Helper()
+	answer, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: taskID, Message: message})
+	k.must(err)
+	return answer
+}
+
+// send ingests bodies in which ' stands for ".
+func (k *kit) send(taskID, claim string, bodies ...string) (*protocol.IngestResponse, error) {
+	k.t.Helper()
+	return k.ingest.Ingest(k.ctx, taskID, claim, inbound(k.t, bodies...))
+}
+
+func (k *kit) mustSend(taskID, claim string, bodies ...string) *protocol.IngestResponse {
+	k.t.Helper()
+	answer, err := k.send(taskID, claim, bodies...)
+	k.must(err)
+	return answer
+}
+
+func inbound(t *testing.T, bodies ...string) []broker.Inbound {
+	t.Helper()
+	events := make([]broker.Inbound, len(bodies))
+	for i, body := range bodies {
+		raw := json.RawMessage(strings.ReplaceAll(body, "'", `"`))
+		event, err := protocol.ParseEvent(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		events[i] = broker.Inbound{Raw: raw, Event: event}
+	}
+	return events
+}
+
+// seqd is an event of our hosts: {eventId, epoch, seq, turnId} before the rest.
+func seqd(epoch, seq int64, turn, rest string) string {
+	return fmt.Sprintf(`{'eventId':'e%d-%d','epoch':%d,'seq':%d,'turnId':'%s','timestamp':%d,%s}`, epoch, seq, epoch, seq, turn, seq, rest)
+}
+
+func text(s string) string { return fmt.Sprintf(`'type':'text','id':'t','text':'%s'`, s) }
+
+const finishStop = `'type':'finish','finishReason':'stop'`
+
+// same compares whole JSON values; want has ' for ".
+func same(t *testing.T, got any, want string) {
+	t.Helper()
+	raw, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := protocol.Canonical([]byte(`{"v":` + string(raw) + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := protocol.Canonical([]byte(`{"v":` + strings.ReplaceAll(want, "'", `"`) + `}`))
+	if err != nil {
+		t.Fatalf("want: %v\n%s", err, want)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("\n got %s\nwant %s", a, b)
+	}
+}
+
+// fault is an error as the wire shows it.
+func fault(err error) any {
+	var e *protocol.Error
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	shown := map[string]any{"code": e.Code, "error": e.Message}
+	if e.Hint != "" {
+		shown["hint"] = e.Hint
+	}
+	if e.Cursor != nil {
+		shown["cursor"] = e.Cursor
+	}
+	if e.Index != nil {
+		shown["index"] = *e.Index
+	}
+	for name, value := range e.Fields {
+		shown[name] = value
+	}
+	return shown
+}
+
+type notifications struct {
+	mu   sync.Mutex
+	last map[string]int64
+}
+
+func (n *notifications) Changed(_, taskID string, rev int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last == nil {
+		n.last = map[string]int64{}
+	}
+	n.last[taskID] = max(n.last[taskID], rev)
+}
+
+func (n *notifications) rev(taskID string) int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.last[taskID]
+}
+
+// fakeHost answers what a test puts in.
+type fakeHost struct {
+	mu         sync.Mutex
+	opened     []*protocol.OpenSessionRequest
+	targets    []broker.Target
+	onOpen     func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
+	onEvents   func(sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
+	onAnswer   func(*protocol.AnswerRequest) error
+	onReady    func(broker.Target) error
+	interrupts []string
+	deleted    []string
+	failure    error // of interrupt
+}
+
+func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.opened = append(h.opened, req)
+	h.targets = append(h.targets, t)
+	if h.onOpen != nil {
+		return h.onOpen(req)
+	}
+	expires := start.Add(10 * time.Minute)
+	return &protocol.OpenSessionResponse{
+		Token: "stream-token", ExpiresAt: &expires, Cursor: req.Cursor, Status: protocol.StatusIdle,
+		Capabilities: []string{protocol.CapabilityEvents},
+	}, nil
+}
+
+func (h *fakeHost) Events(_ context.Context, _ broker.Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
+	return h.onEvents(sessionID, epoch, after, limit)
+}
+
+func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID string) error {
+	h.interrupts = append(h.interrupts, sessionID)
+	return h.failure
+}
+
+func (h *fakeHost) Answer(_ context.Context, _ broker.Target, _, _ string, req *protocol.AnswerRequest) error {
+	return h.onAnswer(req)
+}
+
+func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {
+	h.deleted = append(h.deleted, sessionID)
+	return nil
+}
+
+func (h *fakeHost) Revoke(context.Context, broker.Target, string) error { return nil }
+
+func (h *fakeHost) Ready(_ context.Context, t broker.Target) error { return h.onReady(t) }
+
+func (h *fakeHost) lastOpen() *protocol.OpenSessionRequest { return h.opened[len(h.opened)-1] }
+
+func (h *fakeHost) lastPasswords() []string {
+	var all []string
+	for _, p := range h.targets[len(h.targets)-1].Passwords {
+		all = append(all, p.Reveal())
+	}
+	return all
+}

@@ -1,0 +1,84 @@
+// Package storetest is the contract of the broker's stores in executable form,
+// and opens real, empty stores for the tests of others. A test binary that uses
+// it ends with testenv.Main.
+package storetest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"bellhop/broker/store"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/testenv"
+	"bellhop/migrations"
+)
+
+// Open returns an empty, migrated SQLite store that lives as long as t.
+func Open(t testing.TB) *store.Store {
+	t.Helper()
+	db := OpenDB(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+	return store.New(db, Sealer(t))
+}
+
+// OpenPostgres is Open on PostgreSQL.
+func OpenPostgres(t testing.TB) *store.Store {
+	t.Helper()
+	return store.New(OpenDB(t, PostgresURL(t)), Sealer(t))
+}
+
+// PostgresURL names an empty, migrated database, for tests with several brokers.
+func PostgresURL(t testing.TB) string {
+	t.Helper()
+	return testenv.Postgres(t, migrate)
+}
+
+// Databases runs a test on SQLite and on PostgreSQL.
+func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *store.Store)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, Open) })
+	t.Run("postgres", func(t *testing.T) { test(t, OpenPostgres) })
+}
+
+// OpenDB opens and migrates a database for t.
+func OpenDB(t testing.TB, url string) *database.DB {
+	t.Helper()
+	db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Sealer has a keyset of its own.
+func Sealer(t testing.TB) *seal.Sealer {
+	t.Helper()
+	keyset, err := seal.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := seal.Parse(keyset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealer
+}
+
+func migrate(url string) error {
+	db, err := database.Open(context.Background(), url, database.Options{})
+	if err != nil {
+		return err
+	}
+	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
+		return err
+	}
+	return db.Close()
+}
