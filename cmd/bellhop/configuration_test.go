@@ -178,7 +178,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"agent --help", "write PATH: TEXT"},
 		{"chat --help", "Ctrl-C once interrupts"},
 		{"dev --help", "dev.json"},
-		{"keys generate --help", "keep a copy apart"},
+		{"keys generate --help", "copy apart from the database"},
 	} {
 		code, stdout, stderr := command(t, strings.Fields(tt.args)...)
 		if code != 0 || !strings.Contains(stdout, tt.want) {
