@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+// turnOf sends a message and reads its turn to the end.
+func turnOf(t testing.TB, c *client.Client, task, message string) *client.Transcript {
+	t.Helper()
+	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return toEnd(t, t.Context(), stream)
+}
+
+func toEnd(t testing.TB, ctx context.Context, stream *client.Stream) *client.Transcript {
+	t.Helper()
+	transcript := &client.Transcript{}
+	for event, err := range stream.Events(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		transcript.Apply(event)
+	}
+	return transcript
+}
+
+// history is a task's messages once the turn has arrived at the broker.
+func historyOf(t testing.TB, c *client.Client, task string) []protocol.Message {
+	t.Helper()
+	settle(t, c, task)
+	var messages []protocol.Message
+	for m, err := range c.History(t.Context(), task) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+// settle waits until the broker sees no turn of the task any more.
+func settle(t testing.TB, c *client.Client, task string) *protocol.Task {
+	t.Helper()
+	var last *protocol.Task
+	eventually(t, "the task's turn ends at the broker", func() bool {
+		got, err := c.Task(t.Context(), task)
+		if err != nil {
+			return false
+		}
+		last = got
+		return got.OpenTurn == "" && got.LastTurn != nil
+	})
+	return last
+}
+
+func TestATurnIsStreamedByTheHostAndPersistedByTheWebhook(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := newStack(t, kind)
+		task := s.task("tour")
+		told := turnOf(t, s.user(), task, "list")
+		if told.End == nil || told.End.FinishReason != protocol.FinishStop {
+			t.Fatalf("the turn ended with %+v", told.End)
+		}
+		rows := historyOf(t, s.user(), task)
+		if rows[0].Role != protocol.RoleUser || rows[0].Message != "list" || rows[0].Status != protocol.MessageSent {
+			t.Errorf("the first row is %+v", rows[0])
+		}
+		var texts []string
+		for _, m := range rows[1:] {
+			if m.Message != "" {
+				texts = append(texts, m.Message)
+			}
+		}
+		if got, want := strings.Join(texts, "\n\n"), told.Text(); got != want {
+			t.Errorf("stored %q, streamed %q", got, want)
+		}
+		if !slices.ContainsFunc(rows, func(m protocol.Message) bool {
+			return len(m.Artifacts) == 1 && m.Artifacts[0].Type == protocol.ArtifactToolUse
+		}) {
+			t.Error("no TOOL_USE row")
+		}
+		s.host.stop()
+		s.broker.stop()
+	})
+}

@@ -1,0 +1,27 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+// patience is a hang guard: what is waited for comes or the test fails.
+const patience = 60 * time.Second
+
+// eventually polls, because the other side is another process.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for !is() {
+		select {
+		case <-limit.C:
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		case <-t.Context().Done():
+			t.Fatalf("the test ended before: %s", what)
+		case <-poll.C:
+		}
+	}
+}
