@@ -20,6 +20,8 @@ type Error struct {
 	Origin string
 	Status int
 	Err    error
+
+	foreign bool // answered, but not in the one error shape
 }
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
@@ -33,6 +35,13 @@ func StatusOf(err error) int {
 		return e.Status
 	}
 	return 0
+}
+
+// fromBasicHost tells a refusal of a host that may know tokens in the query
+// only, as the original contract has them.
+func fromBasicHost(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.foreign
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -51,7 +60,9 @@ func noAnswer(u *url.URL, err error) error {
 
 // refusal reads an answer that is none of the wanted kind.
 func refusal(u *url.URL, status int, body []byte) error {
-	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body)}
+	var said protocol.ErrorBody
+	foreign := json.Unmarshal(body, &said) != nil || said.Code == ""
+	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body), foreign: foreign}
 }
 
 func parseError(status int, body []byte) error {

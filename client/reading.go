@@ -60,8 +60,16 @@ func (r *streamReader) emit(event Event) {
 	}
 }
 
+// steady is how long a connection lives that was no failed attempt, though
+// nothing may have happened on it.
+const steady = 10 * time.Second
+
 // lost decides whether another attempt makes sense.
 func (r *streamReader) lost(ctx context.Context, stop context.CancelCauseFunc, err error, after time.Duration) {
+	if !r.opened.IsZero() && time.Since(r.opened) >= steady {
+		r.failed = 0
+	}
+	r.opened = time.Time{}
 	r.failed++
 	basic := r.frames && r.cursor == ""
 	switch cause := followError(ctx, r.url, err); {

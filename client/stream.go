@@ -124,8 +124,10 @@ type streamReader struct {
 	stopped bool // by the consumer
 	ended   bool // by a terminal part
 	frames  bool // any part came
+	inQuery bool // where the host wants its token
 	renewed bool // the token, since the last connection
 	failed  int  // attempts in a row
+	opened  time.Time
 }
 
 // errBasicEnd is the end of a basic host's stream, which nothing can resume.
@@ -145,6 +147,8 @@ func (r *streamReader) run(ctx context.Context) error {
 			return nil // idle, nothing newer
 		case status == http.StatusNoContent:
 			return &Error{Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more")}
+		case status == http.StatusUnauthorized && !r.inQuery && fromBasicHost(err):
+			r.inQuery = true
 		case status == http.StatusUnauthorized && !r.renewed:
 			r.renewed = true
 			if err := r.renew(ctx); err != nil {
@@ -164,7 +168,7 @@ func (r *streamReader) follow(ctx context.Context) error {
 		Client:     r.client.stream,
 		LastID:     r.cursor,
 		Request:    func(lastID string) (*http.Request, error) { return r.request(following, lastID) },
-		OnOpen:     func() { r.renewed = false },
+		OnOpen:     func() { r.renewed, r.opened = false, time.Now() },
 		OnFrame:    r.frame,
 		OnRetry:    func(err error, after time.Duration) { r.lost(ctx, stop, err, after) },
 		Idle:       opts.Idle,
@@ -179,18 +183,23 @@ func (r *streamReader) follow(ctx context.Context) error {
 func (r *streamReader) request(ctx context.Context, lastID string) (*http.Request, error) {
 	method, body := http.MethodGet, any(nil)
 	u := *r.url
+	query := u.Query()
 	if r.prompt != nil && lastID == "" {
 		method, body = http.MethodPost, r.prompt
 	} else if r.Follow {
-		query := u.Query()
 		query.Set("follow", "true")
-		u.RawQuery = query.Encode()
 	}
+	if r.inQuery {
+		query.Set("token", r.token)
+	}
+	u.RawQuery = query.Encode()
 	req, err := jsonRequest(ctx, method, &u, body)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+r.token)
+	if !r.inQuery {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
 	req.Header.Set("Accept", "text/event-stream")
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)

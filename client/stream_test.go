@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"bellhop/client"
+	"bellhop/internal/testenv/basic"
 	"bellhop/protocol"
 )
 
@@ -251,6 +253,31 @@ func TestTheContextEndsAStream(t *testing.T) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("got %v", last)
+	}
+}
+
+func TestBasicHostsGetTheTokenInTheQuery(t *testing.T) {
+	host := &basic.Host{Password: "pw"}
+	hostServer := httptest.NewServer(host)
+	t.Cleanup(hostServer.Close)
+	broker := &basic.Broker{}
+	hooks := httptest.NewServer(broker)
+	t.Cleanup(hooks.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	broker.URL = hooks.URL
+	token, err := broker.Open(t.Context(), hostServer.URL, "pw", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := newClient(t, "http://127.0.0.1:1").Open(
+		&protocol.CheckInResponse{SessionID: "t", StreamToken: token, StreamURL: hostServer.URL + "/stream/t"},
+		&protocol.PromptRequest{Prompt: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, transcript, err := read(stream.Events(t.Context()))
+	if err != nil || transcript.Text() != "Let me look.\n\nYou said: hi" || transcript.End == nil {
+		t.Errorf("read %s, %v, %+v", got, err, transcript)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/labstack/echo/v4"
+
 	"bellhop/broker/feed"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
@@ -21,21 +23,17 @@ func always(context.Context) bool { return true }
 // server serves f the way an API does: errors before the first byte are answers.
 func server(t *testing.T, f *feed.Feed, allowed func(context.Context) bool) *httptest.Server {
 	t.Helper()
-	mux := http.NewServeMux()
-	handle := func(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
-				http.Error(w, string(protocol.CodeOf(err)), http.StatusTeapot)
-			}
-		}
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		http.Error(c.Response(), string(protocol.CodeOf(err)), http.StatusTeapot)
 	}
-	mux.Handle("/api/tasks/{id}/events", handle(func(w http.ResponseWriter, r *http.Request) error {
-		return f.ServeTask(w, r, user, r.PathValue("id"), allowed)
-	}))
-	mux.Handle("/api/events", handle(func(w http.ResponseWriter, r *http.Request) error {
-		return f.ServeUser(w, r, user, allowed)
-	}))
-	ts := httptest.NewServer(mux)
+	e.GET("/api/tasks/:id/events", func(c echo.Context) error {
+		return f.ServeTask(c.Response(), c.Request(), user, c.Param("id"), allowed)
+	})
+	e.GET("/api/events", func(c echo.Context) error {
+		return f.ServeUser(c.Response(), c.Request(), user, allowed)
+	})
+	ts := httptest.NewServer(e)
 	t.Cleanup(ts.Close)
 	return ts
 }
