@@ -69,6 +69,26 @@ func TestStoppingSaysBye(t *testing.T) {
 	}
 }
 
+func TestStoppingReachesEveryone(t *testing.T) {
+	f := feed.New(newMemory("t"), feed.Options{Log: discard})
+	stop := runFeed(t, f)
+	url := server(t, f, always).URL + "/api/tasks/t/events"
+	var readers []*reader
+	for range 200 {
+		r := connect(t, url, "")
+		r.want(`0 hello {"rev":0}`)
+		readers = append(readers, r)
+	}
+	stop()
+	for _, r := range readers {
+		r.want(`0 bye {}`)
+		r.wantEnd()
+	}
+	if n := f.Connections(); n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}
+
 func TestFeedEndsWhenAccessDoes(t *testing.T) {
 	var allowed atomic.Bool
 	allowed.Store(true)
