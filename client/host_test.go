@@ -30,6 +30,7 @@ type stage struct {
 	asked   []string // of the host: method, credentials, where from, body
 	checked []string // at the broker: path and messageId
 	cursor  *string  // attach's
+	away    int      // how often attach answers 503
 }
 
 func newStage(t *testing.T, script ...answer) *stage {
@@ -71,6 +72,10 @@ func (s *stage) checkIn(w http.ResponseWriter, r *http.Request) {
 
 func (s *stage) attach(w http.ResponseWriter, _ *http.Request) {
 	n := s.note("attach")
+	if n <= s.away+1 && s.away > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	_ = json.NewEncoder(w).Encode(protocol.AttachResponse{
 		Success: true, SessionID: "t", StreamToken: fmt.Sprint("token-canary-", n),
 		StreamURL: s.host.URL + "/stream/t", StreamCursor: s.cursor,

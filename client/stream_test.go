@@ -164,6 +164,23 @@ func TestSend(t *testing.T) {
 	}
 }
 
+func TestRenewalOutlastsABrokerThatIsAway(t *testing.T) {
+	unauthorized := refusing(401, `{"error":"Unauthorized","code":"unauthorized"}`)
+	s := newStage(t, sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish))
+	s.away = 2
+	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi", MessageID: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, transcript, err := read(stream.Events(t.Context()))
+	if err != nil || transcript.Text() != "hello" {
+		t.Errorf("text %q, %v", transcript.Text(), err)
+	}
+	if want := []string{"check-in m", "attach", "attach", "attach"}; !reflect.DeepEqual(s.checked, want) {
+		t.Errorf("asked the broker %q, want %q", s.checked, want)
+	}
+}
+
 func TestASilentStreamIsResumed(t *testing.T) {
 	s := newStage(t)
 	s.script = []answer{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}

@@ -11,8 +11,9 @@ import (
 	"bellhop/protocol"
 )
 
-// pageLimit is how many changes one read fetches.
-const pageLimit = 100
+// pageLimit is how many changes one read fetches: messages may have megabytes of
+// artifacts.
+const pageLimit = 32
 
 type revData struct {
 	Rev int64 `json:"rev"`
