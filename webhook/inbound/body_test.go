@@ -153,8 +153,9 @@ func TestABatchHoldsAtMost100Events(t *testing.T) {
 		return `{"sessionId":"task-1","events":[` + strings.Repeat(text+",", n-1) + text + `]}`
 	}
 	want(t, s.send(batch(100)), 200, `{"success":true,"accepted":100,"duplicates":0,"cursor":null}`)
+	want(t, s.send(`{"\u0073essionId":"task-1","\u0065vents":[`+text+`]}`), 200, taken)
 	want(t, s.send(batch(101)), 413, `{"error":"events holds more than 100 events","code":"too_large"}`)
-	if s.desk.taken() != 100 {
+	if s.desk.taken() != 101 {
 		t.Errorf("%d events reached the domain", s.desk.taken())
 	}
 }
