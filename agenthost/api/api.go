@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"bellhop/agenthost"
@@ -20,9 +21,9 @@ type API struct {
 	// address are answered.
 	Password seal.Secret
 
-	PublicURL      string   // its name is accepted as Host on loopback
-	AllowedOrigins []string // as httpapi.ParseOrigins returns them
-	Log            *slog.Logger
+	PublicURL      string       // its name is accepted as Host on loopback
+	AllowedOrigins []string     // as httpapi.ParseOrigins returns them
+	Log            *slog.Logger // nil = none
 
 	// Ready says whether turns can be started; nil = always.
 	Ready func(ctx context.Context) error
@@ -30,4 +31,11 @@ type API struct {
 	Ping         time.Duration // 0 = sse.PingInterval
 	WriteTimeout time.Duration // 0 = sse.WriteTimeout
 	StatusEvery  time.Duration // 0 = StatusInterval
+
+	ended chan struct{}
+	end   sync.Once
 }
+
+// End ends the streams of /status/events; those of sessions end with the host.
+// It is for http.Server.RegisterOnShutdown, after Routes.
+func (a *API) End() { a.end.Do(func() { close(a.ended) }) }

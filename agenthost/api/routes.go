@@ -22,6 +22,7 @@ const (
 // API; no group carries middleware, because Echo would run it for unknown
 // routes too.
 func (a *API) Routes(e *echo.Echo) {
+	a.ended = make(chan struct{})
 	a.guards(e)
 	const ok = http.StatusOK
 	password, member := a.requirePassword, a.requireMember

@@ -52,6 +52,8 @@ func (a *API) statusEvents(c echo.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-a.ended:
+			return nil
 		case <-ping.C:
 		case <-watch.C:
 			var err error

@@ -2,11 +2,12 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"net/http"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/api"
@@ -23,7 +24,10 @@ func TestStatusTellsTheHost(t *testing.T) {
 }
 
 func TestStatusEventsFollowTheHost(t *testing.T) {
-	h := newHost(t, func(a *api.API, _ *http.Server) { a.StatusEvery = time.Millisecond })
+	var served *api.API
+	h := newHost(t, func(a *api.API, _ *http.Server) {
+		a.StatusEvery, served = time.Millisecond, a
+	})
 	s := h.stream(request{"GET", "/status/events", "", []string{bearerPassword}})
 	next := func() (status agenthost.HostStatus) {
 		t.Helper()
@@ -47,6 +51,16 @@ func TestStatusEventsFollowTheHost(t *testing.T) {
 	for status := next(); status.OpenTurns != 0; status = next() {
 	}
 	turn.rest()
+	served.End()
+	served.End()
+	for {
+		if _, err := s.reader.Next(); err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Errorf("the end: %v", err)
+			}
+			return
+		}
+	}
 }
 
 // Marked secrets go through every route and every refusal; no log line and no

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -72,7 +73,10 @@ func (a *API) serve(c echo.Context, stream *agenthost.Stream) error {
 	if !writeBacklog(w, stream.Backlog) || stream.Live == nil {
 		return nil
 	}
-	_ = sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
+	err := sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
+	if errors.Is(err, sse.ErrSlow) && a.Log != nil {
+		a.Log.Info("a reader was too slow and is cut", "session", c.Param("id"), "peer", c.RealIP())
+	}
 	return nil
 }
 

@@ -266,7 +266,9 @@ func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 			streams = append(streams, reader)
 		}
 	}
+	following := h.attach("idle", h.open("idle"), "&follow=true")
 	h.stop()
+	following.rest() // nothing was open: a clean end is all
 	for _, s := range streams {
 		parts := s.rest()
 		if len(parts) == 0 || !parts[len(parts)-1].Terminal() {
