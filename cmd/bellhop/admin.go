@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -176,7 +177,7 @@ func (c hostsListCommand) Run(env *environment) error {
 		}
 		rows := make([][]string, 0, len(hosts))
 		for _, h := range hosts {
-			rows = append(rows, []string{h.ID, h.Name, h.URL, h.Health, fmt.Sprint(h.OpenTurns)})
+			rows = append(rows, []string{h.ID, h.Name, h.URL, h.Health, strconv.Itoa(h.OpenTurns)})
 		}
 		return table(env.stdout, []string{"ID", "NAME", "URL", "HEALTH", "OPEN TURNS"}, rows)
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,7 @@ Anything else is answered with what the workspace holds. Try:
 // Run speaks the headless interface until the end of input.
 func (c agentCommand) Run(env *environment) error {
 	if !c.Stdio {
-		return fmt.Errorf("agent: choose a front end: --stdio")
+		return errors.New("agent: choose a front end: --stdio")
 	}
 	return agent.Stdio(env.ctx, env.stdin, env.stdout, agent.Options{
 		Dir: c.Dir, Model: c.Model, SessionID: c.SessionID, Task: c.Task, Log: env.log,

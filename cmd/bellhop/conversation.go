@@ -61,7 +61,7 @@ func (c *chat) talk(ctx context.Context) error {
 		}
 		if _, err := c.send(ctx, line); err != nil {
 			if ctx.Err() != nil {
-				return nil
+				return err
 			}
 			c.screen.failure(err)
 		}

@@ -74,7 +74,7 @@ func (s *server) run(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.http.Close()
 	}
-	<-failed
+	_ = <-failed // http.ErrServerClosed
 	return err
 }
 
