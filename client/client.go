@@ -23,7 +23,7 @@ const (
 // Options of a Client; a zero value means the usual one.
 type Options struct {
 	Token string       // API token; without it, sign in
-	HTTP  *http.Client // its Timeout and Jar are not used
+	HTTP  *http.Client // its Timeout and Jar are not used; nil is one of the client's own
 
 	// Of streams and feeds:
 	Idle       time.Duration // silence after which a connection is given up: 30 s
@@ -48,7 +48,7 @@ type Client struct {
 // reported by the first call.
 func New(brokerURL string, opts Options) *Client {
 	if opts.HTTP == nil {
-		opts.HTTP = &http.Client{}
+		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
 	if opts.Attempts <= 0 {
 		opts.Attempts = defaultAttempts
@@ -60,6 +60,9 @@ func New(brokerURL string, opts Options) *Client {
 	c.api.Jar = jar
 	return c
 }
+
+// CloseIdleConnections closes what is kept for later calls.
+func (c *Client) CloseIdleConnections() { c.stream.CloseIdleConnections() }
 
 // direct copies a client. No route redirects, and following one would take
 // credentials elsewhere.

@@ -30,9 +30,9 @@ func asked(t *testing.T, status int, body string) (c *client.Client, last *strin
 
 func newClient(t *testing.T, url string) *client.Client {
 	t.Helper()
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	return client.New(url, client.Options{Token: "bhp_canary", HTTP: &http.Client{Transport: transport}})
+	c := client.New(url, client.Options{Token: "bhp_canary"})
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 func TestCalls(t *testing.T) {

@@ -50,12 +50,11 @@ func newStage(t *testing.T, script ...answer) *stage {
 }
 
 func (s *stage) client() *client.Client {
-	transport := &http.Transport{}
-	s.t.Cleanup(transport.CloseIdleConnections)
-	return client.New(s.broker.URL, client.Options{
-		Token: "bhp_x", HTTP: &http.Client{Transport: transport},
-		MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond, Attempts: 5,
+	c := client.New(s.broker.URL, client.Options{
+		Token: "bhp_x", MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond, Attempts: 5,
 	})
+	s.t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 func (s *stage) checkIn(w http.ResponseWriter, r *http.Request) {
