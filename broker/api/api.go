@@ -11,8 +11,8 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// API serves the broker's routes. All fields but AllowedOrigins and PublicURL
-// are required.
+// API serves the broker's routes. The fields down to Ready, and Log, are
+// required.
 type API struct {
 	Auth         Auth
 	Tasks        *broker.Tasks
@@ -23,7 +23,8 @@ type API struct {
 	Webhook      Webhook
 
 	Ready          func(ctx context.Context) error // does the database answer
-	PublicURL      string                          // the broker's own URL, a name it answers for
+	PublicURL      string                          // where browsers see the broker
+	WebhookURL     string                          // where hosts see it; "" = PublicURL
 	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them
 	Log            *slog.Logger
 }

@@ -131,7 +131,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Interactions: &broker.Interactions{Store: st, Link: s.host, CustomAgentURL: c.customAgentURL, Now: now, Log: log},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
-		Ready:        s.db.Ping, PublicURL: publicURL, AllowedOrigins: c.origins, Log: log,
+		Ready:        s.db.Ping, PublicURL: publicURL, WebhookURL: "http://hooks.example:8080", AllowedOrigins: c.origins, Log: log,
 	}
 }
 

@@ -75,6 +75,7 @@ func TestOnLoopbackHostAndOriginMustBeOurs(t *testing.T) {
 		{"address", "127.0.0.1:" + port, "", 200},
 		{"localhost", "localhost:" + port, "", 200},
 		{"the public URL's name", "broker.example", "", 200},
+		{"the name hosts use", "hooks.example:8080", "", 200},
 		{"a rebound name", "evil.example:" + port, "", 403},
 		{"a page of ours", "127.0.0.1:" + port, "http://127.0.0.1:" + port, 200},
 		{"an allowed page", "127.0.0.1:" + port, app, 200},

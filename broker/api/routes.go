@@ -59,17 +59,24 @@ func (a *API) Routes(e *echo.Echo) {
 	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
 }
 
+// guards lets a server on loopback answer for the names in its own URLs too: a
+// proxy on the same machine passes them on.
 func (a *API) guards(e *echo.Echo) {
-	publicHost, origins := "", a.AllowedOrigins
+	var names []string
+	for _, own := range []string{a.PublicURL, a.WebhookURL} {
+		if u, err := url.Parse(own); err == nil {
+			names = append(names, u.Hostname())
+		}
+	}
+	origins := a.AllowedOrigins
 	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
-		publicHost = u.Hostname()
 		if own, err := httpapi.ParseOrigins([]string{u.Scheme + "://" + u.Host}); err == nil {
 			origins = slices.Concat(own, origins)
 		}
 	}
 	e.Use(
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
-		httpapi.GuardHost(publicHost),
+		httpapi.GuardHost(names...),
 		httpapi.GuardOrigin(origins...),
 	)
 }

@@ -34,7 +34,11 @@ func at(epoch, seq string) string {
 
 // The table of protocol section 1.4 from the first stored event on.
 func TestTheWebhookFollowsTheCursor(t *testing.T) {
-	s := newSite(t)
+	t.Run("SQLite", func(t *testing.T) { followTheCursor(t, newSite(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { followTheCursor(t, newSite(t, onDatabase(testenv.Postgres(t, nil)))) })
+}
+
+func followTheCursor(t *testing.T, s *site) {
 	task, hook := s.checkedIn()
 	other := s.newTask("")
 	batch := func(events ...string) string {
@@ -176,4 +180,35 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 		rec = send(hook, task)
 	}
 	want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":2}}`)
+}
+
+// 15: the same event at once has one effect, and every sender is told it is stored.
+func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
+	for name, url := range map[string]func(t *testing.T) option{
+		"SQLite":     func(*testing.T) option { return func(*config) {} },
+		"PostgreSQL": func(t *testing.T) option { return onDatabase(testenv.Postgres(t, nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, url(t))
+			task, hook := s.checkedIn()
+			answers := make(chan *httptest.ResponseRecorder, 8)
+			for range cap(answers) {
+				go func() { answers <- s.as(nil, "POST", hook, event(task, at("1", "1"))) }()
+			}
+			accepted := 0
+			for range cap(answers) {
+				rec := <-answers
+				if strings.Contains(rec.Body.String(), `"accepted":1`) {
+					accepted++
+					want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
+					continue
+				}
+				want(t, rec, 200, `{"success":true,"accepted":0,"duplicates":1,"cursor":{"epoch":1,"seq":1}}`)
+			}
+			messages := s.as(s.ada, "GET", "/api/tasks/"+task+"/messages", "").Body.String()
+			if accepted != 1 || strings.Count(messages, `"message":"hello"`) != 1 {
+				t.Errorf("accepted %d times: %s", accepted, messages)
+			}
+		})
+	}
 }
