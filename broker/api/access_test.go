@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// verdict is an Auth that knows one caller and judges as it is told.
+type verdict struct {
+	Auth
+	caller broker.Caller
+	err    error
+}
+
+func (v *verdict) Caller(context.Context) broker.Caller { return broker.Caller{UserID: "ada"} }
+
+func (v *verdict) Authenticate(*http.Request) (broker.Caller, error) { return v.caller, v.err }
+
+func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
+	ada := broker.Caller{UserID: "ada"}
+	away := protocol.Errorf(protocol.CodeUnavailable, "the database is not available")
+	for _, c := range []struct {
+		name    string
+		caller  broker.Caller
+		auth    error
+		reach   error
+		allowed bool
+	}{
+		{"nothing changed", ada, nil, nil, true},
+		{"the credentials are worth nothing now", broker.Caller{}, protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), nil, false},
+		{"the credentials are somebody else's now", broker.Caller{UserID: "bob"}, nil, nil, false},
+		{"the task is deleted", ada, nil, protocol.Errorf(protocol.CodeNotFound, "Task not found"), false},
+		{"the database is away for the credentials", broker.Caller{}, away, nil, true},
+		{"the database is away for the task", ada, nil, away, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := &API{Auth: &verdict{caller: c.caller, err: c.auth}}
+			allowed := a.stillAllowed(httptest.NewRequest("GET", "/api/events", http.NoBody), func(context.Context) error { return c.reach })
+			if got := allowed(t.Context()); got != c.allowed {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
