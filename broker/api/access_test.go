@@ -40,7 +40,7 @@ func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &API{Auth: &verdict{caller: c.caller, err: c.auth}}
-			allowed := a.stillAllowed(httptest.NewRequest("GET", "/api/events", http.NoBody), func(context.Context) error { return c.reach })
+			allowed := a.stillAllowed(httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody), func(context.Context) error { return c.reach })
 			if got := allowed(t.Context()); got != c.allowed {
 				t.Errorf("got %v", got)
 			}
