@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -66,34 +67,33 @@ func (a *API) attachStream(c echo.Context) error {
 }
 
 // serve writes the stream until its end, or until the peer has left or is too
-// slow; either resumes by id, so that nothing is reported.
+// slow. Either resumes by id: to the peer it is no error.
 func (a *API) serve(c echo.Context, stream *agenthost.Stream) error {
 	defer stream.Close()
 	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
-	if !writeBacklog(w, stream.Backlog) || stream.Live == nil {
-		return nil
+	err := writeBacklog(w, stream.Backlog)
+	if err == nil && stream.Live != nil {
+		err = sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
 	}
-	err := sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
-	if errors.Is(err, sse.ErrSlow) && a.Log != nil {
+	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {
 		a.Log.Info("a reader was too slow and is cut", "session", c.Param("id"), "peer", c.RealIP())
 	}
 	return nil
 }
 
-// writeBacklog reports whether the peer has taken all frames.
-func writeBacklog(w *sse.Writer, frames [][]byte) bool {
+func writeBacklog(w *sse.Writer, frames [][]byte) error {
 	for len(frames) > 0 {
 		n, size := 1, len(frames[0])
 		for n < len(frames) && size+len(frames[n]) <= backlogBatch {
 			size += len(frames[n])
 			n++
 		}
-		if w.WriteBatch(frames[:n]) != nil {
-			return false
+		if err := w.WriteBatch(frames[:n]); err != nil {
+			return err
 		}
 		frames = frames[n:]
 	}
-	return true
+	return nil
 }
 
 // validatePrompt checks the form of images. Whether there has to be a prompt

@@ -1,0 +1,70 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/api"
+	"bellhop/protocol"
+)
+
+// stall attaches a reader that never reads.
+func (h *host) stall(session, token string) {
+	h.t.Helper()
+	address := strings.TrimPrefix(h.url, "http://")
+	conn, err := (&net.Dialer{}).DialContext(h.t.Context(), "tcp", address)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprintf(conn, "GET /stream/%s?token=%s HTTP/1.1\r\nHost: %s\r\n\r\n", session, token, address); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestReadersThatNeverReadAreCutAndCostNobodyAnything(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) { a.WriteTimeout = 100 * time.Millisecond })
+	const pieces = 200
+	taken := make(chan struct{}) // the healthy reader has the piece
+	h.fake.Play = func(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
+		for range pieces {
+			if err := out.Text(strings.Repeat("x", 64<<10)); err != nil {
+				return agenthost.Outcome{}, err
+			}
+			select {
+			case <-taken:
+			case <-ctx.Done():
+				return agenthost.Outcome{}, ctx.Err()
+			}
+		}
+		return agenthost.Outcome{}, nil
+	}
+	token := h.announce("s1", "t1")
+	healthy := h.prompt("s1", token, "go")
+	healthy.until(protocol.PartTextStart)
+	const stalled = 3
+	for range stalled {
+		h.stall("s1", token)
+	}
+	got := 0
+	for _, err := healthy.reader.Next(); err == nil; _, err = healthy.reader.Next() {
+		if got++; got <= pieces {
+			taken <- struct{}{}
+		}
+	}
+	if got < pieces {
+		t.Errorf("the healthy reader got %d frames", got)
+	}
+	h.finished("s1")
+	for start := time.Now(); strings.Count(h.log.String(), "is cut") < stalled; time.Sleep(time.Millisecond) {
+		if time.Since(start) > guard {
+			t.Fatal("the stalled readers are not cut")
+		}
+	}
+}
