@@ -205,8 +205,10 @@ type fakeBroker struct {
 	mu       sync.Mutex
 	events   map[string][]protocol.Event // accepted ones, by session
 	requests []request
-	answers  []func(w http.ResponseWriter, r request) // each for one request; nil answers as usual
+	answers  []func(w http.ResponseWriter, r request)                  // each for one request; nil answers as usual
+	refuse   func(request) (status int, code protocol.Code, index int) // set before the first request
 	renewed  int
+	deaf     bool // no request arrives
 }
 
 type request struct {
@@ -244,6 +246,9 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.deaf {
+		panic(http.ErrAbortHandler)
+	}
 	b.requests = append(b.requests, req)
 	w.Header().Set("Content-Type", "application/json")
 	if len(b.answers) > 0 {
@@ -258,6 +263,13 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.renewed++
 		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.server.URL + "/api/agent/webhook?token=renewed"})
 		return
+	}
+	if b.refuse != nil {
+		if status, code, index := b.refuse(req); status != 0 {
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": "refused", "code": code, "index": index})
+			return
+		}
 	}
 	b.ingest(w, req)
 }

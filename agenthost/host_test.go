@@ -42,6 +42,13 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() *rig {
 	r.Helper()
 	r.open(filepath.Join(r.dir, "data"))
+	r.run()
+	return r
+}
+
+// run runs the host until the test ends.
+func (r *rig) run() {
+	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	host, j := r.host, r.journal
@@ -61,7 +68,28 @@ func (r *rig) start() *rig {
 		}
 	}
 	r.Cleanup(r.stop)
-	return r
+}
+
+// crash returns a copy of the journal as a killed process would leave it, and lets
+// the host go on beside it, unseen.
+func (r *rig) crash() (data string) {
+	r.Helper()
+	from, data := filepath.Dir(r.journal.Path()), r.TempDir()
+	if err := os.CopyFS(data, os.DirFS(from)); err != nil {
+		r.Fatal(err)
+	}
+	// SQLite's shared memory is rebuilt from the log, as after a kill.
+	if err := os.Remove(filepath.Join(data, "journal.db-shm")); err != nil {
+		r.Fatal(err)
+	}
+	r.broker.mu.Lock()
+	r.broker.deaf = true
+	r.broker.mu.Unlock()
+	r.stop()
+	r.broker.mu.Lock()
+	r.broker.deaf = false
+	r.broker.mu.Unlock()
+	return data
 }
 
 // open makes a host that does not run.

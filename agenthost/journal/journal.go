@@ -84,6 +84,9 @@ func Open(dir string, now time.Time) (*Journal, error) {
 // there.
 func (j *Journal) Notices() []string { return j.notices }
 
+// Path is the journal's file.
+func (j *Journal) Path() string { return j.path }
+
 // Close finishes the writes under way and closes the file.
 func (j *Journal) Close() error {
 	j.mu.Lock()

@@ -1,0 +1,277 @@
+package agenthost_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// Every answer of the table in protocol section 2: what is delivered in the end,
+// and what the host shows. The turn's events are busy, text, finish, idle.
+func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
+	plain := []string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle "}
+	header := func(status int, code protocol.Code, name, value string) func(http.ResponseWriter, request) {
+		return func(w http.ResponseWriter, _ request) {
+			w.Header().Set(name, value)
+			refuse(w, status, code, nil)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		answers []func(http.ResponseWriter, request)
+		refuse  func(request) (int, protocol.Code, int)
+		want    []string
+		letters int
+	}{
+		{"2xx", nil, nil, plain, 0},
+		{"401 token_expired is renewed", list(answering(401, protocol.CodeTokenExpired)), nil, plain, 0},
+		{"another 401 is kept", list(answering(401, protocol.CodeUnauthorized)), nil, plain, 0},
+		{"404 is kept", list(answering(404, protocol.CodeNotFound)), nil, plain, 0},
+		{"405 is kept", list(answering(405, protocol.CodeMethodNotAllowed)), nil, plain, 0},
+		{"415 is kept", list(answering(415, protocol.CodeUnsupportedMedia)), nil, plain, 0},
+		{"429 is kept", list(answering(429, protocol.CodeTooManyRequests)), nil, plain, 0},
+		{"503 is kept", list(answering(503, protocol.CodeUnavailable)), nil, plain, 0},
+		{"a redirect is not followed", list(header(307, "", "Location", "/elsewhere")), nil, plain, 0},
+		{"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil, plain, 0},
+		{"a proxy's page is no receipt", list(func(w http.ResponseWriter, _ request) { _, _ = w.Write([]byte("<html>")) }), nil, plain, 0},
+		{"400 about the token drops no event", list(func(w http.ResponseWriter, _ request) {
+			w.WriteHeader(400)
+			_, _ = w.Write([]byte(`{"error":"Invalid token format","code":"invalid"}`))
+		}), nil, plain, 0},
+		{"413 halves the batch", list(answering(413, protocol.CodeTooLarge)), nil, plain, 0},
+		{"409 gap rewinds", list(nil, func(w http.ResponseWriter, _ request) {
+			refuse(w, 409, protocol.CodeGap, &protocol.Cursor{Epoch: 1, Seq: 0})
+		}), nil, plain, 0},
+		{"409 diverged goes on in the next epoch", list(answering(409, protocol.CodeDiverged)), nil,
+			[]string{"2/1 t1 status busy ", "2/2 t1 text hi", "2/3 t1 finish stop ", "2/4 t1 status idle "}, 0},
+		{"400 puts a dropped event in its place", nil, refusing("text", 400, protocol.CodeInvalid),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 400 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
+		{"409 conflict too", nil, refusing("text", 409, protocol.CodeConflict),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 409 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
+		{"413 for a single event too", nil, refusing("text", 413, protocol.CodeTooLarge),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 413 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t).start()
+			r.broker.next(c.answers...)
+			r.broker.refuse = c.refuse
+			r.turn("s1", "t1", say("hi"))
+			r.delivered()
+			wantLines(t, "events", summary(r.broker.of("s1")), c.want)
+			status, err := r.host.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(status.DeadLetters) != c.letters || status.Sessions[0].Outbox != agenthost.OutboxOK {
+				t.Errorf("status: %+v", status)
+			}
+		})
+	}
+}
+
+func list(f ...func(http.ResponseWriter, request)) []func(http.ResponseWriter, request) { return f }
+
+// refusing refuses every request with an event of a type and names its index.
+func refusing(kind protocol.EventType, status int, code protocol.Code) func(request) (int, protocol.Code, int) {
+	return func(r request) (int, protocol.Code, int) {
+		i := slices.IndexFunc(r.events, func(e protocol.Event) bool { return e.Type == kind })
+		if i < 0 {
+			return 0, "", 0
+		}
+		return status, code, i
+	}
+}
+
+func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		stop func(http.ResponseWriter, request)
+	}{
+		{"410", answering(410, protocol.CodeGone)},
+		{"fenced in the current epoch", answering(409, protocol.CodeFenced)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t).start()
+			r.broker.next(c.stop)
+			stream := r.start1("s1", "t1", say("hi"), forever)
+			frames := r.read(stream)
+			if frames[len(frames)-1].part.Type != "abort" {
+				t.Errorf("the turn is stopped: %q", types(frames))
+			}
+			if n := len(r.broker.seen()); n != 1 {
+				t.Errorf("%d requests after the end", n)
+			}
+			status, err := r.host.Status(t.Context())
+			if err != nil || status.Sessions[0].Outbox != agenthost.OutboxStopped {
+				t.Errorf("status %+v, %v", status, err)
+			}
+			r.announce("s1", "t2")
+			r.delivered()
+			got := summary(r.broker.of("s1"))
+			if !slices.ContainsFunc(got, func(l string) bool { return strings.HasSuffix(l, "t1 finish other aborted") }) {
+				t.Errorf("delivered: %q", got)
+			}
+		})
+	}
+}
+
+func TestARenewalUsesTheOldTokenAndThePassword(t *testing.T) {
+	r := newRig(t).start()
+	r.broker.next(answering(401, protocol.CodeTokenExpired))
+	r.turn("s1", "t1", say("hi"))
+	r.delivered()
+	seen := r.broker.seen()
+	if seen[1].path != "/api/agent/webhook/renew" || seen[1].query != "token=first" || seen[1].bearer != "Bearer "+agentPassword {
+		t.Errorf("renewal: %+v", seen[1])
+	}
+	if seen[2].query != "token=renewed" || seen[0].bearer != "" {
+		t.Errorf("after it: %+v", seen[2])
+	}
+}
+
+func TestATokenIsRenewedBeforeItExpiresWhileATurnIsOpen(t *testing.T) {
+	now := time.Now()
+	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, now.Unix()+600))
+	r := newRig(t)
+	// A clock just before exp-60s: the shortest wait is what is left of it.
+	r.options = func(o *agenthost.Options) { o.Now = func() time.Time { return now.Add(535 * time.Second) } }
+	r.start()
+	res := r.openSession(&protocol.OpenSessionRequest{
+		SessionID: "s1", WebhookURL: r.broker.server.URL + "/api/agent/webhook?token=h." + claims + ".s",
+		Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
+	})
+	gate := make(chan struct{})
+	r.agent.script(wait(gate), say("late"))
+	stream := r.startGrant(r.grant("s1", res.Token))
+	r.until("a renewal", func() bool {
+		return slices.ContainsFunc(r.broker.seen(), func(q request) bool { return strings.HasSuffix(q.path, "/renew") })
+	})
+	close(gate)
+	r.read(stream)
+	r.delivered()
+	seen := r.broker.seen()
+	if seen[len(seen)-1].query != "token=renewed" {
+		t.Errorf("the last post used %q", seen[len(seen)-1].query)
+	}
+}
+
+func TestManyEventsGoInBatches(t *testing.T) {
+	r := newRig(t).start()
+	hold := make(chan struct{})
+	r.broker.next(func(w http.ResponseWriter, q request) {
+		<-hold
+		r.broker.ingest(w, q)
+	})
+	var script []step
+	for i := range 150 {
+		script = append(script, callTool(fmt.Sprint("c", i), "ls", `{}`))
+	}
+	script = append(script, func() step {
+		return func(context.Context, agenthost.Output) error { close(hold); return nil }
+	}())
+	r.turn("s1", "t1", script...)
+	r.delivered()
+	events := r.broker.of("s1")
+	if len(events) != 153 {
+		t.Errorf("%d events", len(events))
+	}
+	for _, q := range r.broker.seen() {
+		if len(q.events) > 100 || len(q.body) > 1<<20 {
+			t.Errorf("a request of %d events, %d bytes", len(q.events), len(q.body))
+		}
+	}
+	if n := len(r.broker.seen()); n > 12 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestEpochs(t *testing.T) {
+	open := func(r *rig, c *protocol.Cursor) protocol.Cursor {
+		return *r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: c, Attach: true}).Cursor
+	}
+	for _, c := range []struct {
+		name   string
+		turn   bool // the host has events 1/1 … 1/4
+		theirs *protocol.Cursor
+		want   protocol.Cursor
+	}{
+		{"nothing on either side", false, &protocol.Cursor{}, protocol.Cursor{Epoch: 1}},
+		{"a basic broker", false, nil, protocol.Cursor{Epoch: 1}},
+		{"a lost disk", false, &protocol.Cursor{Epoch: 3, Seq: 7}, protocol.Cursor{Epoch: 4}},
+		{"in step", true, &protocol.Cursor{Epoch: 1, Seq: 4}, protocol.Cursor{Epoch: 1, Seq: 4}},
+		{"the broker is behind", true, &protocol.Cursor{Epoch: 1, Seq: 2}, protocol.Cursor{Epoch: 1, Seq: 4}},
+		{"the host is an older copy", true, &protocol.Cursor{Epoch: 1, Seq: 5}, protocol.Cursor{Epoch: 2}},
+		{"a lower epoch", true, &protocol.Cursor{Epoch: 2, Seq: 1}, protocol.Cursor{Epoch: 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t).start()
+			if c.turn {
+				r.turn("s1", "t1", say("hi"))
+				r.delivered()
+			}
+			if got := open(r, c.theirs); got != c.want {
+				t.Errorf("epoch %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestABrokerThatWasRestoredGetsWhatItLacks(t *testing.T) {
+	r := newRig(t).start()
+	r.turn("s1", "t1", say("one"))
+	r.delivered()
+	before := r.broker.of("s1")
+	r.broker.mu.Lock()
+	r.broker.events["s1"] = r.broker.events["s1"][:1]
+	r.broker.mu.Unlock()
+	r.announce("s1", "t2")
+	r.delivered()
+	after := r.broker.of("s1")
+	a, _ := json.Marshal(before)
+	b, _ := json.Marshal(after)
+	if string(a) != string(b) {
+		t.Errorf("restored\n got  %s\n want %s", b, a)
+	}
+}
+
+func TestNoLogHoldsATokenOrThePassword(t *testing.T) {
+	var log strings.Builder
+	var mu sync.Mutex
+	r := newRig(t)
+	r.options = func(o *agenthost.Options) {
+		o.Log = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return log.Write(p)
+		}), nil))
+	}
+	r.start()
+	r.broker.server.Close()
+	r.turn("s1", "t1", say("hi"))
+	r.until("a failed delivery", func() bool {
+		status, err := r.host.Status(t.Context())
+		return err == nil && status.Sessions[0].Outbox == agenthost.OutboxRetrying
+	})
+	r.stop()
+	for _, canary := range []string{"token=", agentPassword, r.broker.server.URL} {
+		if strings.Contains(log.String(), canary) {
+			t.Errorf("the log holds %q:\n%s", canary, log.String())
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
