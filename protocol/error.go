@@ -42,7 +42,8 @@ const (
 //
 // The optional members belong to single codes: Cursor to gap (and to fenced,
 // diverged where known), Index to a batch (the first bad event), RetryAfter to
-// too_many_requests and unavailable, Fields to whatever else the wire form of
+// too_many_requests and unavailable, Relayed to bad_gateway (the host's own
+// code, sent instead of Code; the status stays Code's), Fields to whatever else the wire form of
 // the answer carries beside error, code and hint (messageId and turnId of a
 // failed check-in).
 type Error struct {
@@ -53,6 +54,7 @@ type Error struct {
 	Cursor     *Cursor
 	Index      *int
 	RetryAfter int // seconds; 0 = not sent
+	Relayed    Code
 	Fields     map[string]any
 }
 

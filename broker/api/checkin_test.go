@@ -53,8 +53,8 @@ func TestCheckInOutcomes(t *testing.T) {
 		{"not in agent mode", `,"mode":"chat"`, hi, nil, 400, `{"error":"Task is not in agent mode","code":"invalid"}`},
 		{"no password", `,"agentUrl":"http://agents.example"`, hi, nil, 400, `{"error":"Agent password not configured","code":"invalid"}`},
 		{"the host refused", "", hi, &protocol.Error{
-			Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "Name another agent", Fields: map[string]any{"hostCode": "invalid"},
-		}, 502, `{"error":"Failed to create agent session","code":"bad_gateway","hint":"Name another agent","hostCode":"invalid",` + stored + `}`},
+			Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "Name another agent", Relayed: "invalid",
+		}, 502, `{"error":"Failed to create agent session","code":"invalid","hint":"Name another agent",` + stored + `}`},
 		{
 			"the host gave no token", "", hi, protocol.Errorf(protocol.CodeBadGateway, "No stream token returned from agent"), 502,
 			`{"error":"No stream token returned from agent","code":"bad_gateway",` + stored + `}`,

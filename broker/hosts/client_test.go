@@ -90,7 +90,7 @@ func TestOpenRefused(t *testing.T) {
 	refused := func(hint, code string) protocol.Error {
 		e := protocol.Error{Code: protocol.CodeBadGateway, Message: session, Hint: hint}
 		if code != "" {
-			e.Fields = map[string]any{"hostCode": protocol.Code(code)}
+			e.Relayed = protocol.Code(code)
 		}
 		return e
 	}

@@ -45,17 +45,15 @@ func unreachable(err error) error {
 }
 
 // refusedSession is the error for a /session that was answered with no 2xx: the
-// host's own code is the field hostCode.
+// host's own code goes with it.
 func (a *answer) refusedSession() error {
 	said := a.said()
 	e := &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "Failed to create agent session",
 		Hint:    said.Hint,
+		Relayed: said.Code,
 		Err:     hostError{a.status, said},
-	}
-	if said.Code != "" {
-		e.Fields = map[string]any{"hostCode": said.Code}
 	}
 	if e.Hint == "" {
 		e.Hint = hintFor(a.status)

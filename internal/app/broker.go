@@ -142,7 +142,7 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 		return nil, err
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
-	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{})})
+	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
 
 	tasks := &broker.Tasks{Store: st, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log}
 	changes := feed.New(tasks, feed.Options{Log: log})
@@ -160,7 +160,8 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
 		Interactions: &broker.Interactions{Store: st, Link: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
-		Ready:        a.db.Ping, PublicURL: c.PublicURL, AllowedOrigins: origins, Log: log,
+		Ready:        a.db.Ping, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
+		AllowedOrigins: origins, Log: log,
 	}).Handler()
 	srv := newServer(listener, handler, log)
 	return &Broker{

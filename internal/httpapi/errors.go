@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,7 @@ func writeError(c echo.Context, e *protocol.Error) error {
 
 func encodeError(e *protocol.Error) ([]byte, error) {
 	body, err := marshal(errorBody{
-		ErrorBody: protocol.ErrorBody{Error: e.Message, Code: e.Code, Hint: e.Hint},
+		ErrorBody: protocol.ErrorBody{Error: e.Message, Code: cmp.Or(e.Relayed, e.Code), Hint: e.Hint},
 		Cursor:    e.Cursor,
 		Index:     e.Index,
 	})
