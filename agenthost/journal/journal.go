@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -167,7 +168,13 @@ func fault(what string, err error) error {
 	}
 }
 
-// exec runs f between two commits, for tests.
+// Limit bounds the file's size in pages of 4 KiB, as a full disk would; the bound
+// is never below the present size and lasts until Close.
+func (j *Journal) Limit(ctx context.Context, pages int) error {
+	return j.exec(ctx, func(c *sqlite3.Conn) error { return c.Exec("PRAGMA max_page_count = " + strconv.Itoa(pages)) })
+}
+
+// exec runs f in the writer, in a transaction.
 func (j *Journal) exec(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return j.send(ctx, &request{raw: f})
 }
