@@ -111,7 +111,7 @@ func (b *batch) commit() error {
 		}
 		b.s.outbox.unsaved = false
 	}
-	if reserve {
+	if b.rec.OffsetReserved != b.s.rec.OffsetReserved {
 		failpoint.Hit("offset-block-reserved")
 	}
 	if len(b.w.Events) > 0 {

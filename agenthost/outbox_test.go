@@ -49,7 +49,12 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 			w.WriteHeader(400)
 			_, _ = w.Write([]byte(`{"error":"Invalid token format","code":"invalid"}`))
 		}), nil, plain, 0},
-		{"413 halves the batch", list(answering(413, protocol.CodeTooLarge)), nil, plain, 0},
+		{"413 halves the batch", nil, func(r request) (int, protocol.Code, int) {
+			if len(r.events) > 1 {
+				return 413, protocol.CodeTooLarge, 0
+			}
+			return 0, "", 0
+		}, plain, 0},
 		{"409 gap rewinds", list(nil, func(w http.ResponseWriter, _ request) {
 			refuse(w, 409, protocol.CodeGap, &protocol.Cursor{Epoch: 1, Seq: 0})
 		}), nil, plain, 0},

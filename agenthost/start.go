@@ -74,6 +74,9 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 			Hint: "Wait for it to end, or interrupt it",
 		}
 	}
+	if s.rec.Outbox == OutboxStopped {
+		return nil, errNoTurn("The session has stopped: " + s.rec.OutboxError)
+	}
 	if s.host.in(draining, stopped) {
 		return nil, errStopping()
 	}
