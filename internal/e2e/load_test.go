@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -262,4 +263,26 @@ func (s *sideline) attach() {
 			return
 		}
 	}
+}
+
+// summary tells how much a run was.
+func (l *load) summary(h *history) string {
+	events, readings, conns, gaps := 0, 0, 0, 0
+	ends := map[string]int{}
+	for _, s := range h.Sessions {
+		events += len(s.Journal)
+		readings += len(s.Readings)
+		for _, r := range s.Readings {
+			conns += len(r.Conns)
+			for _, c := range r.Conns {
+				if len(c.Frames) > 0 && partOf(c.Frames[0]).Type == protocol.PartDataResume && c.After != "" && strings.Contains(c.Frames[0].Data, `"gap"`) {
+					gaps++
+				}
+			}
+		}
+		for _, t := range s.BrokerTurns {
+			ends[strings.TrimSpace(string(t.Finish)+" "+t.Reason)]++
+		}
+	}
+	return fmt.Sprintf("%d turns read to their end, %d events, %d readings over %d connections, %d gaps; turns ended with %v", l.turns, events, readings, conns, gaps, ends)
 }
