@@ -91,7 +91,7 @@ func let(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 {
 		file = args[2]
 	}
-	value, err := at(ts.ReadFile(file), args[1])
+	value, err := pick(ts.ReadFile(file), args[1])
 	ts.Check(err)
 	ts.Setenv(args[0], value)
 }
@@ -105,6 +105,18 @@ func match(ts *testscript.TestScript, neg bool, args []string) {
 	if same := err == nil && got == args[1]; same == neg {
 		ts.Fatalf("%s is %q (%v), wanted %q, in %s", args[0], got, err, args[1], answer)
 	}
+}
+
+// pick is at, or the first group of a regular expression.
+func pick(text, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return at(text, path)
+	}
+	found := regexp.MustCompile("(?m)" + strings.Trim(path, "/")).FindStringSubmatch(text)
+	if found == nil {
+		return "", fmt.Errorf("no %s in %q", path, text)
+	}
+	return found[len(found)-1], nil
 }
 
 // at finds a value by a path such as .messages[0].id; ".len" at its end counts.
