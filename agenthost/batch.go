@@ -28,6 +28,7 @@ type batch struct {
 	w      Write
 	frames []frame
 	after  []func()
+	touch  bool // rec has changes of its own
 	err    error
 }
 
@@ -102,7 +103,7 @@ func (b *batch) commit() error {
 	if reserve {
 		b.rec.OffsetReserved = b.next + offsetBlock
 	}
-	if reserve || len(b.frames) == 0 || len(b.w.Events) > 0 {
+	if reserve || b.durable() {
 		b.rec.ActiveAt = b.now
 		b.w.Session = &b.rec
 		// A caller who has gone must not leave memory and journal at odds.
@@ -120,6 +121,20 @@ func (b *batch) commit() error {
 	}
 	b.announce()
 	return nil
+}
+
+// durable reports whether there is more than frames: most steps are text deltas,
+// which cost no write.
+func (b *batch) durable() bool {
+	w := &b.w
+	return b.touch || len(w.Events)+len(w.Turns)+len(w.Interactions)+len(w.Tokens)+len(w.DeadLetters)+len(w.DropEvents) > 0 ||
+		w.DropAllTokens
+}
+
+// record is the session's row, to be changed.
+func (b *batch) record() *SessionRecord {
+	b.touch = true
+	return &b.rec
 }
 
 func (b *batch) announce() {

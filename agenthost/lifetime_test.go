@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -137,5 +138,27 @@ func TestTheOutboxResumesAtBoot(t *testing.T) {
 	r.delivered()
 	wantLines(t, "events", summary(r.broker.of("s1")), []string{
 		"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle ",
+	})
+}
+
+// PROC-4, whole: the journal is damaged, the host starts empty and says so, and the
+// session goes on under a higher epoch.
+func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
+	r := newRig(t).start()
+	r.turn("s1", "t1", say("one"))
+	r.delivered()
+	r.stop()
+	if err := os.WriteFile(r.journal.Path(), []byte("this is no database at all"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	status, err := r.host.Status(t.Context())
+	if err != nil || len(status.Notices) != 1 || len(status.Sessions) != 0 {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	r.turn("s1", "t2", say("two"))
+	r.delivered()
+	wantLines(t, "events", summary(r.broker.of("s1"))[4:], []string{
+		"2/1 t2 status busy ", "2/2 t2 text two", "2/3 t2 finish stop ", "2/4 t2 status idle ",
 	})
 }

@@ -280,3 +280,37 @@ func TestNoLogHoldsATokenOrThePassword(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A host that was an older copy: what it still had to send is over; the broker keeps
+// it as late, answers fenced, and the host goes on with its own epoch.
+func TestEventsOfAnEpochThatIsOverAreDropped(t *testing.T) {
+	r := newRig(t).start()
+	r.broker.mu.Lock()
+	r.broker.deaf = true
+	r.broker.mu.Unlock()
+	r.turn("s1", "t1", say("lost"))
+	r.broker.mu.Lock()
+	r.broker.deaf = false
+	r.broker.events["s1"] = []protocol.Event{{SessionID: "s1", Type: protocol.EventStatus, Epoch: 3, Seq: 2}}
+	r.broker.mu.Unlock()
+	r.turn("s1", "t2", say("new"))
+	r.delivered()
+	wantLines(t, "events", summary(r.broker.of("s1"))[1:], []string{
+		"4/1 t2 status busy ", "4/2 t2 text new", "4/3 t2 finish stop ", "4/4 t2 status idle ",
+	})
+}
+
+func TestABrokerThatNeverTakesItsOwnTokensIsNotHammered(t *testing.T) {
+	r := newRig(t).start()
+	r.broker.mu.Lock()
+	r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
+	r.broker.mu.Unlock()
+	r.turn("s1", "t1", say("hi"))
+	r.until("it is shown", func() bool {
+		status, err := r.host.Status(t.Context())
+		return err == nil && status.Sessions[0].Outbox == agenthost.OutboxRetrying
+	})
+	if n := len(r.broker.seen()); n > 3 {
+		t.Errorf("%d requests without a pause", n)
+	}
+}

@@ -107,7 +107,11 @@ func (s *session) renew(ctx context.Context) time.Duration {
 		return 0
 	}
 	b := s.begin()
-	b.rec.WebhookURL = renewed.WebhookURL
+	rec := b.record()
+	rec.WebhookURL = renewed.WebhookURL
+	if rec.Outbox == OutboxRetrying {
+		rec.Outbox, rec.OutboxError = OutboxOK, ""
+	}
 	if err := b.commit(); err != nil {
 		return s.failedLocked("the journal cannot be written", err, 0)
 	}

@@ -118,7 +118,7 @@ func (h *Host) closeSessions() {
 			s.turn.fan.Close()
 		}
 		if s.outbox.unsaved {
-			_ = s.begin().commit() // best effort: else events are sent twice, which is harmless
+			_ = s.save() // best effort: else events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)
