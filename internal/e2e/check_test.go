@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"bellhop/protocol"
@@ -110,6 +111,15 @@ func TestTheCheckerBelievesATrueHistory(t *testing.T) {
 	}
 }
 
+func TestTheCheckerBelievesAReplayThatGoesOnWithTheNextTurn(t *testing.T) {
+	h := story()
+	c := &h.Sessions[0].Readings[1].Conns[0]
+	c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"text-start","id":"c"}`})
+	for _, v := range check(h) {
+		t.Error(v)
+	}
+}
+
 func TestTheCheckerCatches(t *testing.T) {
 	starter := func(s *sessionHistory, conn int) *connection { return &s.Readings[0].Conns[conn] }
 	watcher := func(s *sessionHistory) *connection { return &s.Readings[1].Conns[0] }
@@ -186,6 +196,10 @@ func TestTheCheckerCatches(t *testing.T) {
 		{"two ends", ruleTerminal, func(s *sessionHistory) {
 			c := starter(s, 1)
 			c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"finish"}`})
+		}},
+		{"a part of the turn behind its end", ruleTerminal, func(s *sessionHistory) {
+			c := watcher(s)
+			c.Frames = append(c.Frames, seenFrame{"1-11", strings.Replace(s.Journal[3].Part, "e4", "e9", 1)})
 		}},
 		{"no end", ruleTerminal, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[:6] }},
 		{"a replay without an event", ruleWholeTurn, func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) }},
