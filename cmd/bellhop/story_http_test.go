@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -64,9 +65,16 @@ func askHost(ts *testscript.TestScript, neg bool, args []string) {
 	request(ts, neg, ts.Getenv("host"), args, bearer(ts.Getenv("hostPassword")))
 }
 
-// browser sends what a page of the broker's own origin would.
+// browser sends what a page of the broker's own origin would; its session is
+// then in $cookie.
 func browser(ts *testscript.TestScript, neg bool, args []string) {
-	request(ts, neg, ts.Getenv("broker"), args, map[string]string{"Origin": ts.Getenv("broker"), "Sec-Fetch-Site": "same-origin"})
+	base := ts.Getenv("broker")
+	request(ts, neg, base, args, map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin"})
+	u, err := url.Parse(base)
+	ts.Check(err)
+	for _, cookie := range worldOf(ts).http.Jar.Cookies(u) {
+		ts.Setenv("cookie", cookie.Value)
+	}
 }
 
 func await(ts *testscript.TestScript, neg bool, args []string) {

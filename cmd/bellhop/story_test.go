@@ -43,6 +43,8 @@ func (w withPostgres) Run() int { return testenv.Main(w.m) }
 //	attach                     POST /api/agent/attach for $task, likewise
 //	stream [-until RE] [-after ID] [PROMPT]  reads the turn from its host, up to its end or the frame
 //	                           RE matches, and hangs up; prints the frames; the last id is then $cursor
+//	gather NAME N URL TOKEN    N readers of a stream; part NAME RE waits until all have ended, each with a frame like RE
+//	dump FILE                  everything the broker's database holds, sealed columns as they are
 //	agree                      the host's journal and the broker's history of $task hold the same, once
 func TestStories(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -61,7 +63,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			w := &world{t: t, nodes: map[string]*node{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
+			w := &world{t: t, nodes: map[string]*node{}, crowds: map[string]*crowd{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
 			env.Values[worldKey{}] = w
 			env.Defer(func() { w.close(env.T()) })
 			return os.WriteFile(filepath.Join(env.WorkDir, "tour.sh"), []byte(tour), 0o600)
@@ -70,6 +72,7 @@ func TestStories(t *testing.T) {
 			"start": start, "stop": stop, "kill9": kill9, "log": showLog, "postgres": postgres,
 			"api": api, "browser": browser, "ask-host": askHost, "await": await, "let": let, "match": match,
 			"checkin": checkin, "attach": attach, "stream": stream, "agree": agree,
+			"gather": gather, "part": part, "dump": dump,
 		},
 	})
 }
@@ -86,9 +89,10 @@ func tourOf(readme string) (string, error) {
 
 // world is what the commands of one story share.
 type world struct {
-	t     *testing.T
-	nodes map[string]*node
-	http  http.Client
+	t      *testing.T
+	nodes  map[string]*node
+	crowds map[string]*crowd
+	http   http.Client
 }
 
 type worldKey struct{}
