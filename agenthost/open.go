@@ -205,7 +205,7 @@ func (s *session) afterOpen(ctx context.Context) {
 	}
 	s.outbox.nudge()
 	s.wakeOutbox()
-	s.armRenewal()
+	s.armRenewal(0)
 }
 
 func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionResponse {

@@ -218,9 +218,8 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 // Catalogue 66, scaled: random cuts of a reader, with a window that is purged and
 // blocks that are split; each resume is exact or an honest gap.
 func TestResumeIsExactOrHonest(t *testing.T) {
+	r := newRig(t).start()
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t).start()
-		defer r.stop()
 		session := protocol.NewID()
 		var script []step
 		n := rapid.IntRange(1, 40).Draw(rt, "steps")

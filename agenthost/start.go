@@ -93,7 +93,7 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 		}
 		s.window.dropBefore(s.newest)
 		s.newest, s.turn = rec.FirstOffset, t
-		s.armRenewal()
+		s.armRenewal(0)
 	})
 	b.reserveAhead()
 	if err := b.commit(); err != nil {
