@@ -145,6 +145,60 @@ func testTaken(t *testing.T, s suite) {
 	}
 }
 
+// testAppend: a store that appends does so only where the task stands as the
+// caller believes.
+func testAppend(t *testing.T, s suite) {
+	if !s.store.Appends() {
+		return
+	}
+	task := s.task(s.user())
+	at := protocol.Cursor{}
+	try := func(rev int64, cursor protocol.Cursor, events ...broker.StoredEvent) (bool, error) {
+		next := *task
+		next.Rev, next.LastSeq, next.Title = rev+1, 1, "not written"
+		next.Cursor = protocol.Cursor{Epoch: 1, Seq: cursor.Seq + int64(len(events))}
+		next.LastEventAt = &now
+		for i := range events {
+			events[i].TaskID, events[i].ReceivedAt = task.ID, now
+		}
+		message := protocol.Message{ID: protocol.NewID(), TaskID: task.ID, Seq: next.Rev, Rev: next.Rev, CreatedAt: now, Message: "it's ?"}
+		return s.store.Append(s.ctx, rev, cursor, &broker.Batch{
+			Task: &next, Events: events, NewMessages: []broker.Message{{Message: message}},
+			Changes: []broker.ChangeRef{{Rev: next.Rev, Kind: broker.ChangeMessage, RefID: message.ID}},
+		})
+	}
+	for _, c := range []struct {
+		rule   string
+		rev    int64
+		cursor protocol.Cursor
+		events []broker.StoredEvent
+		want   bool
+		err    error
+	}{
+		{"another rev", 3, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"as believed, several events", 0, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}}, true, nil},
+		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
+		{"a used event id", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
+		{"on from there", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
+	} {
+		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %t, %v", c.rule, done, err)
+		}
+	}
+	got, err := s.store.AnyTask(s.ctx, task.ID)
+	s.must(err)
+	list, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 10})
+	s.must(err)
+	if got.Rev != 2 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || len(list) != 2 || list[0].Message.Message != "it's ?" {
+		t.Errorf("%+v, %d messages", got, len(list))
+	}
+	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
+	if done, err := try(2, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
+		t.Errorf("to a deleted task: %t, %v", done, err)
+	}
+}
+
 // testLocking: revs are dense under concurrent writers.
 func testLocking(t *testing.T, s suite) {
 	task := s.task(s.user())
