@@ -95,5 +95,6 @@ func conclude(t *testing.T, s *stack, l *load) {
 		}
 		t.Error(v)
 	}
+	s.checkLogs(s.canaries(l.tasks...))
 	t.Log(l.summary(h))
 }
