@@ -39,6 +39,10 @@ func story() *history {
 		{ID: "m4", Seq: 4, TurnID: "turn", Role: protocol.RoleAssistant, Message: "bye", EventID: "e5"},
 	}
 	s.Readings = []reading{s.starter(), s.watcher()}
+	s.Rev, s.Feed = 4, &feed{Revs: []int64{1, 2, 3, 4}, Messages: map[string]protocol.Message{}}
+	for _, m := range s.Messages {
+		s.Feed.Messages[m.ID] = m
+	}
 	return &history{Sessions: []*sessionHistory{s}}
 }
 
@@ -206,6 +210,15 @@ func TestTheCheckerCatches(t *testing.T) {
 		{"the end of another turn", ruleWholeTurn, func(s *sessionHistory) { s.Readings[0].Turn = "other" }},
 		{"a replayed text unlike the stored one", ruleStreamText, func(s *sessionHistory) { watcher(s).Frames[2].Data = `{"type":"text-delta","id":"a","text":"hullo"}` }},
 		{"a client that doubles a text", ruleStreamText, func(s *sessionHistory) { s.Readings[0].Texts = []string{"hello", "hello", "bye"} }},
+		{"a feed that lacks a message", ruleFeed, func(s *sessionHistory) { delete(s.Feed.Messages, "m4") }},
+		{"a feed that tells an older message", ruleFeed, func(s *sessionHistory) {
+			m := s.Feed.Messages["m1"]
+			m.Status = protocol.MessageSending
+			s.Feed.Messages["m1"] = m
+		}},
+		{"a feed that repeats itself", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 2, 3, 4} }},
+		{"a feed that stops early", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 3} }},
+		{"a feed that starts anew", ruleFeed, func(s *sessionHistory) { s.Feed.Resets = 1 }},
 		{"a reader that gave up", ruleReader, func(s *sessionHistory) { s.Readings[0].Ended, s.Readings[0].Error = false, "no_turn" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

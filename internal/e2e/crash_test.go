@@ -85,7 +85,11 @@ func conclude(t *testing.T, s *stack, l *load) {
 	t.Helper()
 	l.finish()
 	eventually(t, "everything has arrived", func() bool { return s.quiescent(l.tasks) })
+	eventually(t, "the feeds have told it", l.followed)
+	l.stopFollowing()
+	l.followers.Wait()
 	h := collect(s, l.tasks)
+	s.noAgentLeft()
 	l.addTo(h)
 	found := check(h)
 	for i, v := range found {
