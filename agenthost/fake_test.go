@@ -151,7 +151,7 @@ func (a *fakeRun) Run(ctx context.Context, _ agenthost.Prompt, out agenthost.Out
 	a.fake.mu.Unlock()
 	for _, s := range steps {
 		if err := s(ctx, out); err != nil {
-			return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil //nolint:nilerr // the turn was stopped
+			return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil
 		}
 	}
 	return outcome, nil

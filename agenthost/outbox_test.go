@@ -44,7 +44,7 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 		{"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil, plain, 0},
 		{"a proxy's page is no receipt", list(func(w http.ResponseWriter, _ request) { _, _ = w.Write([]byte("<html>")) }), nil, plain, 0},
 		{"400 about the token drops no event", list(func(w http.ResponseWriter, _ request) {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":"Invalid token format","code":"invalid"}`))
 		}), nil, plain, 0},
 		{"413 halves the batch", nil, func(r request) (int, protocol.Code, int) {
@@ -56,14 +56,26 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 		{"409 gap rewinds", list(nil, func(w http.ResponseWriter, _ request) {
 			refuse(w, 409, protocol.CodeGap, &protocol.Cursor{Epoch: 1, Seq: 0})
 		}), nil, plain, 0},
-		{"409 diverged goes on in the next epoch", list(answering(409, protocol.CodeDiverged)), nil,
-			[]string{"2/1 t1 status busy ", "2/2 t1 text hi", "2/3 t1 finish stop ", "2/4 t1 status idle "}, 0},
-		{"400 puts a dropped event in its place", nil, refusing("text", 400, protocol.CodeInvalid),
-			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 400 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
-		{"409 conflict too", nil, refusing("text", 409, protocol.CodeConflict),
-			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 409 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
-		{"413 for a single event too", nil, refusing("text", 413, protocol.CodeTooLarge),
-			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 413 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "}, 1},
+		{
+			"409 diverged goes on in the next epoch", list(answering(409, protocol.CodeDiverged)), nil,
+			[]string{"2/1 t1 status busy ", "2/2 t1 text hi", "2/3 t1 finish stop ", "2/4 t1 status idle "},
+			0,
+		},
+		{
+			"400 puts a dropped event in its place", nil, refusing("text", 400, protocol.CodeInvalid),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 400 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "},
+			1,
+		},
+		{
+			"409 conflict too", nil, refusing("text", 409, protocol.CodeConflict),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 409 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "},
+			1,
+		},
+		{
+			"413 for a single event too", nil, refusing("text", 413, protocol.CodeTooLarge),
+			[]string{"1/1 t1 status busy ", "1/2 t1 dropped 413 refused", "1/3 t1 finish stop ", "1/4 t1 status idle "},
+			1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,16 +14,6 @@ import (
 	"bellhop/protocol"
 )
 
-func ids(frames []frame) []string {
-	var out []string
-	for _, f := range frames {
-		if f.id != "" {
-			out = append(out, f.id)
-		}
-	}
-	return out
-}
-
 func bodies(frames []frame) []string {
 	out := make([]string, len(frames))
 	for i, f := range frames {
@@ -347,4 +337,16 @@ func TestTheWindowIsBounded(t *testing.T) {
 	}
 	close(gate)
 	r.read(attached)
+}
+
+func TestAJournalThatCannotBeReadIsNoEmptyStream(t *testing.T) {
+	r := newRig(t).start()
+	r.turn("s1", "t1", say("x"))
+	r.stop()
+	if stream, err := r.host.Attach(t.Context(), "s1", "never", false); err == nil {
+		t.Errorf("got %v", stream)
+	}
+	if stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: "s1", TurnID: "t1"}, &protocol.PromptRequest{Prompt: "x"}); err == nil {
+		t.Errorf("got %v", stream)
+	}
 }

@@ -126,7 +126,7 @@ func openReaders(path string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(readerConns)
 	db.SetMaxIdleConns(readerConns)
-	if err := db.Ping(); err != nil {
+	if err := db.PingContext(context.Background()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
