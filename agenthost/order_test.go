@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,9 +149,14 @@ func TestNoIDNamesTwoFramesAcrossACrash(t *testing.T) {
 			named[f.id] = f.json
 		}
 	}
-	for i := range 4 {
-		stream := r.start1("s1", fmt.Sprint("t", i), say("x"), say("y"), forever)
-		note(r.readN(stream, 3))
+	for i, pieces := range []int{2, 2, 5000, 2} { // a block is 4096
+		reached := make(chan struct{})
+		script := append(slices.Repeat([]step{say("x")}, pieces), func(context.Context, agenthost.Output) error { close(reached); return nil }, forever)
+		r.start1("s1", fmt.Sprint("t", i), script...).Close()
+		<-reached
+		stream := r.attach("s1", "", false)
+		note(r.readN(stream, 1+pieces))
+		stream.Close()
 		data := r.crash()
 		r.open(data)
 		r.run()
