@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"bellhop/internal/testenv"
 )
 
 // tortured runs the long form.
@@ -28,6 +30,27 @@ func TestCrashOfEitherSideMidTurnLosesAndDoublesNothing(t *testing.T) {
 		nap(t.Context(), time.Second)
 		conclude(t, s, l)
 	})
+}
+
+func TestCrashOfTheDatabaseLosesAndDoublesNothing(t *testing.T) {
+	server := testenv.PostgresServer(t)
+	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
+	s.host.start()
+	s.broker.start()
+	l := newLoad(s, 3)
+	l.start(t.Context(), 2)
+	rounds := 3
+	if tortured {
+		rounds = 30
+	}
+	for i := range rounds {
+		nap(t.Context(), time.Second)
+		server.Stop()
+		nap(t.Context(), time.Duration(200+400*(i%4))*time.Millisecond)
+		server.Start()
+	}
+	nap(t.Context(), time.Second)
+	conclude(t, s, l)
 }
 
 func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
@@ -61,7 +84,7 @@ func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
 func storm(t *testing.T, kind storeKind, seed uint64, long bool) {
 	t.Logf("BELLHOP_SEED=%d repeats this schedule", seed)
 	s := newStack(t, kind)
-	workers, kills := 4, 2
+	workers, kills := 5, 5
 	if long {
 		workers, kills = 8, 12
 	}
