@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -85,8 +86,7 @@ func (h *hostRole) close() error {
 }
 
 func measureSelf() (footprint, error) {
-	runtime.GC()
-	runtime.GC() // what finalizers kept
+	debug.FreeOSMemory() // after a collection; what is resident then is used
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	resident, err := residentOf(os.Getpid())

@@ -46,16 +46,24 @@ func orDash(s string) string {
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
-		return fmt.Sprintf("%.3g µs", float64(d)/float64(time.Microsecond))
+		return digits(float64(d)/float64(time.Microsecond)) + " µs"
 	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
+		return digits(float64(d)/float64(time.Millisecond)) + " ms"
 	default:
-		return fmt.Sprintf("%.3g s", d.Seconds())
+		return digits(d.Seconds()) + " s"
 	}
 }
 
 // kib is a number of bytes in KiB.
-func kib(bytes float64) string { return fmt.Sprintf("%.3g KiB", bytes/1024) }
+func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
+
+// digits are three, or all before the point.
+func digits(v float64) string {
+	if v >= 1000 || v <= -1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 func minOf(v []float64) float64 { return slices.Min(v) }
 func maxOf(v []float64) float64 { return slices.Max(v) }
