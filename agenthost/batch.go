@@ -99,6 +99,9 @@ func (b *batch) commit() error {
 	if b.err != nil {
 		return fmt.Errorf("encode: %w", b.err)
 	}
+	if b.s.gone { // its row must not come back
+		return &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
+	}
 	reserve := b.next > b.rec.OffsetReserved
 	if reserve {
 		b.rec.OffsetReserved = b.next + offsetBlock
@@ -141,7 +144,8 @@ func (b *batch) announce() {
 	s := b.s
 	changed := s.rec.Status != b.rec.Status || s.rec.Reason != b.rec.Reason || s.rec.Outbox != b.rec.Outbox || !s.durable.Load()
 	s.rec, s.next = b.rec, b.next
-	s.pending += int64(len(b.w.Events) - len(b.w.DropEvents))
+	added := int64(len(b.w.Events) - len(b.w.DropEvents))
+	s.pending = max(s.pending+added, added)
 	s.durable.Store(true)
 	for _, f := range b.frames {
 		s.window.add(f)

@@ -162,3 +162,13 @@ func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 		"2/1 t2 status busy ", "2/2 t2 text two", "2/3 t2 finish stop ", "2/4 t2 status idle ",
 	})
 }
+
+func TestAProviderThatPanicsEndsItsTurnOnly(t *testing.T) {
+	r := newRig(t).start()
+	frames := r.turn("s1", "t1", say("x"), func(context.Context, agenthost.Output) error { panic("a bug") })
+	last := frames[len(frames)-1]
+	if last.part.Type != "error" || string(last.part.Error) != `"The agent's provider failed"` {
+		t.Errorf("the end: %s", last.json)
+	}
+	wantLines(t, "the next turn", types(r.turn("s1", "t2", say("y"))), []string{"text-start", "text-delta", "text-end", "finish"})
+}
