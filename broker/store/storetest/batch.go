@@ -47,8 +47,7 @@ func testSecrets(t *testing.T, s suite) {
 }
 
 func testBatch(t *testing.T, s suite) {
-	user := s.user()
-	task := s.task(user)
+	task := s.task(s.user())
 	message := func(id string, seq int64) broker.Message {
 		return broker.Message{ToolCallID: "call", Phase: broker.PhaseCall, BodyHash: "hash", Message: protocol.Message{
 			ID: id, TaskID: task.ID, Seq: seq, Rev: seq, TurnID: "t", Role: protocol.RoleUser, Status: protocol.MessageSending,
@@ -81,36 +80,41 @@ func testBatch(t *testing.T, s suite) {
 		b.Interactions = []broker.Interaction{question}
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, RefID: "m1"}}
 	}))
-	got, err := s.store.Message(s.ctx, task.ID, "m1")
+	s.readBatch(t, task.ID)
+}
+
+// readBatch looks at what testBatch wrote.
+func (s suite) readBatch(t *testing.T, taskID string) {
+	got, err := s.store.Message(s.ctx, taskID, "m1")
 	s.must(err)
 	if got.Rev != 4 || got.Status != protocol.MessageSent || got.TurnID != "t2" || got.Phase != broker.PhaseBoth ||
 		got.Artifacts == nil || len(got.Artifacts) != 0 || got.Message.Message != "é\n<b>?" || got.BodyHash != "hash" {
 		t.Errorf("%+v", got)
 	}
-	if got, err = s.store.TurnMessage(s.ctx, task.ID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
+	if got, err = s.store.TurnMessage(s.ctx, taskID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
 		t.Errorf("%+v, %v", got, err)
 	}
-	turns, err := s.store.Turns(s.ctx, task.ID, []string{"t", "none"})
+	turns, err := s.store.Turns(s.ctx, taskID, []string{"t", "none"})
 	s.must(err)
 	if len(turns) != 1 || turns[0].State != broker.TurnClosed || turns[0].MessageID != "m1" || string(turns[0].Usage) != `{"u":1}` {
 		t.Errorf("%+v", turns)
 	}
-	found, err := s.store.TaskInteractions(s.ctx, task.ID, []string{"q"})
+	found, err := s.store.TaskInteractions(s.ctx, taskID, []string{"q"})
 	s.must(err)
 	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved || fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
 		t.Errorf("%+v", found)
 	}
-	known, err := s.store.KnownEvents(s.ctx, task.ID, []string{"e1", "e2", "e3"})
+	known, err := s.store.KnownEvents(s.ctx, taskID, []string{"e1", "e2", "e3"})
 	s.must(err)
 	if len(known) != 2 {
 		t.Errorf("%+v", known)
 	}
-	refs, err := s.store.ChangeRefs(s.ctx, task.ID, 2, 10)
+	refs, err := s.store.ChangeRefs(s.ctx, taskID, 2, 10)
 	s.must(err)
 	if fmt.Sprint(refs) != "[{3 interaction q} {4 message m1}]" {
 		t.Errorf("%v", refs)
 	}
-	tools, err := s.store.ToolMessages(s.ctx, task.ID, []string{"call"})
+	tools, err := s.store.ToolMessages(s.ctx, taskID, []string{"call"})
 	s.must(err)
 	if len(tools) != 2 || tools[0].ID != "m1" {
 		t.Errorf("%+v", tools)
