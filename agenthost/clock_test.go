@@ -192,3 +192,17 @@ func TestAnAgentThatHeedsNothingIsLeftBehind(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+func TestABrokerThatNeverTakesItsOwnTokensIsNotHammered(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
+		r.turn("s1", "t1", say("hi"))
+		synctest.Wait()
+		if n := len(r.broker.seen()); n != 3 { // refused, renewed, refused
+			r.Errorf("%d requests without a pause", n)
+		}
+		if s := r.statusOf("s1"); s.Outbox != agenthost.OutboxRetrying {
+			r.Errorf("status %+v", s)
+		}
+	})
+}

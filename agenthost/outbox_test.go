@@ -283,18 +283,3 @@ func TestEventsOfAnEpochThatIsOverAreDropped(t *testing.T) {
 		"4/1 t2 status busy ", "4/2 t2 text new", "4/3 t2 finish stop ", "4/4 t2 status idle ",
 	})
 }
-
-func TestABrokerThatNeverTakesItsOwnTokensIsNotHammered(t *testing.T) {
-	r := newRig(t).start()
-	r.broker.mu.Lock()
-	r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
-	r.broker.mu.Unlock()
-	r.turn("s1", "t1", say("hi"))
-	r.until("it is shown", func() bool {
-		status, err := r.host.Status(t.Context())
-		return err == nil && status.Sessions[0].Outbox == agenthost.OutboxRetrying
-	})
-	if n := len(r.broker.seen()); n > 3 {
-		t.Errorf("%d requests without a pause", n)
-	}
-}
