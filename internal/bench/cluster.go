@@ -156,23 +156,41 @@ INSERT INTO yardstick VALUES (:task, :id, '%s', now());
 `
 )
 
-// pgbench returns single-row transactions a second.
-func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (float64, error) {
+// pgbench returns single-row transactions a second, and what one of them cost
+// PostgreSQL.
+func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (rate float64, cost time.Duration, err error) {
 	script := filepath.Join(c.dir, "insert.sql")
 	if err := os.WriteFile(script, fmt.Appendf(nil, oneRow, strings.Repeat("x", 250)), 0o644); err != nil { //nolint:gosec // no secret
-		return 0, err
+		return 0, 0, err
+	}
+	before, err := cpuOfTree(c.pid)
+	if err != nil {
+		return 0, 0, err
 	}
 	seconds := strconv.Itoa(max(1, int(d.Round(time.Second).Seconds())))
 	out, err := c.run(ctx, "pgbench", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds,
 		"-h", c.dir, "-U", "postgres", "-f", script, "postgres")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
+	after, err := cpuOfTree(c.pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	rate, err1 := strconv.ParseFloat(printed(out, "tps = "), 64)
+	count, err2 := strconv.Atoi(printed(out, "number of transactions actually processed: "))
+	if err := errors.Join(err1, err2); err != nil || count == 0 {
+		return 0, 0, fmt.Errorf("pgbench printed no rate: %w\n%s", err, out)
+	}
+	return rate, (after - before) / time.Duration(count), nil
+}
+
+// printed is the word after a label in what a program printed.
+func printed(out, label string) string {
 	for line := range strings.Lines(out) {
-		if rest, ok := strings.CutPrefix(line, "tps = "); ok {
-			number, _, _ := strings.Cut(rest, " ")
-			return strconv.ParseFloat(number, 64)
+		if rest, ok := strings.CutPrefix(line, label); ok {
+			return strings.Fields(rest + " -")[0]
 		}
 	}
-	return 0, fmt.Errorf("pgbench printed no tps:\n%s", out)
+	return ""
 }

@@ -49,7 +49,7 @@ func measureIngest(ctx context.Context, b *bench) (rows []row, err error) {
 			figure: fmt.Sprintf("%.0f events/s, p50 %s, p99 %s", median(single.rates), brief(single.latency.P50), brief(single.latency.P99)),
 			beside: fmt.Sprintf("pgbench, one row a transaction, %d clients: %.0f rows/s", b.scale.clients, median(single.yard)),
 			ratio:  fmt.Sprintf("%.2f (%.2f–%.2f)", median(single.ratios), minOf(single.ratios), maxOf(single.ratios)),
-			bound:  "CPU: per event " + single.cpu() + "; an fsync takes " + brief(fsync),
+			bound:  "CPU: per event " + single.cpu() + " (pgbench: PostgreSQL " + brief(median(single.costs)) + " a row); an fsync takes " + brief(fsync),
 		},
 		{
 			what:   fmt.Sprintf("webhook, %d events a request, %d clients", b.scale.batch, b.scale.clients),
@@ -139,6 +139,7 @@ type rounds struct {
 	events              int64
 	latency             spread // of the last round
 	used                [3]time.Duration
+	costs               []time.Duration // of the yardstick, in PostgreSQL
 }
 
 // cpu tells where the time of an event went.
@@ -189,7 +190,7 @@ func (s *ingestion) cpu() (used [3]time.Duration, err error) {
 func (s *ingestion) singles(ctx context.Context) (*rounds, error) {
 	r := &rounds{}
 	for range s.b.scale.rounds {
-		yard, err := s.pg.pgbench(ctx, s.b.scale.clients, s.b.scale.round)
+		yard, cost, err := s.pg.pgbench(ctx, s.b.scale.clients, s.b.scale.round)
 		if err != nil {
 			return nil, err
 		}
@@ -197,6 +198,7 @@ func (s *ingestion) singles(ctx context.Context) (*rounds, error) {
 			return nil, err
 		}
 		r.compare(yard)
+		r.costs = append(r.costs, cost)
 		s.b.log("  one a request %.0f/s, pgbench %.0f/s", r.rates[len(r.rates)-1], yard)
 	}
 	return r, nil
