@@ -24,7 +24,7 @@ type crowd struct {
 // gather opens N streams and returns when each has had a frame.
 func gather(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, "gather", neg, len(args) == 4)
-	w, n := worldOf(ts), 0
+	w := worldOf(ts)
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	c := &crowd{ends: map[string]int{}, errs: map[string]int{}}

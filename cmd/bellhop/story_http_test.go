@@ -253,7 +253,7 @@ func (w *world) read(ts *testscript.TestScript, r reading) (cursor string, err e
 			return reader.LastID(), err
 		}
 		_, _ = fmt.Fprintln(out, frame.ID, string(frame.Data))
-		if r.until != nil && r.until.Match([]byte(frame.Data)) {
+		if r.until != nil && r.until.Match(frame.Data) {
 			return reader.LastID(), nil
 		}
 	}

@@ -103,7 +103,7 @@ func (w *world) close(t testscript.T) {
 	w.http.CloseIdleConnections()
 	for name, n := range w.nodes {
 		n.kill()
-		if failed, ok := t.(testscript.TFailed); ok && failed.Failed() {
+		if failed, ok := t.(interface{ Failed() bool }); ok && failed.Failed() {
 			t.Log(fmt.Sprintf("%s printed:\n%s", name, n.printed()))
 		}
 	}
