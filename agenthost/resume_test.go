@@ -151,7 +151,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	}
 	wantLines(t, "the turn and its end", types(got[1:]), []string{
 		"tool-call", "text-start", "text-delta", "text-end", "tool-call", "text-start", "text-delta", "text-end",
-		"tool-approval-request", "tool-approval-response", "tool-output-denied", "finish",
+		"tool-approval-request", "tool-approval-response", "tool-output-denied", "tool-error", "finish",
 	})
 	last := got[len(got)-1]
 	if last.part.RawFinishReason != "host-restarted" || last.part.FinishReason != "other" {
@@ -163,7 +163,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	r.delivered()
 	lines := withoutTimes(summary(r.broker.of("s1")), " status ")
 	wantLines(t, "the end's events", lines[len(lines)-4:], []string{
-		"t1 interaction confirm open", "t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied", "t1 finish other host-restarted",
+		"t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied", "t1 tool-result c1", "t1 finish other host-restarted",
 	})
 }
 

@@ -36,9 +36,10 @@ type turn struct {
 
 // call is a tool call of a turn.
 type call struct {
-	name  string
-	input json.RawMessage
-	done  bool
+	name   string
+	input  json.RawMessage
+	number int // of the turn's calls
+	done   bool
 }
 
 func (s *session) newTurn(rec TurnRecord) *turn {
