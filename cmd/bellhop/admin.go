@@ -14,6 +14,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
 	"bellhop/internal/database"
+	"bellhop/protocol"
 )
 
 // operator calls the use cases of administrators: whoever holds the database
@@ -136,7 +137,14 @@ func (c tokensRevokeCommand) Run(env *environment) error {
 }
 
 func userByEmail(ctx context.Context, admin *app.Admin, email string) (*broker.User, error) {
-	return admin.Store.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	user, err := admin.Store.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		return nil, &protocol.Error{
+			Code: protocol.CodeNotFound, Message: "nobody signs in as " + email,
+			Hint: "Make the user with 'bellhop users add'.",
+		}
+	}
+	return user, err
 }
 
 type hostsCommand struct {

@@ -136,10 +136,18 @@ func (d *Dev) prepare(ctx context.Context, c DevConfig) error {
 
 func (d *Dev) user(ctx context.Context) (*broker.User, error) {
 	user, err := d.Broker.Store.UserByEmail(ctx, devEmail)
-	if err == nil || protocol.CodeOf(err) != protocol.CodeNotFound {
-		return user, err
+	known := err == nil
+	if !known && protocol.CodeOf(err) != protocol.CodeNotFound {
+		return nil, err
 	}
-	d.File.Email, d.File.Password, d.File.APIToken = devEmail, token.NewSecretHex()[:24], ""
+	if known && d.File.Password != "" {
+		return user, nil
+	}
+	d.File.Email, d.File.Password = devEmail, token.NewSecretHex()[:24]
+	if known { // dev.json is gone, and with it the only copy of the password
+		return user, d.Broker.Auth.SetPassword(ctx, user.ID, d.File.Password)
+	}
+	d.File.APIToken = ""
 	return d.Broker.Auth.CreateUser(ctx, d.File.Email, d.File.Password, true)
 }
 
