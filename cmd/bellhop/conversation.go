@@ -27,10 +27,15 @@ type chat struct {
 // once sends a message and shows its turn.
 func (c *chat) once(ctx context.Context, message string) error {
 	end, err := c.send(ctx, message)
-	if err == nil && (end == nil || end.Type != protocol.PartFinish) {
+	if err == nil && !finished(end) {
 		err = errUnfinished
 	}
 	return err
+}
+
+// finished: a turn that its host ended, or gave up, is none.
+func finished(end *client.End) bool {
+	return end != nil && end.Type == protocol.PartFinish && end.FinishReason != protocol.FinishOther && end.FinishReason != protocol.FinishError
 }
 
 // talk shows what there is, then sends a line at a time.
