@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -84,7 +85,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		return exited
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "bellhop: %v\nSee: bellhop --help\n", err)
+		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingVariables(err))
 		return 2
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -104,6 +105,24 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		return 1
 	}
 	return 0
+}
+
+// missingVariables names the variables that keep a missing secret off the command
+// line.
+func missingVariables(err error) string {
+	var wrong *kong.ParseError
+	if !errors.As(err, &wrong) || wrong.Context == nil {
+		return ""
+	}
+	var hint strings.Builder
+	for _, flag := range wrong.Context.Flags() {
+		if flag.Required && !flag.Set && flag.Tag.Has("secret") {
+			for _, name := range flag.Envs {
+				_, _ = fmt.Fprintf(&hint, "   --%s can also be given as %s or %s_FILE.\n", flag.Name, name, name)
+			}
+		}
+	}
+	return hint.String()
 }
 
 func newLogger(w io.Writer, cli *commands) *slog.Logger {
