@@ -4,7 +4,8 @@
 //
 // Every method joins the transaction in its context. What a use case does to a
 // task is written by Apply: on PostgreSQL in one statement, because the way to
-// the server costs more than the work there.
+// the server costs more than the work there. What several requests append at a
+// time shares a statement and its commit; Append alone joins no transaction.
 //
 // Secrets are sealed with associated data table|column|row id and opened only
 // by the methods that say so.

@@ -14,6 +14,8 @@ import (
 type Store struct {
 	db     *database.DB
 	sealer *seal.Sealer
+
+	appends coalescer
 }
 
 var _ broker.Store = (*Store)(nil)

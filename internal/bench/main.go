@@ -66,6 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	only := flags.String("run", "", "comma-separated `names` of figures, of: "+figureNames()+" (default all)")
 	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
 	profile := flags.String("profile", "", "`folder` for CPU profiles of the broker (without -bellhop) and of the host")
+	rounds := flags.Int("rounds", full.rounds, "`number` of rounds of each side")
 	quick := flags.Bool("quick", false, "an instant of each, to see that it works")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -77,6 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	b := &bench{scale: full, bellhop: *bellhop, profile: *profile, log: func(format string, args ...any) {
 		_, _ = fmt.Fprintf(stderr, format+"\n", args...)
 	}}
+	b.scale.rounds = max(1, *rounds)
 	if *quick {
 		b.scale = smoke
 	}
