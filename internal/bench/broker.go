@@ -173,6 +173,19 @@ func startProfile(name string) (stop func(), err error) {
 	}, nil
 }
 
+// heapProfile writes what is in use now; the last one stays.
+func heapProfile() error {
+	dir := os.Getenv(profileVariable)
+	if dir == "" {
+		return nil
+	}
+	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("heap-%d.pprof", os.Getpid())))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
+}
+
 // decode reads what an order came with.
 func decode[T any](raw json.RawMessage) (v T, err error) {
 	err = json.Unmarshal(raw, &v)

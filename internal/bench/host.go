@@ -89,6 +89,9 @@ func measureSelf() (footprint, error) {
 	debug.FreeOSMemory() // after a collection; what is resident then is used
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	if err := heapProfile(); err != nil {
+		return footprint{}, err
+	}
 	resident, err := residentOf(os.Getpid())
 	return footprint{
 		Live: int64(m.HeapAlloc + m.StackInuse), Resident: resident, Goroutines: runtime.NumGoroutine(),

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	bellhop := flags.String("bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
 	only := flags.String("run", "", "comma-separated `names` of figures, of: "+figureNames()+" (default all)")
 	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
-	profile := flags.String("profile", "", "`folder` for CPU profiles of the broker (without -bellhop) and of the host")
+	profile := flags.String("profile", "", "`folder` for CPU profiles of the broker (without -bellhop), CPU and heap profiles of the host")
 	rounds := flags.Int("rounds", full.rounds, "`number` of rounds of each side")
 	quick := flags.Bool("quick", false, "an instant of each, to see that it works")
 	if err := flags.Parse(args); err != nil {

@@ -29,7 +29,7 @@ var full = scale{
 	rounds: 5, round: 5 * time.Second,
 	clients: 32, tasks: 1024, batch: 100,
 	checkIns: 400, callers: 16,
-	sessions: 50, readers: 2000, stalled: 20, backlog: 2 << 20,
+	sessions: 50, readers: 2000, stalled: 20, backlog: 3_900_000,
 	busy: 100, idle: 10_000,
 	every: 50 * time.Millisecond,
 }

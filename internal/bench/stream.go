@@ -138,6 +138,7 @@ func (s *streaming) rounds() (r [2]paced, err error) {
 		if err := s.readers.order("stall", stuck, nil); err != nil {
 			return r, err
 		}
+		time.Sleep(s.b.scale.round / 10) // until the kernel takes no more for them
 		if err := s.round(&r[1]); err != nil {
 			return r, err
 		}
@@ -211,7 +212,7 @@ func (s *streaming) rows(r [2]paced, idle, busy footprint) []row {
 			what: "memory and goroutines of a reader",
 			figure: fmt.Sprintf("%s live (%s resident) idle, %s live (%s resident) streaming; %.2f goroutines",
 				kib(float64(idle.Live)/n), kib(float64(idle.Resident)/n), kib(float64(busy.Live)/n), kib(float64(busy.Resident)/n), float64(busy.Goroutines)/n),
-			bound: "net/http: a goroutine, its stack and two 4 KiB buffers for a connection",
+			bound: "net/http: two goroutines with their stacks and 10 KiB of buffers for a connection",
 		},
 	}
 }
