@@ -96,6 +96,7 @@ func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string
 }
 
 func (c *chaos) revive(n *node) {
+	n.kill() // when it would not die
 	if ready, err := n.tryStart(); err != nil || !ready {
 		c.fail(fmt.Errorf("%s does not come back: ready %v, %w", n.name, ready, err))
 	}

@@ -53,8 +53,9 @@ func (l *load) start(ctx context.Context, seed uint64) {
 	following, stop := context.WithCancel(ctx)
 	l.stopFollowing = stop
 	for _, task := range l.tasks {
-		l.feeds[task] = &feed{Messages: map[string]protocol.Message{}}
-		l.followers.Go(func() { l.follow(following, task) })
+		f := &feed{Messages: map[string]protocol.Message{}}
+		l.feeds[task] = f
+		l.followers.Go(func() { l.follow(following, task, f) })
 	}
 	for i, task := range l.tasks {
 		l.workers.Go(func() {
@@ -71,8 +72,7 @@ func (l *load) finish() {
 }
 
 // follow reads the broker's feed of a task over all its drops.
-func (l *load) follow(ctx context.Context, task string) {
-	f := l.feeds[task]
+func (l *load) follow(ctx context.Context, task string, f *feed) {
 	for change, err := range l.s.user().FollowTask(ctx, task, 0) {
 		if err != nil {
 			return

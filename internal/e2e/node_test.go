@@ -89,6 +89,9 @@ func (n *node) launch(extra ...string) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !n.dead(0) {
+		return nil, errors.New(n.name + " is running already")
+	}
 	_, _ = fmt.Fprintf(&n.log, "--- %s starts %v\n", n.name, extra)
 	cmd := exec.Command(path, n.args...)
 	cmd.Env = append(append(baseEnv(), n.env...), extra...)
@@ -212,6 +215,11 @@ func (n *node) dead(within time.Duration) bool {
 	l := n.current()
 	if l == nil {
 		return true
+	}
+	select {
+	case <-l.done: // also with no time to wait
+		return true
+	default:
 	}
 	limit := time.NewTimer(within)
 	defer limit.Stop()
