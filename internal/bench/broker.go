@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/pprof"
 
 	"bellhop/broker"
@@ -127,6 +128,7 @@ const profileVariable = "BELLHOP_BENCH_PROFILE"
 
 // playBroker is `bellhop serve` without the binary; it ends with stdin.
 func playBroker(ctx context.Context, stdin io.Reader) error {
+	debug.SetGCPercent(400) // as the binary does
 	stopProfile, err := startProfile("broker")
 	if err != nil {
 		return err
