@@ -42,42 +42,70 @@ func TestCalls(t *testing.T) {
 		call                func(c *client.Client) (any, error)
 		want                any
 	}{
-		{"sign in", `{"user":{"id":"u"}}`, `POST /api/auth/login Bearer bhp_canary {"email":"a@b.c","password":"p"}`,
-			func(c *client.Client) (any, error) { return nil, c.SignIn(t.Context(), "a@b.c", "p") }, nil},
-		{"sign in by link", `{}`, `POST /api/auth/login Bearer bhp_canary {"link":"once"}`,
+		{
+			"sign in", `{"user":{"id":"u"}}`, `POST /api/auth/login Bearer bhp_canary {"email":"a@b.c","password":"p"}`,
+			func(c *client.Client) (any, error) { return nil, c.SignIn(t.Context(), "a@b.c", "p") }, nil,
+		},
+		{
+			"sign in by link", `{}`, `POST /api/auth/login Bearer bhp_canary {"link":"once"}`,
 			func(c *client.Client) (any, error) {
 				return nil, c.SignInByLink(t.Context(), "http://127.0.0.1/#link=once")
-			}, nil},
-		{"me", `{"user":{"id":"u","email":"a@b.c","admin":true}}`, `GET /api/auth/me Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return c.Me(t.Context()) }, &client.User{ID: "u", Email: "a@b.c", Admin: true}},
-		{"create token", `{"token":"bhp_new"}`, `POST /api/tokens Bearer bhp_canary {"name":"n"}`,
-			func(c *client.Client) (any, error) { return c.CreateToken(t.Context(), "n") }, "bhp_new"},
-		{"create task", `{"id":"t"}`, `POST /api/tasks Bearer bhp_canary {"title":"x","agent":"demo"}`,
+			}, nil,
+		},
+		{
+			"me", `{"user":{"id":"u","email":"a@b.c","admin":true}}`, `GET /api/auth/me Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Me(t.Context()) }, &client.User{ID: "u", Email: "a@b.c", Admin: true},
+		},
+		{
+			"create token", `{"token":"bhp_new"}`, `POST /api/tokens Bearer bhp_canary {"name":"n"}`,
+			func(c *client.Client) (any, error) { return c.CreateToken(t.Context(), "n") }, "bhp_new",
+		},
+		{
+			"create task", `{"id":"t"}`, `POST /api/tasks Bearer bhp_canary {"title":"x","agent":"demo"}`,
 			func(c *client.Client) (any, error) {
 				return c.CreateTask(t.Context(), &protocol.CreateTaskRequest{Title: "x", Agent: "demo"})
-			}, &protocol.Task{ID: "t"}},
-		{"tasks", `{"tasks":[{"id":"t"}],"nextCursor":"n"}`, `GET /api/tasks?archived=true&cursor=c&limit=5&q=word Bearer bhp_canary`,
+			}, &protocol.Task{ID: "t"},
+		},
+		{
+			"tasks", `{"tasks":[{"id":"t"}],"nextCursor":"n"}`, `GET /api/tasks?archived=true&cursor=c&limit=5&q=word Bearer bhp_canary`,
 			func(c *client.Client) (any, error) {
 				return c.Tasks(t.Context(), client.TaskQuery{Cursor: "c", Limit: 5, Q: "word", Archived: &yes})
-			}, &protocol.TaskList{Tasks: []protocol.Task{{ID: "t"}}, NextCursor: "n"}},
-		{"task", `{"id":"a/b"}`, `GET /api/tasks/a%2Fb Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return c.Task(t.Context(), "a/b") }, &protocol.Task{ID: "a/b"}},
-		{"delete task", `{"success":true}`, `DELETE /api/tasks/t Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return nil, c.DeleteTask(t.Context(), "t") }, nil},
-		{"messages", `{"messages":[],"nextAfter":5,"rev":9}`, `GET /api/tasks/t/messages?after=5&limit=2&since=7 Bearer bhp_canary`,
+			}, &protocol.TaskList{Tasks: []protocol.Task{{ID: "t"}}, NextCursor: "n"},
+		},
+		{
+			"task", `{"id":"a/b"}`, `GET /api/tasks/a%2Fb Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Task(t.Context(), "a/b") }, &protocol.Task{ID: "a/b"},
+		},
+		{
+			"delete task", `{"success":true}`, `DELETE /api/tasks/t Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return nil, c.DeleteTask(t.Context(), "t") }, nil,
+		},
+		{
+			"messages", `{"messages":[],"nextAfter":5,"rev":9}`, `GET /api/tasks/t/messages?after=5&limit=2&since=7 Bearer bhp_canary`,
 			func(c *client.Client) (any, error) {
 				return c.Messages(t.Context(), "t", client.MessageQuery{After: &after, Since: &since, Limit: 2})
-			}, &protocol.MessageList{Messages: []protocol.Message{}, NextAfter: 5, Rev: 9}},
-		{"interactions", `{"interactions":[{"id":"i"}]}`, `GET /api/interactions?state=open Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return c.Interactions(t.Context(), protocol.InteractionOpen) }, []protocol.Interaction{{ID: "i"}}},
-		{"answer", `{"id":"i"}`, `POST /api/interactions/i Bearer bhp_canary {"approved":true}`,
+			}, &protocol.MessageList{Messages: []protocol.Message{}, NextAfter: 5, Rev: 9},
+		},
+		{
+			"interactions", `{"interactions":[{"id":"i"}]}`, `GET /api/interactions?state=open Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Interactions(t.Context(), protocol.InteractionOpen) },
+			[]protocol.Interaction{{ID: "i"}},
+		},
+		{
+			"answer", `{"id":"i"}`, `POST /api/interactions/i Bearer bhp_canary {"approved":true}`,
 			func(c *client.Client) (any, error) {
 				return nil, c.Answer(t.Context(), "i", &protocol.AnswerRequest{Approved: &yes})
-			}, nil},
-		{"interrupt", `{"success":true}`, `POST /api/agent/interrupt Bearer bhp_canary {"taskId":"t"}`,
-			func(c *client.Client) (any, error) { return nil, c.Interrupt(t.Context(), "t") }, nil},
-		{"hosts", `{"hosts":[{"id":"h"}]}`, `GET /api/hosts Bearer bhp_canary`,
-			func(c *client.Client) (any, error) { return c.Hosts(t.Context()) }, []protocol.Host{{ID: "h"}}},
+			}, nil,
+		},
+		{
+			"interrupt", `{"success":true}`, `POST /api/agent/interrupt Bearer bhp_canary {"taskId":"t"}`,
+			func(c *client.Client) (any, error) { return nil, c.Interrupt(t.Context(), "t") }, nil,
+		},
+		{
+			"hosts", `{"hosts":[{"id":"h"}]}`, `GET /api/hosts Bearer bhp_canary`,
+			func(c *client.Client) (any, error) { return c.Hosts(t.Context()) },
+			[]protocol.Host{{ID: "h"}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, last, _ := asked(t, 200, tt.answer)
@@ -102,8 +130,10 @@ func TestErrorsAreTheServers(t *testing.T) {
 		want       *protocol.Error
 	}{
 		{"the one shape", `{"error":"Task not found","code":"not_found","hint":"h"}`, 404, &protocol.Error{Code: "not_found", Message: "Task not found", Hint: "h"}},
-		{"a failed check-in says which message", `{"error":"Failed to create agent session","code":"bad_gateway","messageId":"m"}`, 502,
-			&protocol.Error{Code: "bad_gateway", Message: "Failed to create agent session", Fields: map[string]any{"messageId": "m"}}},
+		{
+			"a failed check-in says which message", `{"error":"Failed to create agent session","code":"bad_gateway","messageId":"m"}`, 502,
+			&protocol.Error{Code: "bad_gateway", Message: "Failed to create agent session", Fields: map[string]any{"messageId": "m"}},
+		},
 		{"a proxy's own words", `<html>`, 502, &protocol.Error{Code: "bad_gateway", Message: "status 502"}},
 		{"a redirect", ``, 302, &protocol.Error{Code: "invalid", Message: "status 302"}},
 	} {

@@ -68,71 +68,109 @@ func TestSend(t *testing.T) {
 		checked []string // after the check-in
 		text    string   // "hello" unless said
 	}{
-		{name: "a turn from start to end",
+		{
+			name:   "a turn from start to end",
 			script: []answer{sending(closing, start, hello, lo, end, finish)},
-			want:   whole, asked: []string{post(1)}},
-		{name: "a drop is resumed after the last id",
+			want:   whole, asked: []string{post(1)},
+		},
+		{
+			name:   "a drop is resumed after the last id",
 			script: []answer{sending(breaking, start, hello), sending(closing, ok, lo, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
-			asked:  []string{post(1), get(1, "3-2")}},
-		{name: "an end without a finish is a drop",
+			asked:  []string{post(1), get(1, "3-2")},
+		},
+		{
+			name:   "an end without a finish is a drop",
 			script: []answer{sending(closing, start, hello, lo), sending(closing, ok), sending(closing, ok, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,lost,lost,3-4 text-end,3-5 finish",
-			asked:  []string{post(1), get(1, "3-3"), get(1, "3-3")}},
-		{name: "a gap resets the turn",
-			script: []answer{sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
-				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`, `4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`)},
+			asked:  []string{post(1), get(1, "3-3"), get(1, "3-3")},
+		},
+		{
+			name: "a gap resets the turn",
+			script: []answer{
+				sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
+				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`, `4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`),
+			},
 			want:  "3-1 text-start,3-2 text-delta,lost,reset,4-1 text-start,4-2 text-delta,4-3 text-end,4-4 finish",
-			asked: []string{post(1), get(1, "3-2")}},
-		{name: "503, then success",
+			asked: []string{post(1), get(1, "3-2")},
+		},
+		{
+			name:   "503, then success",
 			script: []answer{refusing(503, ""), sending(closing, start, hello, lo, end, finish)},
-			want:   "lost," + whole, asked: []string{post(1), post(1)}},
-		{name: "a drop before the first frame posts again: the host replays",
+			want:   "lost," + whole, asked: []string{post(1), post(1)},
+		},
+		{
+			name:   "a drop before the first frame posts again: the host replays",
 			script: []answer{sending(breaking), sending(closing, start, hello, lo, end, finish)},
-			want:   "lost," + whole, asked: []string{post(1), post(1)}},
-		{name: "401 before the start checks in again with the same message",
+			want:   "lost," + whole, asked: []string{post(1), post(1)},
+		},
+		{
+			name:   "401 before the start checks in again with the same message",
 			script: []answer{unauthorized, sending(closing, start, hello, lo, end, finish)},
-			want:   whole, asked: []string{post(1), post(2)}, checked: []string{"check-in m"}},
-		{name: "401 after the start attaches",
+			want:   whole, asked: []string{post(1), post(2)}, checked: []string{"check-in m"},
+		},
+		{
+			name:   "401 after the start attaches",
 			script: []answer{sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
-			asked:  []string{post(1), get(1, "3-2"), get(2, "3-2")}, checked: []string{"attach"}},
-		{name: "401 with a fresh token is an error",
+			asked:  []string{post(1), get(1, "3-2"), get(2, "3-2")}, checked: []string{"attach"},
+		},
+		{
+			name:   "401 with a fresh token is an error",
 			script: []answer{unauthorized, unauthorized},
-			want:   "error unauthorized", asked: []string{post(1), post(2)}, checked: []string{"check-in m"}, text: "-"},
-		{name: "busy is an error",
+			want:   "error unauthorized", asked: []string{post(1), post(2)}, checked: []string{"check-in m"}, text: "-",
+		},
+		{
+			name:   "busy is an error",
 			script: []answer{refusing(409, `{"error":"A turn is open","code":"busy"}`)},
-			want:   "error busy", asked: []string{post(1)}, text: "-"},
-		{name: "what is no stream is an error",
+			want:   "error busy", asked: []string{post(1)}, text: "-",
+		},
+		{
+			name:   "what is no stream is an error",
 			script: []answer{refusing(200, `<html>`)},
-			want:   "error unavailable", asked: []string{post(1)}, text: "-"},
-		{name: "a redirect is not followed",
+			want:   "error unavailable", asked: []string{post(1)}, text: "-",
+		},
+		{
+			name: "a redirect is not followed",
 			script: []answer{func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 			}},
-			want: "error invalid", asked: []string{post(1)}, text: "-"},
-		{name: "a frame that is no part is an error",
+			want: "error invalid", asked: []string{post(1)}, text: "-",
+		},
+		{
+			name:   "a frame that is no part is an error",
 			script: []answer{sending(closing, start, "3-2 {")},
-			want:   "3-1 text-start,error bad_gateway", asked: []string{post(1)}, text: "-"},
-		{name: "attempts end",
+			want:   "3-1 text-start,error bad_gateway", asked: []string{post(1)}, text: "-",
+		},
+		{
+			name:   "attempts end",
 			script: []answer{refusing(503, ""), refusing(502, ""), refusing(503, ""), refusing(429, ""), refusing(503, "")},
-			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)}, text: "-"},
-		{name: "an aborted turn ends",
+			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)}, text: "-",
+		},
+		{
+			name:   "an aborted turn ends",
 			script: []answer{sending(closing, start, hello, lo, end, `3-5 {"type":"abort","reason":"aborted"}`)},
-			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 abort", asked: []string{post(1)}},
-		{name: "a basic host's stream ends without ids and without a finish",
+			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 abort", asked: []string{post(1)},
+		},
+		{
+			name:   "a basic host's stream ends without ids and without a finish",
 			script: []answer{sending(closing, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, "[DONE]")},
-			want:   "text-start,text-delta", asked: []string{post(1)}},
-		{name: "a basic host's stream that breaks cannot be resumed",
+			want:   "text-start,text-delta", asked: []string{post(1)},
+		},
+		{
+			name:   "a basic host's stream that breaks cannot be resumed",
 			script: []answer{sending(breaking, `{"type":"text-start","id":"a"}`)},
-			want:   "text-start,error unavailable", asked: []string{post(1)}, text: "-"},
-		{name: "events of other names are no parts",
+			want:   "text-start,error unavailable", asked: []string{post(1)}, text: "-",
+		},
+		{
+			name: "events of other names are no parts",
 			script: []answer{func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = fmt.Fprint(w, "event: other\ndata: {\n\n")
 				sending(closing, start, hello, lo, end, finish)(w, r)
 			}},
-			want: whole, asked: []string{post(1)}},
+			want: whole, asked: []string{post(1)},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, tt.script...)

@@ -105,7 +105,8 @@ func TestEventsPage(t *testing.T) {
 		Epoch     int64            `json:"epoch"`
 		Events    []protocol.Event `json:"events"`
 		NextAfter int64            `json:"nextAfter"`
-	}) {
+	},
+	) {
 		status, _, body := h.call(request{"GET", "/session/s1/events" + query, "", []string{bearerPassword}})
 		if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, status, body)

@@ -196,8 +196,10 @@ func TestOpen(t *testing.T) {
 	}{
 		{"a basic host answers a token alone", `{"token":"t"}`, protocol.OpenSessionResponse{Token: "t"}},
 		{"members of a basic host's own do not hurt", `{"token":"t","status":200,"expiresAt":17}`, protocol.OpenSessionResponse{Token: "t"}},
-		{"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
-			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}}},
+		{
+			"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
+			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}},
+		},
 		{"a stream URL that is no place to stream from is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`, protocol.OpenSessionResponse{Token: "t"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -74,7 +74,9 @@ func (s *server) run(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.http.Close()
 	}
-	_ = <-failed // http.ErrServerClosed
+	if served := <-failed; err == nil && !errors.Is(served, http.ErrServerClosed) {
+		err = served
+	}
 	return err
 }
 

@@ -24,8 +24,10 @@ func (s *stack) canaries(tasks ...string) []canary {
 		s.t.Fatal(err)
 	}
 	found := []canary{
-		{"the user's password", userPassword}, {"the host's password", hostPassword},
-		{"the API token", s.token}, {"the keyset", strings.TrimSpace(string(keyset))},
+		{"the user's password", userPassword},
+		{"the host's password", hostPassword},
+		{"the API token", s.token},
+		{"the keyset", strings.TrimSpace(string(keyset))},
 	}
 	return append(found, s.webhookSecrets(tasks)...)
 }

@@ -41,17 +41,20 @@ func TestLinesBecomeOutput(t *testing.T) {
 	}{
 		"the message of a block wins": {
 			[]string{`{"type":"chunk","content":"helo"}`, `{"type":"message","content":"hello","format":"markdown"}`, done},
-			[]string{"text  helo", "end hello"}, stop,
+			[]string{"text  helo", "end hello"},
+			stop,
 		},
 		"a message without chunks is a block": {[]string{`{"type":"message","content":"hello"}`, done}, []string{"end hello"}, stop},
 		"an empty chunk opens no block":       {[]string{`{"type":"chunk","content":""}`, `{"type":"chunk"}`, done}, []string{}, stop},
 		"a call with its result": {
 			[]string{`{"type":"tool_start","id":"a","name":"ls","arguments":{"p":1}}`, `{"type":"state","state":"executing_tool"}`, `{"type":"tool_message","id":"a","name":"ls","content":"x\ny"}`, done},
-			[]string{`call a ls {"p":1}`, `result a ls "x\ny" error=false denied=false`}, stop,
+			[]string{`call a ls {"p":1}`, `result a ls "x\ny" error=false denied=false`},
+			stop,
 		},
 		"a failed call": {
 			[]string{`{"type":"tool_start","id":"a","name":"ls"}`, `{"type":"tool_message","id":"a","content":"no","is_error":true}`, done},
-			[]string{`call a ls {}`, `result a ls "no" error=true denied=false`}, stop,
+			[]string{`call a ls {}`, `result a ls "no" error=true denied=false`},
+			stop,
 		},
 		"ids that come again, or not at all, are made unique": {
 			[]string{
@@ -62,30 +65,37 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{
 				`call a ls {}`, `result a ls "1" error=false denied=false`, `call a~2 ls {}`, `result a~2 ls "2" error=false denied=false`,
 				`call call~2 ls {}`, `result call~2 ls "3" error=false denied=false`,
-			}, stop,
+			},
+			stop,
 		},
 		"a call without a result gets one": {
 			[]string{`{"type":"tool_start","id":"a","name":"ls"}`, done},
-			[]string{`call a ls {}`, `result a ls "the agent gave no result" error=true denied=false`}, stop,
+			[]string{`call a ls {}`, `result a ls "the agent gave no result" error=true denied=false`},
+			stop,
 		},
 		"a result without a call is skipped": {
 			[]string{`{"type":"tool_message","id":"a","content":"x"}`, done},
-			[]string{"notice warning The agent sent a tool result without its call"}, stop,
+			[]string{"notice warning The agent sent a tool result without its call"},
+			stop,
 		},
 		"a status is a notice": {
 			[]string{`{"type":"status","level":"success","message":"installed"}`, `{"type":"status","message":"plain"}`, done},
-			[]string{"notice success installed", "notice info plain"}, stop,
+			[]string{"notice success installed", "notice info plain"},
+			stop,
 		},
 		"an error takes the words of the last error status": {
 			[]string{`{"type":"status","level":"error","message":"out of credit"}`, `{"type":"state","state":"waiting_for_input","reason":"error"}`},
-			[]string{"notice error out of credit"}, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "out of credit"},
+			[]string{"notice error out of credit"},
+			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "out of credit"},
 		},
 		"an error without words": {
-			[]string{`{"type":"state","state":"waiting_for_input","reason":"error"}`}, []string{},
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"error"}`},
+			[]string{},
 			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "The agent reports an error"},
 		},
 		"interrupted by the agent itself": {
-			[]string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`}, []string{},
+			[]string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`},
+			[]string{},
 			agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted},
 		},
 		"garbage between lines is skipped and reported, and the stream lives": {
@@ -96,7 +106,8 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{
 				"text  a", "notice warning The agent sent a line that is no message: Loading model...", "notice warning The agent sent a line that is no message: [1]",
 				"notice warning The agent sent a message of another session", "text  d", "notice warning The agent sent 2 further unusable lines",
-			}, stop,
+			},
+			stop,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,31 +136,39 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 		replies string
 	}{
 		"approved": {
-			[]string{start, confirm, "<", `{"type":"tool_message","id":"a","content":"done"}`, done}, agenthost.Answer{Approved: true},
+			[]string{start, confirm, "<", `{"type":"tool_message","id":"a","content":"done"}`, done},
+			agenthost.Answer{Approved: true},
 			[]string{`call a rm {"path":"x"}`, asked, `result a rm "done" error=false denied=false`},
 			`{"type":"confirmation","session_id":"s1","request_id":"r1","value":true}`,
 		},
 		"denied, with the reason": {
-			[]string{start, confirm, "<", result, done}, agenthost.Answer{Reason: "too dangerous"},
+			[]string{start, confirm, "<", result, done},
+			agenthost.Answer{Reason: "too dangerous"},
 			[]string{`call a rm {"path":"x"}`, asked, `result a rm "not done" error=false denied=true`},
 			`{"type":"confirmation","session_id":"s1","request_id":"r1","reason":"too dangerous","value":false}`,
 		},
 		"expired is denied": {
-			[]string{start, confirm, "<", result, done}, agenthost.Answer{Expired: true},
+			[]string{start, confirm, "<", result, done},
+			agenthost.Answer{Expired: true},
 			[]string{`call a rm {"path":"x"}`, asked, `result a rm "not done" error=false denied=true`},
 			`{"type":"confirmation","session_id":"s1","request_id":"r1","reason":"expired","value":false}`,
 		},
 		"a confirm of another tool belongs to no call": {
-			[]string{start, `{"type":"confirm","request_id":"r1","prompt":"Copy?","tool_name":"cp"}`, "<", result, done}, agenthost.Answer{},
+			[]string{start, `{"type":"confirm","request_id":"r1","prompt":"Copy?","tool_name":"cp"}`, "<", result, done},
+			agenthost.Answer{},
 			[]string{`call a rm {"path":"x"}`, `confirm "Copy?"  cp   `, `result a rm "not done" error=true denied=false`},
 			`{"type":"confirmation","session_id":"s1","request_id":"r1","value":false}`,
 		},
 		"an answer": {
-			[]string{ask, "<", done}, agenthost.Answer{Text: "red"}, []string{`ask "Colour?"     teal`},
+			[]string{ask, "<", done},
+			agenthost.Answer{Text: "red"},
+			[]string{`ask "Colour?"     teal`},
 			`{"type":"answer","session_id":"s1","request_id":"r2","text":"red"}`,
 		},
 		"nobody answers: the default": {
-			[]string{ask, "<", done}, agenthost.Answer{Expired: true}, []string{`ask "Colour?"     teal`},
+			[]string{ask, "<", done},
+			agenthost.Answer{Expired: true},
+			[]string{`ask "Colour?"     teal`},
 			`{"type":"answer","session_id":"s1","request_id":"r2","text":"teal"}`,
 		},
 	} {

@@ -70,8 +70,11 @@ func TestFakePlaysItsScript(t *testing.T) {
 	}{
 		"a final text wins": {"text helo\nend hello", []string{"text helo", "end-text hello", "end-text "}, agenthost.Outcome{}},
 		"a tool":            {"  tool ls {\"a\":1}", []string{`call {"a":1}`, `result {"ok":true}`, "end-text "}, agenthost.Outcome{}},
-		"what is not kept": {"reason hm\nnotice warn careful\nnative n1\nusage {\"in\":1}", []string{"reasoning hm", "notice warncareful", "native n1", "end-text "},
-			agenthost.Outcome{Usage: []byte(`{"in":1}`)}},
+		"what is not kept": {
+			"reason hm\nnotice warn careful\nnative n1\nusage {\"in\":1}",
+			[]string{"reasoning hm", "notice warncareful", "native n1", "end-text "},
+			agenthost.Outcome{Usage: []byte(`{"in":1}`)},
+		},
 		"a finish reason":  {"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength}},
 		"a friendly chat":  {"good day", []string{"text You ", "text said: ", "text good day", "text \n", "end-text "}, agenthost.Outcome{}},
 		"a broken stream":  {"stream x", []string{"text cannot stream \"x\"\n", "end-text "}, agenthost.Outcome{}},

@@ -47,7 +47,7 @@ func (p *player) end(outcome *agenthost.Outcome, err error) (agenthost.Outcome, 
 	case errors.Is(err, errCannotStart):
 		return agenthost.Outcome{}, err
 	case err != nil || p.ctx.Err() != nil:
-		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted, Usage: p.usage}, nil
+		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted, Usage: p.usage}, nil //nolint:nilerr // the end of the context is how an interrupt arrives
 	}
 	if err := p.out.EndText(""); err != nil {
 		return p.end(nil, err)
