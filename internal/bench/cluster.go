@@ -111,7 +111,7 @@ func (c *cluster) run(ctx context.Context, name string, args ...string) (string,
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(out.Name())
+	defer func() { _ = os.Remove(out.Name()) }()
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	err = cmd.Run()

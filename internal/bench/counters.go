@@ -91,7 +91,7 @@ func fsyncCost(dir string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	defer f.Close()
 	block := make([]byte, 8<<10)
 	var times []time.Duration

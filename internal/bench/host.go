@@ -120,7 +120,7 @@ func play(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (a
 		err = errors.Join(out.Text(rest), out.EndText(""))
 	}
 	if ctx.Err() != nil {
-		return agenthost.Outcome{}, nil // the fake says how it ended
+		err = nil // it was stopped, and the fake says how it ended
 	}
 	return agenthost.Outcome{}, err
 }

@@ -226,12 +226,12 @@ func (r *rounds) compare(yard float64) {
 }
 
 // verify insists that every event that was acknowledged is a row.
-func (s *ingestion) verify(ctx context.Context, posted int64) error {
+func (s *ingestion) verify(ctx context.Context, posted int64) (err error) {
 	conn, err := s.pg.connect(ctx, "bellhop")
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	var events, messages int64
 	err = conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM messages WHERE role = 'ASSISTANT')`).
 		Scan(&events, &messages)

@@ -98,12 +98,12 @@ func (w *whole) busy(ctx context.Context, sc scale, readers *peer) ([]string, er
 
 // commits compares when agents said that a block ends, which stands in its text,
 // with the time of the commit that stored it.
-func (w *whole) commits(ctx context.Context, from, until time.Time) (spread, error) {
+func (w *whole) commits(ctx context.Context, from, until time.Time) (seen spread, err error) {
 	conn, err := w.pg.connect(ctx, "bellhop")
 	if err != nil {
 		return spread{}, err
 	}
-	defer conn.Close(ctx)
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	rows, err := conn.Query(ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`)
 	if err != nil {
 		return spread{}, err
