@@ -54,11 +54,7 @@ func TestCrashOfTheDatabaseLosesAndDoublesNothing(t *testing.T) {
 }
 
 func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
-	if text := os.Getenv("BELLHOP_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("BELLHOP_SEED: %v", err)
-		}
+	if seed, given := givenSeed(t); given {
 		eachStore(t, func(t *testing.T, kind storeKind) { storm(t, kind, seed, tortured) })
 		return
 	}
@@ -66,18 +62,34 @@ func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
 		t.Run("both", func(t *testing.T) {
 			eachStore(t, func(t *testing.T, kind storeKind) {
 				t.Parallel()
-				storm(t, kind, rand.Uint64N(1_000_000), false)
+				storm(t, kind, rand.Uint64N(seeds), false)
 			})
 		})
 		return
 	}
 	end := time.Now().Add(tortureTime)
 	for time.Now().Before(end) && !t.Failed() {
-		seed := rand.Uint64N(1_000_000)
+		seed := rand.Uint64N(seeds)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			eachStore(t, func(t *testing.T, kind storeKind) { storm(t, kind, seed, true) })
 		})
 	}
+}
+
+const seeds = 1_000_000
+
+// givenSeed is the one to repeat, if there is one.
+func givenSeed(t testing.TB) (seed uint64, given bool) {
+	t.Helper()
+	text := os.Getenv("BELLHOP_SEED")
+	if text == "" {
+		return 0, false
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("BELLHOP_SEED: %v", err)
+	}
+	return seed, true
 }
 
 // storm is one run of the schedule of a seed.

@@ -169,7 +169,7 @@ func (w *worker) prompt() string {
 func (w *worker) turn(ctx context.Context) {
 	text := w.prompt()
 	me := &reader{recorder: &recorder{}}
-	c := client.New(w.s.broker.url, patient(w.s.token, me.recorder))
+	c := client.New(w.s.api, patient(w.s.token, me.recorder))
 	req := &protocol.CheckInRequest{TaskID: w.task, Message: text, MessageID: protocol.NewID(), BindPrompt: w.rng.IntN(2) == 0}
 	stream := w.checkIn(ctx, c, req)
 	if stream == nil {
@@ -297,7 +297,7 @@ func (s *sideline) until(call func(*client.Client) error) {
 // turn it finds, also when the starter has finished meanwhile.
 func (s *sideline) attach() {
 	r := &reader{recorder: &recorder{}, name: "watcher of " + s.task}
-	c := client.New(s.s.broker.url, patient(s.s.token, r.recorder))
+	c := client.New(s.s.api, patient(s.s.token, r.recorder))
 	ctx := context.WithoutCancel(s.ctx)
 	for {
 		stream, err := c.Watch(ctx, s.task)

@@ -49,7 +49,7 @@ func database(name string) []string { return []string{name, name + "-wal", name 
 func (s *stack) recorded(t testing.TB, task, message string) (reading, sent) {
 	t.Helper()
 	r := &recorder{}
-	c := client.New(s.broker.url, patient(s.token, r))
+	c := client.New(s.api, patient(s.token, r))
 	req := &protocol.CheckInRequest{TaskID: task, Message: message, MessageID: protocol.NewID()}
 	stream, err := c.Send(t.Context(), req)
 	if err != nil {

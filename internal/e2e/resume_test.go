@@ -15,7 +15,7 @@ func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 	task := s.task("cut")
 	h := &history{Sessions: []*sessionHistory{{ID: task}}}
 	rec := &recorder{}
-	c := client.New(s.broker.url, patient(s.token, rec))
+	c := client.New(s.api, patient(s.token, rec))
 	req := &protocol.CheckInRequest{TaskID: task, Message: "slow 20 then list then slow 10", MessageID: protocol.NewID()}
 	stream, err := c.Send(t.Context(), req)
 	if err != nil {

@@ -41,6 +41,7 @@ type stack struct {
 	store  storeKind
 	dbURL  string
 	keyset string
+	api    string // where users find a broker
 	token  string // API token of the user
 	hostID string // as registered
 
@@ -91,10 +92,8 @@ func prepareStackOn(t testing.TB, dir string, kind storeKind, dbURL string) *sta
 	s.toHost, s.toStream = testenv.NewProxy(t, hostAddr), testenv.NewProxy(t, hostAddr)
 	s.toBroker = testenv.NewProxy(t, brokerAddr)
 
-	s.broker = newNode(t, "broker", "http://"+brokerAddr, append(s.database(),
-		"BELLHOP_LISTEN="+brokerAddr,
-		"BELLHOP_WEBHOOK_URL=http://"+s.toBroker.Addr(),
-	), "serve")
+	s.broker = s.newBroker("broker", brokerAddr)
+	s.api = s.broker.url
 	s.host = newNode(t, "host", "http://"+hostAddr, []string{
 		"BELLHOP_HOST_LISTEN=" + hostAddr,
 		"BELLHOP_HOST_PUBLIC_URL=http://" + s.toStream.Addr(),
@@ -105,6 +104,14 @@ func prepareStackOn(t testing.TB, dir string, kind storeKind, dbURL string) *sta
 	s.hostID = strings.TrimSpace(s.administer("hosts", "add", "--name", "first", "--url", "http://"+s.toHost.Addr()))
 	s.token = strings.TrimSpace(s.administer("tokens", "create", "--email", userEmail, "--name", "e2e"))
 	return s
+}
+
+// newBroker is a broker on the stack's database; it is not started.
+func (s *stack) newBroker(name, addr string) *node {
+	return newNode(s.t, name, "http://"+addr, append(s.database(),
+		"BELLHOP_LISTEN="+addr,
+		"BELLHOP_WEBHOOK_URL=http://"+s.toBroker.Addr(),
+	), "serve")
 }
 
 func (s *stack) hostData() string { return filepath.Join(s.dir, "host") }
@@ -154,7 +161,7 @@ func patient(token string, through http.RoundTripper) client.Options {
 
 // user is a client of the broker.
 func (s *stack) user() *client.Client {
-	return client.New(s.broker.url, patient(s.token, transport))
+	return client.New(s.api, patient(s.token, transport))
 }
 
 // task opens a task on the registered host.

@@ -6,7 +6,7 @@ import (
 )
 
 // patience is a hang guard: what is waited for comes or the test fails.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // eventually polls, because the other side is another process.
 func eventually(t testing.TB, what string, is func() bool) {
