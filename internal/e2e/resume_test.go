@@ -13,7 +13,6 @@ import (
 func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 	s := newStack(t, sqlite)
 	task := s.task("cut")
-	h := &history{Sessions: []*sessionHistory{{ID: task}}}
 	rec := &recorder{}
 	c := client.New(s.api, patient(s.token, rec))
 	req := &protocol.CheckInRequest{TaskID: task, Message: "slow 20 then list then slow 10", MessageID: protocol.NewID()}
@@ -41,7 +40,7 @@ func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 		}
 	}
 	s.arrived(task)
-	h = collect(s, []string{task})
+	h := collect(s, []string{task})
 	h.Sessions[0].Sent = []sent{{MessageID: req.MessageID, TurnID: stream.TurnID, Text: req.Message}}
 	conns := rec.connections()
 	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(told)}}
