@@ -1,6 +1,7 @@
 package agenthost
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -43,8 +44,8 @@ func (s *session) backlog(ctx context.Context, cursor string) ([][]byte, error) 
 		if s.turn == nil {
 			return nil, nil
 		}
-		frames, _, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
-		return frames, err
+		frames, from, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
+		return s.retold(frames, from), err
 	}
 	id, err := protocol.ParseStreamID(cursor)
 	if err != nil { // whatever it is, it names no frame
@@ -166,11 +167,11 @@ func rebuild(e *EventRecord) [][]byte {
 // replayStarted answers a POST for a turn that is not the announced one.
 func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, error) {
 	if s.openTurn() == turnID {
-		frames, _, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
+		frames, from, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
 		if err != nil {
 			return nil, err
 		}
-		return &Stream{Backlog: frames, Live: s.subscribe(false)}, nil
+		return &Stream{Backlog: s.retold(frames, from), Live: s.subscribe(false)}, nil
 	}
 	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
@@ -179,11 +180,21 @@ func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, er
 	if err != nil {
 		return nil, err
 	}
-	frames, _, err := s.replay(ctx, []TurnRecord{*rec}, rec.LastID.Offset)
+	frames, from, err := s.replay(ctx, []TurnRecord{*rec}, rec.LastID.Offset)
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Backlog: frames}, nil
+	return &Stream{Backlog: s.retold(frames, from)}, nil
+}
+
+// retold says of a replay that it is one when it begins with parts that have no
+// id: a reader who loses it there has no cursor, and must not take this host for
+// one that cannot resume.
+func (s *session) retold(frames [][]byte, from string) [][]byte {
+	if len(frames) == 0 || bytes.HasPrefix(frames[0], []byte("id: ")) {
+		return frames
+	}
+	return append([][]byte{s.verdict(protocol.ResumeGap, from)}, frames...)
 }
 
 // verdict is the data-resume frame. It has no id: it is no part of the sequence.

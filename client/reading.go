@@ -45,6 +45,7 @@ func (r *streamReader) resumed(part *protocol.Part) error {
 			Code: protocol.CodeBadGateway, Message: "the stream does not say where it resumes", Err: err,
 		}}
 	}
+	r.resumes = true
 	if resume.Verdict != protocol.ResumeOK {
 		r.emit(Event{Reset: true})
 	}
@@ -71,7 +72,7 @@ func (r *streamReader) lost(ctx context.Context, stop context.CancelCauseFunc, e
 	}
 	r.opened = time.Time{}
 	r.failed++
-	basic := r.frames && r.cursor == ""
+	basic := r.frames && r.cursor == "" && !r.resumes
 	switch cause := followError(ctx, r.url, err); {
 	case basic && errors.Is(err, io.EOF):
 		stop(errBasicEnd)

@@ -124,6 +124,7 @@ type streamReader struct {
 	stopped bool // by the consumer
 	ended   bool // by a terminal part
 	frames  bool // any part came
+	resumes bool // the host has said so
 	inQuery bool // where the host wants its token
 	renewed bool // the token, since the last connection
 	failed  int  // attempts in a row
