@@ -86,6 +86,15 @@ func TestSend(t *testing.T) {
 			asked:  []string{post(1), get(1, "3-3"), get(1, "3-3")},
 		},
 		{
+			name: "a replay that is lost before its first id is asked for again",
+			script: []answer{
+				sending(breaking, gap, `{"type":"text-start","id":"a"}`),
+				sending(closing, gap, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, end, finish),
+			},
+			want:  "reset,text-start,lost,reset,text-start,text-delta,3-4 text-end,3-5 finish",
+			asked: []string{post(1), post(1)},
+		},
+		{
 			name: "a gap resets the turn",
 			script: []answer{
 				sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
