@@ -11,11 +11,14 @@ import (
 	"bellhop/protocol"
 )
 
-func TestSIGTERMWithOpenStreamsEndsThemAndExitsInTime(t *testing.T) {
+func TestTortureBySIGTERMWithOpenStreamsEndsThemAndExitsInTime(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task := s.task("shutdown")
-		const watchers, feeds = 60, 40
+		watchers, feeds := 60, 40
+		if tortured {
+			watchers, feeds = 700, 300
+		}
 		attached := make(chan struct{}, watchers+feeds)
 		var readers sync.WaitGroup
 		for range feeds {
