@@ -28,7 +28,7 @@ torture: setup ## the long crash test and the catalogue cases at full length (SE
 race: setup ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 40m $(PKGS)
 
-fuzz: ## each fuzz target for a short while
+fuzz: ## each fuzz target for a short while (scripts/fuzz 2m for longer)
 	scripts/fuzz
 
 lint: ## golangci-lint, gofumpt and a tidy go.mod
