@@ -14,6 +14,11 @@ import (
 // error after the message is stored carries messageId and turnId.
 func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*protocol.CheckInResponse, error) {
 	task, target, err := s.find(ctx, userID, req.TaskID)
+	if errors.Is(err, errNowhere) {
+		if err = s.placeLate(ctx, userID, req.TaskID); err == nil {
+			task, target, err = s.find(ctx, userID, req.TaskID)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

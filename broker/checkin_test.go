@@ -40,7 +40,7 @@ func TestCheckInRefuses(t *testing.T) {
 		{"no such task", "", protocol.CheckInRequest{TaskID: "nope", Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
 		{"another user's task", stranger.UserID, protocol.CheckInRequest{TaskID: agent, Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
 		{"not in agent mode", "", protocol.CheckInRequest{TaskID: chat, Message: "x"}, `{'code':'invalid','error':'Task is not in agent mode'}`},
-		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured'}`},
+		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`},
 		{"no password", "", protocol.CheckInRequest{TaskID: passwordless, Message: "x"}, `{'code':'invalid','error':'Agent password not configured'}`},
 		{"no message", "", protocol.CheckInRequest{TaskID: agent}, `{'code':'invalid','error':'message is required'}`},
 		{"message over 1 MiB", "", protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)}, `{'code':'invalid','error':'message is longer than 1 MiB'}`},

@@ -61,8 +61,8 @@ func checkHTTPURL(name, raw string) error {
 
 // place picks the reachable host with the fewest open turns; hosts that were
 // never probed come after those that are known to answer. "" when there is none.
-func (s *Tasks) place(ctx context.Context) (string, error) {
-	hosts, err := s.Store.Hosts(ctx)
+func place(ctx context.Context, store HostStore) (string, error) {
+	hosts, err := store.Hosts(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -80,4 +80,29 @@ func (s *Tasks) place(ctx context.Context) (string, error) {
 		return a.OpenTurns - b.OpenTurns
 	})
 	return best.ID, nil
+}
+
+// placeLate gives a task a host that had none when it was made, because none
+// could be reached then: it would never work otherwise.
+func (s *Sessions) placeLate(ctx context.Context, userID, taskID string) error {
+	hostID, err := place(ctx, s.Store)
+	if err != nil || hostID == "" {
+		return err
+	}
+	var e *edit
+	err = s.Store.Write(ctx, func(ctx context.Context) error {
+		var err error
+		if e, err = lock(ctx, s.Store, userID, taskID, at(s.Now)); err != nil {
+			return err
+		}
+		if t := e.task; t.Mode == protocol.ModeAgent && t.HostID == "" && t.AgentURL == "" {
+			t.HostID = hostID
+			e.touch()
+		}
+		return e.save(ctx)
+	})
+	if err == nil && len(e.batch.Changes) > 0 {
+		s.notify(e.task)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -12,7 +13,15 @@ import (
 // passwordGrace is how long a replaced agent password is tried too.
 const passwordGrace = 24 * time.Hour
 
-func errNoURL() error { return protocol.Errorf(protocol.CodeInvalid, "Agent URL not configured") }
+// errNowhere is behind the error of a task without host and URL.
+var errNowhere = errors.New("no host and no URL")
+
+func errNoURL() error {
+	return &protocol.Error{
+		Code: protocol.CodeInvalid, Message: "Agent URL not configured", Err: errNowhere,
+		Hint: "No agent host can be reached; register one, or give the task an agentUrl",
+	}
+}
 
 func errNoPassword() error {
 	return protocol.Errorf(protocol.CodeInvalid, "Agent password not configured")

@@ -74,7 +74,7 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	}
 	if task.HostID == "" && task.AgentURL == "" && task.Mode == protocol.ModeAgent {
 		var err error
-		if task.HostID, err = s.place(ctx); err != nil {
+		if task.HostID, err = place(ctx, s.Store); err != nil {
 			return nil, err
 		}
 	}

@@ -109,6 +109,27 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
+// A broker that starts before its host, or during its upgrade, must not make
+// tasks that never work.
+func TestATaskMadeWhileNoHostAnsweredIsPlacedAtItsCheckIn(t *testing.T) {
+	k := newKit(t)
+	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "pw"})
+	k.must(err)
+	k.host.onReady = func(broker.Target) error { return errors.New("refused") }
+	k.hosts.Probe(k.ctx)
+	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "early"})
+	k.must(err)
+	_, err = k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x"})
+	same(t, fault(err), `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`)
+
+	k.host.onReady = func(broker.Target) error { return nil }
+	k.hosts.Probe(k.ctx)
+	k.checkIn(task.ID, "x")
+	if got := k.get(task.ID).HostID; task.HostID != "" || got != host.ID {
+		t.Errorf("placed on %q, then on %q", task.HostID, got)
+	}
+}
+
 func TestHosts(t *testing.T) {
 	k := newKit(t)
 	guest := k.newUser("guest@example.org", false)
