@@ -26,6 +26,7 @@ type outbox struct {
 
 	limit    int // events a request, after a refusal fewer
 	failures int
+	renewed  bool // since the last delivery
 
 	renewal  *time.Timer
 	renewDue bool

@@ -109,7 +109,7 @@ func (t *turn) notice(b *batch, level, message string) {
 }
 
 func (o *output) SetNative(id string) error {
-	return o.t.step(func(b *batch) { b.rec.Native = id })
+	return o.t.step(func(b *batch) { b.record().Native = id })
 }
 
 // name makes an id or name one that every broker takes.

@@ -33,6 +33,12 @@ func (j *journal) add(turn, rest string) json.RawMessage {
 	return raw
 }
 
+func (j *journal) count() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pulls
+}
+
 func (j *journal) page(_ string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -172,7 +178,7 @@ func TestReconcile(t *testing.T) {
 func TestReconcilerRun(t *testing.T) {
 	k, task, j, turn := restarted(t)
 	dead := k.task()
-	k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: dead.ID, Message: "x"}) //nolint:errcheck // seen below
+	k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: dead.ID, Message: "x"})
 	k.mustSend(dead.ID, "", seqd(1, 1, "t1", text("x")))
 	elsewhere := "https://dead.example"
 	_, err := k.tasks.Update(k.ctx, k.user.UserID, dead.ID, broker.TaskPatch{AgentURL: &elsewhere}, k.user)
@@ -214,13 +220,13 @@ func TestReconcilerAsksSilentTurnsEvery30Seconds(t *testing.T) {
 		k.host.onEvents = j.page
 		k.mustSend(task.ID, "", string(j.add(in.TurnID, text("x"))))
 		ctx, cancel := context.WithCancel(k.ctx)
-		go k.reconciler.Run(ctx) //nolint:errcheck // always nil
+		go k.reconciler.Run(ctx)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		atStart := j.pulls
+		atStart := j.count()
 		time.Sleep(95 * time.Second)
 		synctest.Wait()
-		if later := j.pulls - atStart; atStart != 1 || later != 3 {
+		if later := j.count() - atStart; atStart != 1 || later != 3 {
 			t.Errorf("%d pulls at start, %d in the next 95 s", atStart, later)
 		}
 		cancel()

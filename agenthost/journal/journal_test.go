@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, int(250*time.Millisecond), time.UTC)
 
-func open(t *testing.T, dir string) *Journal {
+func opened(t *testing.T, dir string) *Journal {
 	t.Helper()
 	j, err := Open(dir, noon)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j = open(t, dir)
+	j = opened(t, dir)
 	ctx := t.Context()
 	loaded, err := j.Load(ctx)
 	want(t, "load", loaded, []agenthost.Loaded{{
@@ -144,7 +144,7 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestAWriteIsWholeOrNotAtAll(t *testing.T) {
-	j := open(t, t.TempDir())
+	j := opened(t, t.TempDir())
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
 	err := j.Write(t.Context(), &agenthost.Write{
 		SessionID: "s", Session: session("s", 2), Events: []agenthost.EventRecord{event("s", 2), event("s", 1)},
@@ -160,7 +160,7 @@ func TestAWriteIsWholeOrNotAtAll(t *testing.T) {
 
 // While one commit is held up, writers queue; a bad one among them fails alone.
 func TestWritersShareACommitAndFailAlone(t *testing.T) {
-	j := open(t, t.TempDir())
+	j := opened(t, t.TempDir())
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -195,7 +195,7 @@ func TestWritersShareACommitAndFailAlone(t *testing.T) {
 }
 
 func TestAFullDiskFailsClearlyAndServiceResumes(t *testing.T) {
-	j := open(t, t.TempDir())
+	j := opened(t, t.TempDir())
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
 	if err := j.Limit(t.Context(), 1); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
 			if err := os.WriteFile(path, raw, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			j = open(t, dir)
+			j = opened(t, dir)
 			if loaded, err := j.Load(t.Context()); err != nil || len(loaded) != 0 {
 				t.Errorf("starts with %d sessions, %v", len(loaded), err)
 			}
@@ -281,7 +281,7 @@ func TestAJournalOfANewerProgramIsLeftAlone(t *testing.T) {
 // What was acknowledged is in any later copy of the files, as a kill leaves them.
 func TestACopyTakenAtAnyMomentHoldsWhatWasAcknowledged(t *testing.T) {
 	dir := t.TempDir()
-	j := open(t, dir)
+	j := opened(t, dir)
 	for round := range int64(20) {
 		for i := range int64(10) {
 			seq := round*10 + i + 1
@@ -312,11 +312,19 @@ func TestACopyTakenAtAnyMomentHoldsWhatWasAcknowledged(t *testing.T) {
 }
 
 func TestAClosedJournalRefuses(t *testing.T) {
-	j := open(t, t.TempDir())
+	j := opened(t, t.TempDir())
 	if err := errors.Join(j.Close(), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Write(t.Context(), &agenthost.Write{SessionID: "s"}); !errors.Is(err, errClosed) {
 		t.Errorf("write: %v", err)
+	}
+}
+
+func TestASecondHostOnTheSameDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir)
+	if _, err := Open(dir, noon); err == nil || !strings.Contains(err.Error(), "in use by another agent host") {
+		t.Errorf("opened: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -64,9 +65,16 @@ func askHost(ts *testscript.TestScript, neg bool, args []string) {
 	request(ts, neg, ts.Getenv("host"), args, bearer(ts.Getenv("hostPassword")))
 }
 
-// browser sends what a page of the broker's own origin would.
+// browser sends what a page of the broker's own origin would; its session is
+// then in $cookie.
 func browser(ts *testscript.TestScript, neg bool, args []string) {
-	request(ts, neg, ts.Getenv("broker"), args, map[string]string{"Origin": ts.Getenv("broker"), "Sec-Fetch-Site": "same-origin"})
+	base := ts.Getenv("broker")
+	request(ts, neg, base, args, map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin"})
+	u, err := url.Parse(base)
+	ts.Check(err)
+	for _, cookie := range worldOf(ts).http.Jar.Cookies(u) {
+		ts.Setenv("cookie", cookie.Value)
+	}
 }
 
 func await(ts *testscript.TestScript, neg bool, args []string) {
@@ -91,7 +99,7 @@ func let(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 {
 		file = args[2]
 	}
-	value, err := at(ts.ReadFile(file), args[1])
+	value, err := pick(ts.ReadFile(file), args[1])
 	ts.Check(err)
 	ts.Setenv(args[0], value)
 }
@@ -105,6 +113,18 @@ func match(ts *testscript.TestScript, neg bool, args []string) {
 	if same := err == nil && got == args[1]; same == neg {
 		ts.Fatalf("%s is %q (%v), wanted %q, in %s", args[0], got, err, args[1], answer)
 	}
+}
+
+// pick is at, or the first group of a regular expression.
+func pick(text, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return at(text, path)
+	}
+	found := regexp.MustCompile("(?m)" + strings.Trim(path, "/")).FindStringSubmatch(text)
+	if found == nil {
+		return "", fmt.Errorf("no %s in %q", path, text)
+	}
+	return found[len(found)-1], nil
 }
 
 // at finds a value by a path such as .messages[0].id; ".len" at its end counts.

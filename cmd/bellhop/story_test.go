@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
@@ -15,8 +13,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"bellhop/crypto/seal"
-	"bellhop/internal/app"
 	"bellhop/internal/testenv"
 )
 
@@ -36,17 +32,19 @@ func (w withPostgres) Run() int { return testenv.Main(w.m) }
 //	start NAME bellhop ARGS…   runs a server until it answers; its URLs are then in $broker and $host
 //	stop NAME                  ends it with SIGTERM and wants exit 0 · kill9 NAME kills it
 //	log NAME                   what it has printed, as stdout
-//	postgres                   a fresh database, its URL in $BELLHOP_DATABASE_URL
+//	postgres                   an empty database, its URL in $BELLHOP_DATABASE_URL
 //	api METHOD ROUTE [JSON]    asks the broker with the API token $token; stderr is the status
 //	browser METHOD ROUTE [JSON]  asks as the console does: with the session cookie it was given
 //	ask-host METHOD ROUTE [JSON]  asks the agent host with $hostPassword
 //	await ROUTE PATH VALUE     asks the broker until the answer has VALUE at PATH
-//	let NAME PATH [FILE]       keeps what the last answer, or a file, has at PATH
+//	let NAME PATH [FILE]       keeps what the last output, or a file, has at PATH, or what a /RE/ finds in it
 //	match PATH VALUE           the last answer has VALUE at PATH
 //	checkin MESSAGE            POST /api/agent for $task; then stream knows where to go
 //	attach                     POST /api/agent/attach for $task, likewise
 //	stream [-until RE] [-after ID] [PROMPT]  reads the turn from its host, up to its end or the frame
 //	                           RE matches, and hangs up; prints the frames; the last id is then $cursor
+//	gather NAME N URL TOKEN    N readers of a stream; part NAME RE waits until all have ended, each with a frame like RE
+//	dump FILE                  everything the broker's database holds, sealed columns as they are
 //	agree                      the host's journal and the broker's history of $task hold the same, once
 func TestStories(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -65,7 +63,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			w := &world{t: t, nodes: map[string]*node{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
+			w := &world{t: t, nodes: map[string]*node{}, crowds: map[string]*crowd{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
 			env.Values[worldKey{}] = w
 			env.Defer(func() { w.close(env.T()) })
 			return os.WriteFile(filepath.Join(env.WorkDir, "tour.sh"), []byte(tour), 0o600)
@@ -74,6 +72,7 @@ func TestStories(t *testing.T) {
 			"start": start, "stop": stop, "kill9": kill9, "log": showLog, "postgres": postgres,
 			"api": api, "browser": browser, "ask-host": askHost, "await": await, "let": let, "match": match,
 			"checkin": checkin, "attach": attach, "stream": stream, "agree": agree,
+			"gather": gather, "part": part, "dump": dump,
 		},
 	})
 }
@@ -90,9 +89,10 @@ func tourOf(readme string) (string, error) {
 
 // world is what the commands of one story share.
 type world struct {
-	t     *testing.T
-	nodes map[string]*node
-	http  http.Client
+	t      *testing.T
+	nodes  map[string]*node
+	crowds map[string]*crowd
+	http   http.Client
 }
 
 type worldKey struct{}
@@ -109,16 +109,10 @@ func (w *world) close(t testscript.T) {
 	}
 }
 
-// postgres puts the URL of a fresh database where the binary looks for it.
+// postgres puts the URL of an empty database where the binary looks for it.
 func postgres(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, "postgres", neg, len(args) == 0)
-	url := testenv.Postgres(worldOf(ts).t, migrate)
-	ts.Setenv("BELLHOP_DATABASE_URL", url)
-}
-
-func migrate(url string) error {
-	_, err := app.Migrate(context.Background(), app.StoreConfig{DatabaseURL: seal.NewSecret(url), Log: slog.New(slog.DiscardHandler)})
-	return err
+	ts.Setenv("BELLHOP_DATABASE_URL", testenv.Postgres(worldOf(ts).t, nil))
 }
 
 // usage refuses a call that is not as the list above says.

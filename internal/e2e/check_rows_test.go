@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 
 	"bellhop/protocol"
 )
@@ -12,6 +13,7 @@ const (
 	ruleText    = "texts are stored byte for byte"
 	ruleTool    = "a tool's use has its row"
 	ruleDisplay = "messages are shown in the order of their events"
+	ruleFeed    = "a feed tells every change, once, in order"
 )
 
 // users find every message they sent, once, and delivered if its turn began.
@@ -174,4 +176,43 @@ func (c *checker) half(e event, body *protocol.Event, use protocol.ToolUse) {
 	if len(body.Output) > 0 && !sameJSON(string(body.Output), string(use.Output)) {
 		c.report(ruleTool, "event %v has output %s, its row %s", e.Cursor, body.Output, use.Output)
 	}
+}
+
+// feed has told every message as it stands now, over all drops.
+func (c *checker) feed() {
+	f := c.Feed
+	if f == nil {
+		return
+	}
+	if f.Resets > 0 {
+		c.report(ruleFeed, "%d resets: no change was pruned", f.Resets)
+	}
+	var last int64
+	for _, rev := range f.Revs {
+		if rev <= last {
+			c.report(ruleFeed, "rev %d after %d", rev, last)
+		}
+		last = rev
+	}
+	if last != c.Rev {
+		c.report(ruleFeed, "told up to rev %d, the task is at %d", last, c.Rev)
+	}
+	for _, m := range c.Messages {
+		told, ok := f.Messages[m.ID]
+		switch {
+		case !ok:
+			c.report(ruleFeed, "message %s was not told", m.ID)
+		case told.Rev != m.Rev || told.Seq != m.Seq || told.Status != m.Status || told.Message != m.Message || told.TurnID != m.TurnID || !sameArtifacts(told, m):
+			c.report(ruleFeed, "message %s was told as %+v, it is %+v", m.ID, told, m)
+		}
+	}
+	if len(f.Messages) != len(c.Messages) {
+		c.report(ruleFeed, "%d messages were told, %d are stored", len(f.Messages), len(c.Messages))
+	}
+}
+
+func sameArtifacts(a, b protocol.Message) bool {
+	return slices.EqualFunc(a.Artifacts, b.Artifacts, func(x, y protocol.Artifact) bool {
+		return x.ID == y.ID && x.Type == y.Type && sameJSON(string(x.Content), string(y.Content))
+	})
 }

@@ -204,19 +204,17 @@ func isResume(f seenFrame) bool { return partOf(f).Type == protocol.PartDataResu
 
 // end compares a turn that was read to its end with the journal.
 func (t *telling) end(r *reading) {
-	terminals := 0
-	for _, p := range t.parts {
-		if p.Terminal() {
-			terminals++
-		}
-	}
 	if len(t.parts) == 0 && r.Turn == "" {
 		return // came too late to watch anything
 	}
-	if terminals != 1 || !t.parts[len(t.parts)-1].Terminal() {
-		t.report(ruleTerminal, "%s was told %d terminal parts in %d", t.reader, terminals, len(t.parts))
+	last := slices.IndexFunc(t.parts, func(p toldPart) bool { return p.Terminal() })
+	if last < 0 {
+		t.report(ruleTerminal, "%s was told no terminal part in %d", t.reader, len(t.parts))
 		return
 	}
+	behind := t.parts[last+1:]
+	t.parts = t.parts[:last+1]
+	t.behind(r, behind)
 	finish := t.parts[len(t.parts)-1].Event
 	if finish == nil {
 		t.report(ruleTerminal, "%s: the terminal part names no event", t.reader)
@@ -228,6 +226,20 @@ func (t *telling) end(r *reading) {
 	}
 	t.wholeTurn(finish.TurnID)
 	t.textsOf(finish.TurnID, r)
+}
+
+// behind is what arrived after the terminal part and was not read any more. A
+// replay goes on with the turns that followed; nothing else has more to say.
+func (t *telling) behind(r *reading, parts []toldPart) {
+	finish := t.parts[len(t.parts)-1].Event
+	if len(parts) > 0 && r.Turn != "" {
+		t.report(ruleTerminal, "%s was told %s after the end of its turn", t.reader, parts[0].raw)
+	}
+	for _, p := range parts {
+		if p.Event != nil && finish != nil && p.Event.TurnID == finish.TurnID {
+			t.report(ruleTerminal, "%s was told %s after the end of that turn", t.reader, p.raw)
+		}
+	}
 }
 
 // wholeTurn wants every part that completes an event of the turn, and no other.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"bellhop/protocol"
@@ -38,6 +39,10 @@ func story() *history {
 		{ID: "m4", Seq: 4, TurnID: "turn", Role: protocol.RoleAssistant, Message: "bye", EventID: "e5"},
 	}
 	s.Readings = []reading{s.starter(), s.watcher()}
+	s.Rev, s.Feed = 4, &feed{Revs: []int64{1, 2, 3, 4}, Messages: map[string]protocol.Message{}}
+	for _, m := range s.Messages {
+		s.Feed.Messages[m.ID] = m
+	}
 	return &history{Sessions: []*sessionHistory{s}}
 }
 
@@ -106,6 +111,15 @@ func (s *sessionHistory) watcher() reading {
 
 func TestTheCheckerBelievesATrueHistory(t *testing.T) {
 	for _, v := range check(story()) {
+		t.Error(v)
+	}
+}
+
+func TestTheCheckerBelievesAReplayThatGoesOnWithTheNextTurn(t *testing.T) {
+	h := story()
+	c := &h.Sessions[0].Readings[1].Conns[0]
+	c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"text-start","id":"c"}`})
+	for _, v := range check(h) {
 		t.Error(v)
 	}
 }
@@ -187,11 +201,24 @@ func TestTheCheckerCatches(t *testing.T) {
 			c := starter(s, 1)
 			c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"finish"}`})
 		}},
+		{"a part of the turn behind its end", ruleTerminal, func(s *sessionHistory) {
+			c := watcher(s)
+			c.Frames = append(c.Frames, seenFrame{"1-11", strings.Replace(s.Journal[3].Part, "e4", "e9", 1)})
+		}},
 		{"no end", ruleTerminal, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[:6] }},
 		{"a replay without an event", ruleWholeTurn, func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) }},
 		{"the end of another turn", ruleWholeTurn, func(s *sessionHistory) { s.Readings[0].Turn = "other" }},
 		{"a replayed text unlike the stored one", ruleStreamText, func(s *sessionHistory) { watcher(s).Frames[2].Data = `{"type":"text-delta","id":"a","text":"hullo"}` }},
 		{"a client that doubles a text", ruleStreamText, func(s *sessionHistory) { s.Readings[0].Texts = []string{"hello", "hello", "bye"} }},
+		{"a feed that lacks a message", ruleFeed, func(s *sessionHistory) { delete(s.Feed.Messages, "m4") }},
+		{"a feed that tells an older message", ruleFeed, func(s *sessionHistory) {
+			m := s.Feed.Messages["m1"]
+			m.Status = protocol.MessageSending
+			s.Feed.Messages["m1"] = m
+		}},
+		{"a feed that repeats itself", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 2, 3, 4} }},
+		{"a feed that stops early", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 3} }},
+		{"a feed that starts anew", ruleFeed, func(s *sessionHistory) { s.Feed.Resets = 1 }},
 		{"a reader that gave up", ruleReader, func(s *sessionHistory) { s.Readings[0].Ended, s.Readings[0].Error = false, "no_turn" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

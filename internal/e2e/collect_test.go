@@ -127,12 +127,13 @@ func (s *stack) readDatabase(sessions map[string]*sessionHistory) {
 		of(task, func(h *sessionHistory) { h.Rows = append(h.Rows, e) })
 		return err
 	})
-	rows(s.t, db, `SELECT id, epoch, seq, open_turn, open_questions FROM tasks`, func(r *sql.Rows) error {
+	rows(s.t, db, `SELECT id, epoch, seq, open_turn, open_questions, rev FROM tasks`, func(r *sql.Rows) error {
 		var task, open string
 		var at protocol.Cursor
 		var asks int
-		err := r.Scan(&task, &at.Epoch, &at.Seq, &open, &asks)
-		of(task, func(h *sessionHistory) { h.BrokerAt, h.OpenTurn, h.OpenAsks = at, open, asks })
+		var rev int64
+		err := r.Scan(&task, &at.Epoch, &at.Seq, &open, &asks, &rev)
+		of(task, func(h *sessionHistory) { h.BrokerAt, h.OpenTurn, h.OpenAsks, h.Rev = at, open, asks, rev })
 		return err
 	})
 	rows(s.t, db, `SELECT task_id, id, message_id, state, finish_reason, reason FROM turns`, func(r *sql.Rows) error {
@@ -142,10 +143,10 @@ func (s *stack) readDatabase(sessions map[string]*sessionHistory) {
 		of(task, func(h *sessionHistory) { h.BrokerTurns = append(h.BrokerTurns, t) })
 		return err
 	})
-	rows(s.t, db, `SELECT task_id, id, seq, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY task_id, seq`, func(r *sql.Rows) error {
+	rows(s.t, db, `SELECT task_id, id, seq, rev, turn_id, role, status, message, artifacts, event_id FROM messages ORDER BY task_id, seq`, func(r *sql.Rows) error {
 		var m protocol.Message
 		var artifacts string
-		if err := r.Scan(&m.TaskID, &m.ID, &m.Seq, &m.TurnID, &m.Role, &m.Status, &m.Message, &artifacts, &m.EventID); err != nil {
+		if err := r.Scan(&m.TaskID, &m.ID, &m.Seq, &m.Rev, &m.TurnID, &m.Role, &m.Status, &m.Message, &artifacts, &m.EventID); err != nil {
 			return err
 		}
 		err := json.Unmarshal([]byte(artifacts), &m.Artifacts)

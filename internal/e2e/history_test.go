@@ -29,12 +29,14 @@ type sessionHistory struct {
 	BrokerTurns []brokerTurn
 	OpenTurn    string
 	BrokerAt    protocol.Cursor
+	Rev         int64
 	Refused     []string // audit entries
 	OpenAsks    int
 
 	// The users.
 	Sent     []sent
 	Readings []reading
+	Feed     *feed // of one user who followed the task all the time; nil for none
 }
 
 // event is a final event: in the journal, in an answer or in a row.
@@ -83,6 +85,13 @@ type reading struct {
 	Texts []string // as the client put them together
 }
 
+// feed is what the broker's feed said of a task.
+type feed struct {
+	Revs     []int64
+	Messages map[string]protocol.Message // as last told
+	Resets   int
+}
+
 // connection is one answer of the host: the frames that arrived whole.
 type connection struct {
 	Method string
@@ -129,6 +138,7 @@ func check(h *history) []violation {
 		c.texts()
 		c.tools()
 		c.streams()
+		c.feed()
 		found = append(found, c.found...)
 	}
 	return found

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +23,11 @@ type load struct {
 	mu       sync.Mutex
 	sent     map[string][]sent
 	readings map[string][]*reader
+	feeds    map[string]*feed
 	turns    int
+
+	followers     sync.WaitGroup
+	stopFollowing context.CancelFunc
 }
 
 // reader is a reading under way.
@@ -36,7 +41,7 @@ type reader struct {
 }
 
 func newLoad(s *stack, workers int) *load {
-	l := &load{s: s, stop: make(chan struct{}), sent: map[string][]sent{}, readings: map[string][]*reader{}}
+	l := &load{s: s, stop: make(chan struct{}), sent: map[string][]sent{}, readings: map[string][]*reader{}, feeds: map[string]*feed{}}
 	for i := range workers {
 		l.tasks = append(l.tasks, s.task(fmt.Sprintf("worker %d", i)))
 	}
@@ -45,6 +50,12 @@ func newLoad(s *stack, workers int) *load {
 
 // start lets every worker run turns on its task until finish.
 func (l *load) start(ctx context.Context, seed uint64) {
+	following, stop := context.WithCancel(ctx)
+	l.stopFollowing = stop
+	for _, task := range l.tasks {
+		l.feeds[task] = &feed{Messages: map[string]protocol.Message{}}
+		l.followers.Go(func() { l.follow(following, task) })
+	}
 	for i, task := range l.tasks {
 		l.workers.Go(func() {
 			w := &worker{load: l, task: task, rng: rand.New(rand.NewPCG(seed, uint64(i)+1))}
@@ -59,6 +70,43 @@ func (l *load) finish() {
 	l.workers.Wait()
 }
 
+// follow reads the broker's feed of a task over all its drops.
+func (l *load) follow(ctx context.Context, task string) {
+	f := l.feeds[task]
+	for change, err := range l.s.user().FollowTask(ctx, task, 0) {
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		f.Revs = append(f.Revs, change.Rev)
+		if change.Message != nil {
+			f.Messages[change.Message.ID] = *change.Message
+		}
+		if change.Reset {
+			f.Resets++
+		}
+		l.mu.Unlock()
+	}
+}
+
+// followed reports whether the feeds have said all there is.
+func (l *load) followed() bool {
+	for _, id := range l.tasks {
+		task, err := l.s.user().Task(l.s.t.Context(), id)
+		if err != nil {
+			return false
+		}
+		l.mu.Lock()
+		revs := l.feeds[id].Revs
+		current := len(revs) > 0 && revs[len(revs)-1] >= task.Rev
+		l.mu.Unlock()
+		if !current {
+			return false
+		}
+	}
+	return true
+}
+
 func (l *load) stopping() bool {
 	select {
 	case <-l.stop:
@@ -71,7 +119,7 @@ func (l *load) stopping() bool {
 // addTo hands over what the users know.
 func (l *load) addTo(h *history) {
 	for _, s := range h.Sessions {
-		s.Sent = l.sent[s.ID]
+		s.Sent, s.Feed = l.sent[s.ID], l.feeds[s.ID]
 		for _, r := range l.readings[s.ID] {
 			var texts []string
 			for _, b := range r.told.Blocks {
@@ -262,4 +310,26 @@ func (s *sideline) attach() {
 			return
 		}
 	}
+}
+
+// summary tells how much a run was.
+func (l *load) summary(h *history) string {
+	events, readings, conns, gaps := 0, 0, 0, 0
+	ends := map[string]int{}
+	for _, s := range h.Sessions {
+		events += len(s.Journal)
+		readings += len(s.Readings)
+		for _, r := range s.Readings {
+			conns += len(r.Conns)
+			for _, c := range r.Conns {
+				if len(c.Frames) > 0 && partOf(c.Frames[0]).Type == protocol.PartDataResume && c.After != "" && strings.Contains(c.Frames[0].Data, `"gap"`) {
+					gaps++
+				}
+			}
+		}
+		for _, t := range s.BrokerTurns {
+			ends[strings.TrimSpace(string(t.Finish)+" "+t.Reason)]++
+		}
+	}
+	return fmt.Sprintf("%d turns read to their end, %d events, %d readings over %d connections, %d gaps; turns ended with %v", l.turns, events, readings, conns, gaps, ends)
 }

@@ -47,8 +47,7 @@ func testSecrets(t *testing.T, s suite) {
 }
 
 func testBatch(t *testing.T, s suite) {
-	user := s.user()
-	task := s.task(user)
+	task := s.task(s.user())
 	message := func(id string, seq int64) broker.Message {
 		return broker.Message{ToolCallID: "call", Phase: broker.PhaseCall, BodyHash: "hash", Message: protocol.Message{
 			ID: id, TaskID: task.ID, Seq: seq, Rev: seq, TurnID: "t", Role: protocol.RoleUser, Status: protocol.MessageSending,
@@ -81,36 +80,41 @@ func testBatch(t *testing.T, s suite) {
 		b.Interactions = []broker.Interaction{question}
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, RefID: "m1"}}
 	}))
-	got, err := s.store.Message(s.ctx, task.ID, "m1")
+	s.readBatch(t, task.ID)
+}
+
+// readBatch looks at what testBatch wrote.
+func (s suite) readBatch(t *testing.T, taskID string) {
+	got, err := s.store.Message(s.ctx, taskID, "m1")
 	s.must(err)
 	if got.Rev != 4 || got.Status != protocol.MessageSent || got.TurnID != "t2" || got.Phase != broker.PhaseBoth ||
 		got.Artifacts == nil || len(got.Artifacts) != 0 || got.Message.Message != "é\n<b>?" || got.BodyHash != "hash" {
 		t.Errorf("%+v", got)
 	}
-	if got, err = s.store.TurnMessage(s.ctx, task.ID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
+	if got, err = s.store.TurnMessage(s.ctx, taskID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
 		t.Errorf("%+v, %v", got, err)
 	}
-	turns, err := s.store.Turns(s.ctx, task.ID, []string{"t", "none"})
+	turns, err := s.store.Turns(s.ctx, taskID, []string{"t", "none"})
 	s.must(err)
 	if len(turns) != 1 || turns[0].State != broker.TurnClosed || turns[0].MessageID != "m1" || string(turns[0].Usage) != `{"u":1}` {
 		t.Errorf("%+v", turns)
 	}
-	found, err := s.store.TaskInteractions(s.ctx, task.ID, []string{"q"})
+	found, err := s.store.TaskInteractions(s.ctx, taskID, []string{"q"})
 	s.must(err)
 	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved || fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
 		t.Errorf("%+v", found)
 	}
-	known, err := s.store.KnownEvents(s.ctx, task.ID, []string{"e1", "e2", "e3"})
+	known, err := s.store.KnownEvents(s.ctx, taskID, []string{"e1", "e2", "e3"})
 	s.must(err)
 	if len(known) != 2 {
 		t.Errorf("%+v", known)
 	}
-	refs, err := s.store.ChangeRefs(s.ctx, task.ID, 2, 10)
+	refs, err := s.store.ChangeRefs(s.ctx, taskID, 2, 10)
 	s.must(err)
 	if fmt.Sprint(refs) != "[{3 interaction q} {4 message m1}]" {
 		t.Errorf("%v", refs)
 	}
-	tools, err := s.store.ToolMessages(s.ctx, task.ID, []string{"call"})
+	tools, err := s.store.ToolMessages(s.ctx, taskID, []string{"call"})
 	s.must(err)
 	if len(tools) != 2 || tools[0].ID != "m1" {
 		t.Errorf("%+v", tools)
@@ -142,6 +146,60 @@ func testTaken(t *testing.T, s suite) {
 	s.must(err)
 	if got.Rev != 4 {
 		t.Errorf("rev %d: a refused batch left a trace", got.Rev)
+	}
+}
+
+// testAppend: a store that appends does so only where the task stands as the
+// caller believes.
+func testAppend(t *testing.T, s suite) {
+	if !s.store.Appends() {
+		return
+	}
+	task := s.task(s.user())
+	at := protocol.Cursor{}
+	try := func(rev int64, cursor protocol.Cursor, events ...broker.StoredEvent) (bool, error) {
+		next := *task
+		next.Rev, next.LastSeq, next.Title = rev+1, 1, "not written"
+		next.Cursor = protocol.Cursor{Epoch: 1, Seq: cursor.Seq + int64(len(events))}
+		next.LastEventAt = &now
+		for i := range events {
+			events[i].TaskID, events[i].ReceivedAt = task.ID, now
+		}
+		message := protocol.Message{ID: protocol.NewID(), TaskID: task.ID, Seq: next.Rev, Rev: next.Rev, CreatedAt: now, Message: "it's ?"}
+		return s.store.Append(s.ctx, rev, cursor, &broker.Batch{
+			Task: &next, Events: events, NewMessages: []broker.Message{{Message: message}},
+			Changes: []broker.ChangeRef{{Rev: next.Rev, Kind: broker.ChangeMessage, RefID: message.ID}},
+		})
+	}
+	for _, c := range []struct {
+		rule   string
+		rev    int64
+		cursor protocol.Cursor
+		events []broker.StoredEvent
+		want   bool
+		err    error
+	}{
+		{"another rev", 3, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"as believed, several events", 0, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}}, true, nil},
+		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
+		{"a used event id", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
+		{"on from there", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
+	} {
+		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %t, %v", c.rule, done, err)
+		}
+	}
+	got, err := s.store.AnyTask(s.ctx, task.ID)
+	s.must(err)
+	list, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 10})
+	s.must(err)
+	if got.Rev != 2 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || len(list) != 2 || list[0].Message.Message != "it's ?" {
+		t.Errorf("%+v, %d messages", got, len(list))
+	}
+	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
+	if done, err := try(2, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
+		t.Errorf("to a deleted task: %t, %v", done, err)
 	}
 }
 

@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t testing.TB) broker.Store) {
 		{"Secrets", testSecrets},
 		{"Batch", testBatch},
 		{"BatchTaken", testTaken},
+		{"Append", testAppend},
 		{"Locking", testLocking},
 		{"Due", testDue},
 		{"Purge", testPurge},
