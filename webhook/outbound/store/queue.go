@@ -156,15 +156,13 @@ func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, er
 
 // Renew implements outbound.QueueStore.
 func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.Time) ([]string, error) {
-	ids := slices.Sorted(maps.Keys(claims))
-	leases := make([]string, len(ids))
-	for i, id := range ids {
-		leases[i] = claims[id]
+	pairs := make([][]any, 0, len(claims))
+	for _, id := range slices.Sorted(maps.Keys(claims)) { // all workers lock in one order
+		pairs = append(pairs, []any{id, claims[id]})
 	}
 	var held []string
 	err := s.db.Write(ctx, func(ctx context.Context) error {
-		err := s.conn(ctx).Raw(`UPDATE deliveries SET next_at = ? WHERE id IN ? AND lease IN ? RETURNING id`,
-			until.UTC(), ids, leases).Scan(&held).Error
+		err := s.conn(ctx).Raw(`UPDATE deliveries SET next_at = ? WHERE (id, lease) IN ? RETURNING id`, until.UTC(), pairs).Scan(&held).Error
 		return database.Fault(err, "Deliveries", "")
 	})
 	return held, err
