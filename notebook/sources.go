@@ -56,7 +56,7 @@ func (s *Service) Save(ctx context.Context, c Caller, r *SaveRequest) (*SourceRe
 	verification := s.o.Verifier.Verify(ctx, r.Language, r.Code)
 	var resp *SourceResponse
 	err = s.agentChange(ctx, c, notebook.SessionID, func(ctx context.Context, session *Session, now time.Time) (err error) {
-		resp, err = s.save1(ctx, session, r, &verification, now)
+		resp, err = s.insert(ctx, session, r, &verification, now)
 		return err
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) agentsNotebook(ctx context.Context, c Caller, id string) (*Not
 	return notebook, s.usable(session, s.at())
 }
 
-func (s *Service) save1(ctx context.Context, session *Session, r *SaveRequest, v *protocol.Verification, now time.Time) (*SourceResponse, error) {
+func (s *Service) insert(ctx context.Context, session *Session, r *SaveRequest, v *protocol.Verification, now time.Time) (*SourceResponse, error) {
 	if _, err := s.o.Store.Notebook(ctx, session.UserID, r.NotebookID); err != nil { // deleted meanwhile
 		return nil, err
 	}
