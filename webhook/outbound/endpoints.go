@@ -6,6 +6,7 @@ import (
 
 	"bellhop/crypto/seal"
 	"bellhop/crypto/signature"
+	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
@@ -71,20 +72,20 @@ func (s *Service) room(ctx context.Context, ownerID string) error {
 	return nil
 }
 
-// Redirect gives an endpoint, found by id, another URL and, if secret is not
-// zero, another secret; the previous one signs too for Overlap. It enables the
-// endpoint and makes one that does not exist.
+// Redirect gives an endpoint, found by id, another URL and another secret, made
+// if zero; the previous one signs too for Overlap. It enables the endpoint,
+// releases what was held, and makes an endpoint that does not exist. It joins
+// the caller's transaction.
 func (s *Service) Redirect(ctx context.Context, ownerID string, r EndpointRequest) (*Endpoint, error) {
 	if err := s.checkURL(r.URL); err != nil {
 		return nil, err
 	}
-	if !r.Secret.IsZero() {
-		if _, err := signature.Parse(r.Secret); err != nil {
-			return nil, err
-		}
+	var err error
+	if r.Secret, err = usableSecret(r.Secret); err != nil {
+		return nil, err
 	}
 	var e *Endpoint
-	err := s.store.Write(ctx, func(ctx context.Context) (err error) {
+	err = s.store.Write(ctx, func(ctx context.Context) (err error) {
 		found, err := s.store.EndpointsByID(ctx, []string{r.ID})
 		if err != nil {
 			return err
@@ -95,20 +96,18 @@ func (s *Service) Redirect(ctx context.Context, ownerID string, r EndpointReques
 		}
 		e, err = s.store.UpdateEndpoint(ctx, ownerID, r.ID, func(e *Endpoint) error {
 			e.URL, e.DisabledAt, e.DisabledReason = r.URL, nil, ""
-			if !r.Secret.IsZero() {
-				e.rotate(r.Secret, s.at(), Overlap)
-			}
+			e.rotate(r.Secret, s.at(), Overlap)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
+		database.AfterCommit(ctx, s.Wake)
 		return s.store.Release(ctx, r.ID, s.at())
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.Wake()
 	return e, nil
 }
 
@@ -166,9 +165,9 @@ func disable(ctx context.Context, store Store, ownerID, id, reason string, now t
 	})
 }
 
-// Enable releases what was held.
+// Enable releases what was held. It joins the caller's transaction.
 func (s *Service) Enable(ctx context.Context, ownerID, id string) error {
-	err := s.store.Write(ctx, func(ctx context.Context) error {
+	return s.store.Write(ctx, func(ctx context.Context) error {
 		_, err := s.store.UpdateEndpoint(ctx, ownerID, id, func(e *Endpoint) error {
 			e.DisabledAt, e.DisabledReason = nil, ""
 			return nil
@@ -176,10 +175,9 @@ func (s *Service) Enable(ctx context.Context, ownerID, id string) error {
 		if err != nil {
 			return err
 		}
+		database.AfterCommit(ctx, s.Wake)
 		return s.store.Release(ctx, id, s.at())
 	})
-	s.Wake()
-	return err
 }
 
 func errNoEndpoint() error { return protocol.Errorf(protocol.CodeNotFound, "Webhook not found") }

@@ -172,7 +172,7 @@ func (s *Store) UpdateEndpoint(
 ) (*outbound.Endpoint, error) {
 	var e *outbound.Endpoint
 	err := s.db.Write(ctx, func(ctx context.Context) error {
-		before, err := s.findEndpoint(ctx, ownerID, id, s.lock("FOR UPDATE"))
+		before, err := s.findEndpoint(ctx, ownerID, id, s.lock("FOR NO KEY UPDATE"))
 		if err != nil {
 			return err
 		}
