@@ -14,18 +14,23 @@ const (
 	retryPause = time.Second // between attempts, however often Retry is called
 )
 
-// List returns a user's deliveries, newest first, with their attempts.
-func (s *Service) List(ctx context.Context, f Filter) ([]Delivery, error) {
+// List returns a user's deliveries, newest first, with their attempts; more says
+// that there are older ones. Limit is 50 unless given, and at most 200.
+func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more bool, err error) {
 	switch f.State {
 	case "", Queued, Held, Delivered, Failed, Expired:
 	default:
-		return nil, protocol.Errorf(protocol.CodeInvalid, "state must be one of queued, held, delivered, failed, expired")
+		return nil, false, protocol.Errorf(protocol.CodeInvalid, "state must be one of queued, held, delivered, failed, expired")
 	}
 	if f.Limit <= 0 {
 		f.Limit = usualLimit
 	}
-	f.Limit = min(f.Limit, maxLimit)
-	return s.store.Deliveries(ctx, f)
+	limit := min(f.Limit, maxLimit)
+	f.Limit = limit + 1
+	if list, err = s.store.Deliveries(ctx, f); len(list) > limit {
+		list, more = list[:limit], true
+	}
+	return list, more, err
 }
 
 // Retry makes a delivery due now, whatever its schedule; a failed or expired one

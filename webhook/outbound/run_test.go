@@ -108,7 +108,7 @@ func (r *running) enqueue(by *outbound.Service) string {
 
 func (r *running) delivery(id string) *outbound.Delivery {
 	r.Helper()
-	d, err := r.worker.List(r.Context(), outbound.Filter{OwnerID: r.user})
+	d, _, err := r.worker.List(r.Context(), outbound.Filter{OwnerID: r.user})
 	if err != nil || len(d) != 1 || d[0].ID != id {
 		r.Fatalf("%+v, %v", d, err)
 	}
@@ -248,7 +248,7 @@ func TestHeldDeliveriesExpireWhileTheWorkerRuns(t *testing.T) {
 		r := run(t, always(410))
 		r.enqueue(r.worker.Service)
 		time.Sleep(time.Second)
-		list, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user})
+		list, _, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,11 +270,11 @@ func TestTheLogIsPruned(t *testing.T) {
 		r := run(t, always(200), func(o *outbound.WorkerOptions) { o.Keep, o.Poll = time.Hour, time.Minute })
 		r.enqueue(r.worker.Service)
 		time.Sleep(55 * time.Minute)
-		if list, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user}); len(list) != 1 || err != nil {
+		if list, _, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user}); len(list) != 1 || err != nil {
 			t.Errorf("%+v, %v", list, err)
 		}
 		time.Sleep(20 * time.Minute)
-		if list, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user}); len(list) != 0 || err != nil {
+		if list, _, err := r.worker.List(t.Context(), outbound.Filter{OwnerID: r.user}); len(list) != 0 || err != nil {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
