@@ -45,6 +45,12 @@ func (c *counted) times() []time.Duration {
 	return append([]time.Duration(nil), c.at...)
 }
 
+func (c *counted) sent() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.ids...)
+}
+
 // running is a worker that runs in a bubble.
 type running struct {
 	*testing.T
