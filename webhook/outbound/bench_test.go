@@ -3,8 +3,8 @@ package outbound_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -49,6 +49,7 @@ func newBench(b *testing.B, site *outboundtest.Site, receivers int, takes func(h
 func (n *bench) receiver(i int, takes time.Duration) *outbound.Endpoint {
 	n.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave
 		n.arrived(r.Header.Get("webhook-id"))
 		select {
 		case <-time.After(takes):
@@ -56,7 +57,6 @@ func (n *bench) receiver(i int, takes time.Duration) *outbound.Endpoint {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	server.Config.ConnState = func(net.Conn, http.ConnState) {}
 	server.Start()
 	n.Cleanup(func() {
 		server.CloseClientConnections()
@@ -196,12 +196,15 @@ func BenchmarkLag(b *testing.B) {
 // later fills the queue with what is due in an hour and more.
 func (n *bench) later(count int) {
 	n.Helper()
-	n.site.Exec(n.B, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, state, reason,
-			attempts, lease, next_at, expires_at, created_at)
-		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		SELECT 'later' || n.i, e.id, e.user_id, e.kind, e.host, 'later' || n.i, '', '', 1, 'queued', '', 0, '', ?, ?, ?
-		FROM n JOIN (SELECT w.*, row_number() OVER (ORDER BY id) AS r FROM webhook_endpoints w) e ON e.r = n.i % ? + 1`,
-		count, time.Now().Add(time.Hour).UTC(), time.Now().Add(24*time.Hour).UTC(), time.Now().UTC(), len(n.endpoints))
+	const slice = 5000 // each within the time a statement has
+	for from := 0; from < count; from += slice {
+		n.site.Exec(n.B, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, state, reason,
+				attempts, lease, next_at, expires_at, created_at)
+			WITH RECURSIVE n (i) AS (SELECT ? + 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+			SELECT 'later' || n.i, e.id, e.user_id, e.kind, e.host, 'later' || n.i, '', '', 1, 'queued', '', 0, '', ?, ?, ?
+			FROM n JOIN (SELECT w.*, row_number() OVER (ORDER BY id) AS r FROM webhook_endpoints w) e ON e.r = n.i % ? + 1`,
+			from, from+slice, time.Now().Add(time.Hour).UTC(), time.Now().Add(24*time.Hour).UTC(), time.Now().UTC(), len(n.endpoints))
+	}
 }
 
 // enqueueHeld enqueues jobs that become due one after the other.

@@ -10,6 +10,7 @@ import (
 const (
 	minWindow    = 64
 	maxWindow    = 512
+	depth        = 4096
 	hostsAtATime = 64
 	parked       = 30 * time.Second // the longest a successor waits if nobody advances it
 )
@@ -29,9 +30,9 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 	}
 	choice := choice{now: now, free: free, perHost: w.o.PerHost, busy: w.flights.hosts()}
 	choice.add(due)
-	full := len(due) == window
+	full, more := len(due) == window, false
 	if full && choice.free > 0 {
-		if err := w.byHost(ctx, &choice); err != nil {
+		if more, err = w.further(ctx, &choice, window); err != nil {
 			return false, err
 		}
 	}
@@ -45,19 +46,41 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 			return false, err
 		}
 	}
-	return full && len(choice.ids)+len(choice.blocked) > 0 || w.after != "", nil
+	return more || full && len(choice.ids)+len(choice.blocked) > 0, nil
 }
 
-// byHost looks past a window full of deliveries that have to wait, at some
-// hosts each time.
-func (w *Worker) byHost(ctx context.Context, c *choice) error {
+// further looks past a window full of deliveries that have to wait for their
+// hosts. more says that it has not seen everything.
+func (w *Worker) further(ctx context.Context, c *choice, window int) (more bool, err error) {
+	var busy []string
+	for host, n := range c.busy {
+		if n >= c.perHost {
+			busy = append(busy, host)
+		}
+	}
+	if len(busy) == 0 {
+		return false, nil
+	}
+	due, more, err := w.store.OtherCandidates(ctx, c.now, busy, w.depth, window)
+	if err != nil {
+		return false, err
+	}
+	c.add(due)
+	if c.free == 0 || !more {
+		return false, nil
+	}
+	return w.byHost(ctx, c)
+}
+
+// byHost is for a backlog too long to look past: some hosts each time.
+func (w *Worker) byHost(ctx context.Context, c *choice) (more bool, err error) {
 	hosts, err := w.store.DueHosts(ctx, c.now, w.after, hostsAtATime)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.after = ""
 	if len(hosts) == hostsAtATime {
-		w.after = hosts[len(hosts)-1]
+		w.after, more = hosts[len(hosts)-1], true
 	}
 	open := hosts[:0]
 	for _, host := range hosts {
@@ -66,14 +89,14 @@ func (w *Worker) byHost(ctx context.Context, c *choice) error {
 		}
 	}
 	if len(open) == 0 {
-		return nil
+		return more, nil
 	}
 	due, err := w.store.CandidatesOf(ctx, c.now, open, c.perHost)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.add(due)
-	return nil
+	return more, nil
 }
 
 // choice picks among candidates.

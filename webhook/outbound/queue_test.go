@@ -305,8 +305,16 @@ func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
 // OUT-9: at most four at once per host, and a host that hangs takes nothing from
 // the others.
 func TestFourInFlightPerHost(t *testing.T) {
+	for name, depth := range map[string]int{"a backlog to look past": 4096, "a backlog too long for that": 100} {
+		t.Run(name, func(t *testing.T) { fourInFlight(t, depth) })
+	}
+}
+
+func fourInFlight(t *testing.T, depth int) {
+	t.Helper()
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
+		outbound.SetDepth(p.worker, depth)
 		var mu sync.Mutex
 		inFlight, most := 0, 0
 		release, arrived := make(chan struct{}), make(chan struct{}, 700)

@@ -79,7 +79,8 @@ func TestAnOutageWhileRecordingIsSatOut(t *testing.T) {
 type deaf struct{}
 
 func (deaf) Delivered(context.Context, *outbound.Delivery, []byte) error { return errors.New("deaf") }
-func (deaf) Failed(context.Context, *outbound.Delivery, string) error    { return errors.New("deaf") }
+
+func (deaf) Failed(context.Context, *outbound.Delivery, string) error { return errors.New("deaf") }
 
 func TestAnEndThatNobodyTakesIsRecordedAllTheSame(t *testing.T) {
 	for status, want := range map[int]string{200: "failed reply_refused", 404: "failed status 404"} {

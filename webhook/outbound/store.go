@@ -43,6 +43,9 @@ type QueueStore interface {
 
 	// Candidates are the first deliveries due, oldest first. It locks nothing.
 	Candidates(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
+	// OtherCandidates look past the deliveries of some hosts, but at depth of
+	// them all at most. more says that there may be others behind.
+	OtherCandidates(ctx context.Context, now time.Time, hosts []string, depth, limit int) (list []Delivery, more bool, err error)
 	// DueHosts are hosts after a name, in order of names, that have something
 	// due; CandidatesOf takes the first few of each.
 	DueHosts(ctx context.Context, now time.Time, after string, limit int) ([]string, error)

@@ -37,6 +37,7 @@ type Worker struct {
 	*Service
 	o       WorkerOptions
 	flights flights
+	depth   int    // how far a claim looks past busy hosts
 	after   string // where the search by host goes on
 }
 
@@ -51,7 +52,7 @@ func NewWorker(s *Service, o WorkerOptions) *Worker {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	return &Worker{Service: s, o: o}
+	return &Worker{Service: s, o: o, depth: depth}
 }
 
 const (

@@ -352,6 +352,14 @@ func testHosts(t *testing.T, s suite) {
 	hosts, err = s.store.DueHosts(s.ctx, now, want[0], 1)
 	s.must(err)
 	s.same(hosts, want[1:2])
+	others, more, err := s.store.OtherCandidates(s.ctx, now, want[1:], 20, 10)
+	s.must(err)
+	if len(others) != 3 || others[0].Host != want[0] || more {
+		t.Errorf("%+v %v", others, more)
+	}
+	if _, more, err = s.store.OtherCandidates(s.ctx, now, want[1:], 9, 10); !more || err != nil {
+		t.Error(more, err)
+	}
 	list, err := s.store.CandidatesOf(s.ctx, now, want[:2], 2)
 	s.must(err)
 	count := map[string]int{}

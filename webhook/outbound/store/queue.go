@@ -22,6 +22,12 @@ const (
 	candidatesSQL = `SELECT ` + candidateColumns + ` FROM deliveries d
 		WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`
 
+	// What is passed over costs a look at the index's row and nothing else.
+	otherCandidatesSQL = `WITH due AS MATERIALIZED (SELECT * FROM (
+			SELECT id, host, endpoint_id, order_key, position, next_at, expires_at FROM deliveries
+			WHERE state = 'queued' AND next_at <= ? ORDER BY next_at LIMIT ?) AS first)
+		SELECT ` + candidateColumns + `, (SELECT count(*) FROM due) AS attempts FROM due d WHERE d.host NOT IN ? ORDER BY d.next_at LIMIT ?`
+
 	// From one host to the next by the index, never through a host's rows.
 	dueHostsSQL = `WITH RECURSIVE hosts (host) AS (
 			SELECT min(host) FROM deliveries WHERE state = 'queued' AND host > ?
@@ -65,6 +71,14 @@ func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) 
 // Candidates implements outbound.QueueStore.
 func (s *Store) Candidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
 	return s.query(ctx, candidatesSQL, now.UTC(), limit)
+}
+
+// OtherCandidates implements outbound.QueueStore.
+func (s *Store) OtherCandidates(
+	ctx context.Context, now time.Time, hosts []string, depth, limit int,
+) ([]outbound.Delivery, bool, error) {
+	list, err := s.query(ctx, otherCandidatesSQL, now.UTC(), depth, hosts, limit)
+	return list, len(list) == 0 || list[0].Attempts == depth, err
 }
 
 // DueHosts implements outbound.QueueStore.
