@@ -32,7 +32,7 @@ func (messageRow) TableName() string { return "source_messages" }
 
 // wholeMessage is a row with what its version adds to it.
 type wholeMessage struct {
-	messageRow
+	Row         messageRow `gorm:"embedded"`
 	Description string
 	Diff        string
 	SourceTitle string
@@ -42,11 +42,12 @@ const selectMessage = `SELECT m.*, COALESCE(v.description, '') AS description, C
 	FROM source_messages m JOIN sources s ON s.id = m.source_id
 	LEFT JOIN source_versions v ON m.version > 0 AND v.source_id = m.source_id AND v.version = m.version `
 
-func (r *wholeMessage) message() (*notebook.Message, error) {
+func (w *wholeMessage) message() (*notebook.Message, error) {
+	r := &w.Row
 	m := &notebook.Message{
 		ID: r.ID, SourceID: r.SourceID, Seq: r.Seq, Role: protocol.FollowupRole(r.Role), Content: r.Content, ReplyTo: r.ReplyTo,
 		State: notebook.MessageState(r.State), Failure: r.Failure, DeliveredAt: utc(r.DeliveredAt), ReadAt: utc(r.ReadAt),
-		CreatedAt: r.CreatedAt.UTC(), Version: r.Version, Description: r.Description, Diff: r.Diff,
+		CreatedAt: r.CreatedAt.UTC(), Version: r.Version, Description: w.Description, Diff: w.Diff,
 	}
 	return m, fromJSON("attachments", r.ID, r.Attachments, &m.Attachments)
 }
