@@ -93,7 +93,7 @@ func (w *Worker) lost(ctx context.Context, d *Delivery) {
 // by itself.
 func (w *Worker) concluded(ctx context.Context, d *Delivery, o outcome) {
 	if d.OrderKey != "" && o.final() {
-		w.report(ctx, "successor not advanced", w.store.Advance(ctx, d.EndpointID, d.OrderKey, w.at()))
+		w.report(ctx, "advance a successor", w.store.Advance(ctx, d.EndpointID, d.OrderKey, w.at()))
 	}
 	w.Wake()
 }

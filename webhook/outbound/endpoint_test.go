@@ -148,7 +148,7 @@ func TestEndpointsBelongToTheirOwner(t *testing.T) {
 		e := p.webhook("https://hooks.example.com", outbound.EventTurnFinished)
 		p.code(p.worker.Remove(t.Context(), other, outbound.KindTask, e.ID), protocol.CodeNotFound)
 		p.code(p.worker.Remove(t.Context(), p.user, agentKind, e.ID), protocol.CodeNotFound)
-		p.code(p.worker.EnableTask(t.Context(), other, e.ID), protocol.CodeNotFound)
+		p.code(p.worker.Enable(t.Context(), other, outbound.KindTask, e.ID), protocol.CodeNotFound)
 		p.code(p.worker.Disable(t.Context(), other, e.ID, "x"), protocol.CodeNotFound)
 		_, err := p.worker.Rotate(t.Context(), other, outbound.KindTask, e.ID, seal.Secret{})
 		p.code(err, protocol.CodeNotFound)

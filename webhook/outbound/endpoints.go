@@ -165,20 +165,12 @@ func disable(ctx context.Context, store Store, ownerID, id, reason string, now t
 	})
 }
 
-// Enable releases what was held. It joins the caller's transaction.
-func (s *Service) Enable(ctx context.Context, ownerID, id string) error {
-	return s.enable(ctx, ownerID, "", id)
-}
-
-// EnableTask is Enable for an endpoint of KindTask alone.
-func (s *Service) EnableTask(ctx context.Context, ownerID, id string) error {
-	return s.enable(ctx, ownerID, KindTask, id)
-}
-
-func (s *Service) enable(ctx context.Context, ownerID, kind, id string) error {
+// Enable releases what was held for an endpoint of a kind. It joins the caller's
+// transaction.
+func (s *Service) Enable(ctx context.Context, ownerID, kind, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context) error {
 		_, err := s.store.UpdateEndpoint(ctx, ownerID, id, func(e *Endpoint) error {
-			if kind != "" && e.Kind != kind {
+			if e.Kind != kind {
 				return errNoEndpoint()
 			}
 			e.DisabledAt, e.DisabledReason = nil, ""

@@ -233,7 +233,7 @@ func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 			defer mu.Unlock()
 			id := q.Header.Get("webhook-id")
 			if id == "a1" && failing.Add(-1) >= 0 {
-				w.WriteHeader(500)
+				w.WriteHeader(http.StatusInternalServerError)
 				got = append(got, id+"!")
 				return
 			}
@@ -382,7 +382,7 @@ func TestOrderHoldsUnderRandomFailures(t *testing.T) {
 				defer mu.Unlock()
 				id := q.Header.Get("webhook-id")
 				if failures[id]--; failures[id] >= 0 {
-					w.WriteHeader(500)
+					w.WriteHeader(http.StatusInternalServerError)
 					return
 				}
 				delivered[id[:1]] = append(delivered[id[:1]], id)

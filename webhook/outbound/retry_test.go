@@ -189,7 +189,7 @@ func TestGoneDisablesTheEndpointAndTheUserIsTold(t *testing.T) {
 		}
 		_, err = p.worker.Retry(t.Context(), p.user, ids[1])
 		p.code(err, "conflict")
-		p.must(p.worker.Enable(t.Context(), p.user, e.ID))
+		p.must(p.worker.Enable(t.Context(), p.user, agentKind, e.ID))
 		p.sweep()
 		if got := p.told.take(); got != "delivered msg_2; delivered msg_3" {
 			t.Error(got)

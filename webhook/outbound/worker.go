@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -159,13 +158,13 @@ func (w *Worker) maintain(ctx context.Context) {
 	for {
 		now := w.at()
 		n, err := w.store.ExpireHeld(ctx, now)
-		w.report(ctx, "held deliveries not expired", err)
+		w.report(ctx, "expire held deliveries", err)
 		if n > 0 {
 			w.Wake()
 		}
 		if now.Sub(pruned) >= pruneEvery {
 			pruned = now
-			w.report(ctx, "deliveries not pruned", w.prune(ctx, now))
+			w.report(ctx, "prune", w.prune(ctx, now))
 		}
 		if !sleep(ctx, heldEvery) {
 			return
@@ -184,7 +183,7 @@ func (w *Worker) prune(ctx context.Context, now time.Time) error {
 
 func (w *Worker) report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
-		w.log.LogAttrs(ctx, slog.LevelWarn, what, slog.Any("error", err))
+		w.log.WarnContext(ctx, "deliveries not maintained", "what", what, "error", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *API) rotate(ctx context.Context, req *rotateRequest) (*webhookResponse,
 }
 
 func (a *API) enable(ctx context.Context, req *webhookRequest) (*protocol.SuccessResponse, error) {
-	return success(a.Service.EnableTask(ctx, a.UserID(ctx), req.ID))
+	return success(a.Service.Enable(ctx, a.UserID(ctx), outbound.KindTask, req.ID))
 }
 
 func withSecret(e *outbound.Endpoint, err error) (*webhookResponse, error) {
