@@ -34,6 +34,7 @@ func (w *Worker) deliver(ctx context.Context, d *Delivery, e *Endpoint) {
 
 func (w *Worker) attempt(ctx context.Context, d *Delivery, e *Endpoint, now time.Time) {
 	attempt := &Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now}
+	failpoint.Hit("before-webhook-sent")
 	began := time.Now()
 	reply, v := w.exchange(ctx, d, e, attempt)
 	attempt.Duration = time.Since(began)
