@@ -17,8 +17,8 @@ func checkJSON(code string) finding {
 	dec := jsontext.NewDecoder(strings.NewReader(code))
 	err := dec.SkipValue()
 	if err == nil {
-		if _, rest := dec.ReadToken(); !errors.Is(rest, io.EOF) {
-			err = &jsontext.SyntacticError{ByteOffset: dec.InputOffset(), Err: errors.New("text after the end of the value")}
+		if rest := strings.TrimLeft(code[dec.InputOffset():], " \t\r\n"); rest != "" {
+			err = &jsontext.SyntacticError{ByteOffset: int64(len(code) - len(rest)), Err: errors.New("text after the end of the value")}
 		}
 	}
 	if err == nil {
