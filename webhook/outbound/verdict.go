@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bellhop/internal/netguard"
+	"bellhop/internal/retryafter"
 )
 
 // verdict is what an attempt means for its delivery.
@@ -42,7 +43,7 @@ func judgeStatus(status int, header http.Header, now time.Time) verdict {
 		return verdict{next: fail, reason: reason, disable: true}
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests,
 		status == http.StatusServiceUnavailable:
-		after, _ := retryAfter(header.Get("Retry-After"), now)
+		after, _ := retryafter.Parse(header.Get("Retry-After"), now)
 		return verdict{next: again, after: after, reason: reason}
 	case status >= 500 && status < 600:
 		return verdict{next: again, reason: reason}
