@@ -149,18 +149,19 @@ func (c *BrokerConfig) urls(listener net.Listener) (err error) {
 
 // broker wires the use cases and their edges.
 func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []string) (*Broker, error) {
-	c, st, now, log := a.config, a.Store, a.config.Now, a.config.Log
-	installation, err := st.InstallationID(ctx)
+	c, now, log := a.config, a.config.Now, a.config.Log
+	installation, err := a.Store.InstallationID(ctx)
 	if err != nil {
 		return nil, err
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
+	books := a.notebooks(a.sealer, guard)
+	st := hookedStore{a.Store, books.outbound}
 	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
 
 	tasks := &broker.Tasks{
 		Store: st, Link: link, DefaultAgent: c.DefaultAgent, CustomAgentURL: c.CustomAgentURL, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
-	books := a.notebooks(a.sealer, guard)
 	changes := feed.New(tasks, feed.Options{Agents: books, Log: log})
 	tasks.Notifier, books.notifier.feed = changes, changes
 	reconciler := &broker.Reconciler{Store: st, Link: link, Notifier: changes, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -341,4 +342,71 @@ func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
 		}
 		s.deliveredOnce(t, asked.Message.ID, 2)
 	})
+}
+
+// A user's own webhook hears of a finished turn and of an agent's answer.
+func TestAUsersWebhookHearsOfTurnsAndAnswers(t *testing.T) {
+	s, agentToken := notebookStack(t, sqlite)
+	s.host.start()
+	s.broker.start()
+	events := make(chan map[string]any, 16)
+	var secret atomic.Value
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		verifier, err := webhooks.NewWebhook(secret.Load().(string))
+		if err == nil {
+			err = verifier.Verify(body, r.Header)
+		}
+		var event map[string]any
+		if err != nil || json.Unmarshal(body, &event) != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		events <- event
+	}))
+	t.Cleanup(receiver.Close)
+	var registered struct {
+		Webhook struct {
+			Secret string `json:"secret"`
+		} `json:"webhook"`
+	}
+	s.as(t, s.token, "POST", "/api/webhooks", map[string]any{"url": receiver.URL, "events": []string{"turn.finished", "followup.answered"}}, 201, &registered)
+	secret.Store(registered.Webhook.Secret)
+
+	var task protocol.Task
+	s.as(t, s.token, "POST", "/api/tasks", map[string]any{"title": "T", "hostId": s.hostID}, 201, &task)
+	var in protocol.CheckInResponse
+	s.as(t, s.token, "POST", "/api/agent", map[string]any{"taskId": task.ID, "message": "list"}, 200, &in)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", in.StreamURL+"?token="+in.StreamToken, strings.NewReader(`{"prompt":"list"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	finished := <-events
+	if data, _ := finished["data"].(map[string]any); finished["type"] != "turn.finished" || finished["taskId"] != task.ID || finished["turnId"] != in.TurnID || data["finishReason"] != "stop" {
+		t.Errorf("event %+v", finished)
+	}
+
+	var book opened
+	s.as(t, agentToken, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, 201, &book)
+	var source saved
+	s.as(t, agentToken, "POST", "/api/coding-agent/sources/with-context",
+		map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "{}", "context": "c"}, 201, &source)
+	var asked, answered struct {
+		Message protocol.FollowupMessage `json:"message"`
+	}
+	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, &asked)
+	s.as(t, agentToken, "POST", "/api/coding-agent/followups/"+asked.Message.ID+"/respond", map[string]any{"response": "!"}, 200, &answered)
+	told := <-events
+	if data, _ := told["data"].(map[string]any); told["type"] != "followup.answered" || data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
+		t.Errorf("event %+v", told)
+	}
 }
