@@ -28,7 +28,7 @@ func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*p
 		if err != nil {
 			return err
 		}
-		messages, err := s.o.Store.Messages(ctx, sourceID, 0, maxMessages)
+		messages, err := s.o.Store.Messages(ctx, sourceID, 0, maxMessages, messageBudget)
 		if err != nil {
 			return err
 		}

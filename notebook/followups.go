@@ -35,7 +35,7 @@ func (s *Service) Followups(ctx context.Context, c Caller, sessionID string) (*F
 	resp := &FollowupsResponse{Messages: make([]protocol.Followup, 0, len(open))}
 	for i := range open {
 		f := &open[i]
-		history, err := s.o.Store.Messages(ctx, f.SourceID, f.Seq, maxHistory)
+		history, err := s.o.Store.Messages(ctx, f.SourceID, f.Seq, maxHistory, historyBudget)
 		if err != nil {
 			return nil, err
 		}

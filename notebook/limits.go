@@ -11,7 +11,7 @@ import (
 // Limits of what agents and users send, in bytes.
 const (
 	MaxCode       = 512 << 10
-	maxContext    = 64 << 10
+	maxContext    = 16 << 10
 	maxContent    = 64 << 10  // of a user's message
 	maxResponse   = 256 << 10 // of an agent's
 	maxName       = 200
@@ -21,14 +21,17 @@ const (
 	maxLanguage   = 40
 
 	maxAttachments = 8
-	maxSources     = 1000 // in a notebook
+	maxSources     = 500  // in a notebook
 	maxVersions    = 1000 // of a source
 	maxMessages    = 1000 // shown of a conversation
 	maxHistory     = 50   // sent along with a question
 	maxFollowups   = 50   // answered to one poll
 
-	// listBudget is how much code a list carries in all.
-	listBudget = 4 << 20
+	// What lists carry in all: of code, of messages, and of the messages that go
+	// along with one question.
+	listBudget    = 4 << 20
+	messageBudget = 4 << 20
+	historyBudget = 256 << 10
 )
 
 // check collects the first thing wrong with a request.

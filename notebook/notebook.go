@@ -38,7 +38,7 @@ type Version struct {
 	SourceID     string
 	Number       int64
 	Code         string
-	Omitted      bool // Code was left out of a list
+	Omitted      bool // Code and Diff were left out of a list
 	Diff         string
 	Description  string
 	Author       string // the agent's identifier

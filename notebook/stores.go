@@ -54,7 +54,9 @@ type SourceStore interface {
 
 	InsertVersion(ctx context.Context, v *Version) error
 	Version(ctx context.Context, sourceID string, number int64) (*Version, error)
-	Versions(ctx context.Context, sourceID string) ([]Version, error)
+	// Versions come oldest first; of the oldest, code and diff beyond budget bytes
+	// in all are left out.
+	Versions(ctx context.Context, sourceID string, budget int64) ([]Version, error)
 	// Newest has the newest version of each of the sources, in their order. Code
 	// beyond budget bytes in all is left out.
 	Newest(ctx context.Context, sources []Source, budget int64) ([]Version, error)
@@ -81,8 +83,9 @@ type MessageStore interface {
 	SaveMessage(ctx context.Context, m *Message) error
 	// Message finds a message of the user's sources.
 	Message(ctx context.Context, userID, id string) (*Message, error)
-	// Messages are the newest up to limit before seq (0 = the end), in their order.
-	Messages(ctx context.Context, sourceID string, before int64, limit int) ([]Message, error)
+	// Messages are the newest before seq (0 = the end), in their order: at most
+	// limit, and, but for the newest, at most budget characters.
+	Messages(ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]Message, error)
 	// OpenFollowups are a session's messages that wait for an answer, oldest first.
 	OpenFollowups(ctx context.Context, sessionID string, limit int) ([]Followup, error)
 	// MarkDelivered and MarkRead set what is not set yet; MarkRead is about the

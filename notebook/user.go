@@ -114,7 +114,7 @@ func (s *Service) Versions(ctx context.Context, userID, id string) (*VersionsRes
 	if err != nil {
 		return nil, err
 	}
-	versions, err := s.o.Store.Versions(ctx, source.ID)
+	versions, err := s.o.Store.Versions(ctx, source.ID, listBudget)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,24 @@ func (s *Service) Versions(ctx context.Context, userID, id string) (*VersionsRes
 		resp.Versions[i] = showVersion(&versions[i])
 	}
 	return resp, nil
+}
+
+// VersionResponse has one version of a source.
+type VersionResponse struct {
+	Version protocol.SourceVersion `json:"version"`
+}
+
+// Version returns one version of a source, whole.
+func (s *Service) Version(ctx context.Context, userID, id string, number int64) (*VersionResponse, error) {
+	source, err := s.o.Store.Source(ctx, userID, id)
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.o.Store.Version(ctx, source.ID, number)
+	if err != nil {
+		return nil, err
+	}
+	return &VersionResponse{Version: showVersion(version)}, nil
 }
 
 // DeleteSource deletes a source with its versions and its conversation.

@@ -40,7 +40,7 @@ func (s *Service) showSource(source *Source, v *Version, session *Session, now t
 
 func showVersion(v *Version) protocol.SourceVersion {
 	return protocol.SourceVersion{
-		Version: v.Number, Content: v.Code, Diff: v.Diff, Description: v.Description, Author: v.Author,
+		Version: v.Number, Content: v.Code, ContentOmitted: v.Omitted, Diff: v.Diff, Description: v.Description, Author: v.Author,
 		MessageID: v.MessageID, Verification: v.Verification, CreatedAt: v.CreatedAt,
 	}
 }

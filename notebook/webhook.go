@@ -82,7 +82,7 @@ func (s *Service) Render(ctx context.Context, userID, messageID string) ([]byte,
 		if err != nil {
 			return err
 		}
-		history, err := s.o.Store.Messages(ctx, source.ID, m.Seq, maxHistory)
+		history, err := s.o.Store.Messages(ctx, source.ID, m.Seq, maxHistory, historyBudget)
 		if err != nil {
 			return err
 		}

@@ -97,16 +97,18 @@ type SourceMetadata struct {
 }
 
 // SourceVersion is one state of a source's code; Diff is unified, against the
-// version before.
+// version before. In lists, both are left out (and ContentOmitted set) beyond a
+// total size.
 type SourceVersion struct {
-	Version      int64         `json:"version"`
-	Content      string        `json:"content"`
-	Diff         string        `json:"diff"`
-	Description  string        `json:"description"`
-	Author       string        `json:"author"`
-	MessageID    string        `json:"messageId,omitempty"`
-	Verification *Verification `json:"verification"`
-	CreatedAt    time.Time     `json:"createdAt"`
+	Version        int64         `json:"version"`
+	Content        string        `json:"content"`
+	ContentOmitted bool          `json:"contentOmitted,omitempty"`
+	Diff           string        `json:"diff"`
+	Description    string        `json:"description"`
+	Author         string        `json:"author"`
+	MessageID      string        `json:"messageId,omitempty"`
+	Verification   *Verification `json:"verification"`
+	CreatedAt      time.Time     `json:"createdAt"`
 }
 
 // FollowupRole is who wrote a message about a source.

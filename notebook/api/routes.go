@@ -41,6 +41,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/sources/:id", httpapi.Handle(ok, a.getSource), noStore, user)
 	e.DELETE("/api/sources/:id", httpapi.Handle(ok, a.deleteSource), noStore, user)
 	e.GET("/api/sources/:id/versions", httpapi.Handle(ok, a.listVersions), noStore, user)
+	e.GET("/api/sources/:id/versions/:version", httpapi.Handle(ok, a.getVersion), noStore, user)
 	e.GET("/api/sources/:id/conversation", httpapi.Handle(ok, a.getConversation), noStore, user)
 	e.POST("/api/sources/:id/conversation", httpapi.Handle(created, a.ask), noStore, user)
 	e.GET("/api/agent-sessions", httpapi.Handle(ok, a.listSessions), noStore, user)

@@ -64,6 +64,10 @@ func TestTheShapesOfTheWholeStory(t *testing.T) {
 		`{"version":1,"content":"{}","diff":"","description":"","author":"claude-code","verification":`+verification+`,"createdAt":`+at+`},`+
 		`{"version":2,"content":"[","diff":`+diff+`,"description":"d","author":"claude-code","messageId":"<4>","verification":`+failed+`,"createdAt":`+at+`}]}`)
 
+	s.want(s.do(user, "GET", "/api/sources/"+id+"/versions/1", ""), 200,
+		`{"version":{"version":1,"content":"{}","diff":"","description":"","author":"claude-code","verification":`+verification+`,"createdAt":`+at+`}}`)
+	s.want(s.do(user, "GET", "/api/sources/"+id+"/versions/3", ""), 404, `{"error":"Version not found","code":"not_found"}`)
+
 	gone := strings.Replace(session, `"active"`, `"disconnected"`, 1)
 	s.want(s.do(user, "POST", "/api/agent-sessions/"+pick(t, first, "agentSession.id")+"/disconnect", ""), 200, `{"agentSession":`+gone+`}`)
 	s.want(s.do(user, "POST", "/api/agent-sessions/"+pick(t, first, "agentSession.id")+"/renew", ""), 200, `{"agentSession":`+session+`}`)
@@ -194,6 +198,7 @@ func TestEveryRouteOfTheProtocolIsThere(t *testing.T) {
 		"DELETE /api/notebooks/:id", "DELETE /api/sources/:id",
 		"GET /api/agent-sessions", "GET /api/coding-agent/followups", "GET /api/coding-agent/sources", "GET /api/notebooks", "GET /api/notebooks/:id",
 		"GET /api/sources/:id", "GET /api/sources/:id/conversation", "GET /api/sources/:id/versions",
+		"GET /api/sources/:id/versions/:version",
 		"POST /api/agent-sessions/:id/disconnect", "POST /api/agent-sessions/:id/renew",
 		"POST /api/coding-agent/followups/:id/respond", "POST /api/coding-agent/notebooks", "POST /api/coding-agent/sources/with-context",
 		"POST /api/coding-agent/verify", "POST /api/coding-agent/webhook/register", "POST /api/sources/:id/conversation",

@@ -11,6 +11,11 @@ type idRequest struct {
 	ID string `param:"id" json:"-"`
 }
 
+type versionRequest struct {
+	ID      string `param:"id" json:"-"`
+	Version int64  `param:"version" json:"-"`
+}
+
 type askRequest struct {
 	ID string `param:"id" json:"-"`
 	notebook.AskRequest
@@ -40,6 +45,10 @@ func (a *API) deleteSource(ctx context.Context, req *idRequest) (*protocol.Succe
 
 func (a *API) listVersions(ctx context.Context, req *idRequest) (*notebook.VersionsResponse, error) {
 	return a.Notebooks.Versions(ctx, a.userID(ctx), req.ID)
+}
+
+func (a *API) getVersion(ctx context.Context, req *versionRequest) (*notebook.VersionResponse, error) {
+	return a.Notebooks.Version(ctx, a.userID(ctx), req.ID, req.Version)
 }
 
 func (a *API) getConversation(ctx context.Context, req *idRequest) (*protocol.Conversation, error) {

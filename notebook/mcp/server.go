@@ -48,7 +48,10 @@ func (s *Server) Routes(e *echo.Echo) {
 func (s *Server) static() func(*http.Request) *sdk.Server {
 	server := sdk.NewServer(
 		&sdk.Implementation{Name: "bellhop", Title: "Bellhop notebooks", Version: s.Version},
-		&sdk.ServerOptions{Instructions: instructions, Logger: s.Log},
+		&sdk.ServerOptions{
+			Instructions: instructions, Logger: s.Log,
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
+		},
 	)
 	s.addTools(server)
 	return func(*http.Request) *sdk.Server { return server }

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"slices"
+	"math"
 	"time"
 
 	"gorm.io/gorm"
@@ -90,17 +90,20 @@ func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Messa
 }
 
 // Messages implements notebook.MessageStore.
-func (s *Store) Messages(ctx context.Context, sourceID string, before int64, limit int) ([]notebook.Message, error) {
-	where, args := "WHERE m.source_id = ?", []any{sourceID}
-	if before > 0 {
-		where, args = where+" AND m.seq < ?", append(args, before)
+func (s *Store) Messages(ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]notebook.Message, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	first, err := s.firstWithin(ctx, sourceID, before, limit, budget)
+	if err != nil {
+		return nil, err
 	}
 	var rows []wholeMessage
-	err := s.conn(ctx).Raw(selectMessage+where+" ORDER BY m.seq DESC LIMIT ?", append(args, limit)...).Scan(&rows).Error
+	err = s.conn(ctx).Raw(selectMessage+"WHERE m.source_id = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq", sourceID, first, before).
+		Scan(&rows).Error
 	if err != nil {
 		return nil, database.Fault(err, "Messages of source", sourceID)
 	}
-	slices.Reverse(rows)
 	messages := make([]notebook.Message, len(rows))
 	for i := range rows {
 		m, err := rows[i].message()
@@ -110,6 +113,25 @@ func (s *Store) Messages(ctx context.Context, sourceID string, before int64, lim
 		messages[i] = *m
 	}
 	return messages, nil
+}
+
+// firstWithin is the seq of the oldest message that limit and budget let in.
+func (s *Store) firstWithin(ctx context.Context, sourceID string, before int64, limit int, budget int64) (int64, error) {
+	var sizes []struct{ Seq, Size int64 }
+	err := s.conn(ctx).Raw(`SELECT m.seq, LENGTH(m.content) + LENGTH(m.attachments) + COALESCE(LENGTH(v.diff), 0) AS size
+		FROM source_messages m LEFT JOIN source_versions v ON m.version > 0 AND v.source_id = m.source_id AND v.version = m.version
+		WHERE m.source_id = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?`, sourceID, before, limit).Scan(&sizes).Error
+	if err != nil {
+		return 0, database.Fault(err, "Messages of source", sourceID)
+	}
+	first := before
+	for i, m := range sizes {
+		if budget -= m.Size; i > 0 && budget < 0 {
+			break
+		}
+		first = m.Seq
+	}
+	return first, nil
 }
 
 // OpenFollowups implements notebook.MessageStore.

@@ -71,11 +71,24 @@ func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*no
 	return row.version()
 }
 
+// heads are the columns of a version but for what may be large.
+const heads = "source_id, version, size, description, author, message_id, verification, created_at"
+
 // Versions implements notebook.SourceStore.
-func (s *Store) Versions(ctx context.Context, sourceID string) ([]notebook.Version, error) {
+func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]notebook.Version, error) {
 	var rows []versionRow
-	if err := s.conn(ctx).Where("source_id = ?", sourceID).Order("version").Find(&rows).Error; err != nil {
+	var sizes []int64
+	db := s.conn(ctx).Model(&versionRow{}).Where("source_id = ?", sourceID).Order("version")
+	if err := db.Session(&gorm.Session{}).Select(heads).Find(&rows).Error; err != nil {
 		return nil, database.Fault(err, "Versions of source", sourceID)
+	}
+	if err := db.Session(&gorm.Session{}).Select("size + LENGTH(diff)").Scan(&sizes).Error; err != nil {
+		return nil, database.Fault(err, "Versions of source", sourceID)
+	}
+	whole := len(rows) // from here on
+	for whole > 0 && len(sizes) == len(rows) && budget >= sizes[whole-1] {
+		whole--
+		budget -= sizes[whole]
 	}
 	versions := make([]notebook.Version, len(rows))
 	for i := range rows {
@@ -83,7 +96,21 @@ func (s *Store) Versions(ctx context.Context, sourceID string) ([]notebook.Versi
 		if err != nil {
 			return nil, err
 		}
+		v.Omitted = i < whole
 		versions[i] = *v
+	}
+	if whole == len(rows) {
+		return versions, nil
+	}
+	var bodies []versionRow
+	err := db.Session(&gorm.Session{}).Where("version >= ?", rows[whole].Version).Select("version, code, diff").Find(&bodies).Error
+	if err != nil {
+		return nil, database.Fault(err, "Versions of source", sourceID)
+	}
+	for i := range bodies {
+		if at := whole + i; at < len(versions) {
+			versions[at].Code, versions[at].Diff = bodies[i].Code, bodies[i].Diff
+		}
 	}
 	return versions, nil
 }

@@ -23,6 +23,7 @@ func Run(t *testing.T, open func(t testing.TB) *Books) {
 		{"an agent identifier belongs to one session of a user, also at once", identifiersAreUnique},
 		{"another user's rows are not found", rowsHaveAnOwner},
 		{"the newest versions come in the order asked, code up to a budget", newestHasABudget},
+		{"versions come oldest first, the newest whole within a budget", versionsHaveABudget},
 		{"what nobody judged is found until it is judged", unverifiedIsFound},
 		{"messages come back in order, with what their version brought", messagesRoundTrip},
 		{"numbers of messages are unique, and so are answers", messagesAreUnique},
@@ -156,6 +157,32 @@ func newestHasABudget(t *testing.T, b *Books) {
 	same(t, len(none), 0)
 }
 
+func versionsHaveABudget(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	for n := int64(2); n <= 3; n++ {
+		ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: n, Code: "12345", Diff: "123", CreatedAt: moment}))
+	}
+	for budget, want := range map[int64][]string{
+		100: {"package a\n", "12345123", "12345123"}, 16: {"-", "12345123", "12345123"}, 15: {"-", "-", "12345123"}, 0: {"-", "-", "-"},
+	} {
+		versions, err := b.Versions(ctx, s.source.ID, budget)
+		ok(t, err)
+		var got []string
+		for i, v := range versions {
+			same(t, v.Number, int64(i+1))
+			shown := v.Code + v.Diff
+			if v.Omitted {
+				shown += "-"
+			}
+			got = append(got, shown)
+		}
+		same(t, got, want)
+	}
+	none, err := b.Versions(ctx, "x", 1)
+	ok(t, err)
+	same(t, len(none), 0)
+}
+
 func unverifiedIsFound(t *testing.T, b *Books) {
 	s, ctx := newShelf(t, b), t.Context()
 	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Code: "x", CreatedAt: moment}))
@@ -189,13 +216,16 @@ func messagesRoundTrip(t *testing.T, b *Books) {
 	ok(t, err)
 	same(t, n, int64(1))
 	answer.ReadAt = &later
-	got, err := b.Messages(ctx, s.source.ID, 0, 10)
+	got, err := b.Messages(ctx, s.source.ID, 0, 10, 1000)
 	ok(t, err)
 	same(t, got, []notebook.Message{*question, *answer})
-	got, err = b.Messages(ctx, s.source.ID, 2, 10)
+	got, err = b.Messages(ctx, s.source.ID, 2, 10, 1000)
 	ok(t, err)
 	same(t, got, []notebook.Message{*question})
-	got, err = b.Messages(ctx, s.source.ID, 0, 1)
+	got, err = b.Messages(ctx, s.source.ID, 0, 1, 1000)
+	ok(t, err)
+	same(t, got, []notebook.Message{*answer})
+	got, err = b.Messages(ctx, s.source.ID, 0, 10, 1) // the newest comes whatever its size
 	ok(t, err)
 	same(t, got, []notebook.Message{*answer})
 }
