@@ -37,7 +37,7 @@ type Server struct {
 // no stream to open and nothing to delete.
 func (s *Server) Routes(e *echo.Echo) {
 	handler := sdk.NewStreamableHTTPHandler(s.static(), &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, Logger: s.Log, MaxRequestBodyBytes: maxBody,
+		Stateless: true, JSONResponse: true, Logger: slog.New(faults{s.Log.Handler()}), MaxRequestBodyBytes: maxBody,
 		// internal/httpapi guards Host, and knows the public URL's name.
 		DisableLocalhostProtection: true,
 	})
@@ -49,7 +49,7 @@ func (s *Server) static() func(*http.Request) *sdk.Server {
 	server := sdk.NewServer(
 		&sdk.Implementation{Name: "bellhop", Title: "Bellhop notebooks", Version: s.Version},
 		&sdk.ServerOptions{
-			Instructions: instructions, Logger: s.Log,
+			Instructions: instructions, Logger: slog.New(faults{s.Log.Handler()}),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
 		},
 	)
@@ -99,3 +99,14 @@ func callerOf(ctx context.Context) notebook.Caller {
 	c, _ := ctx.Value(callerKey{}).(notebook.Caller)
 	return c
 }
+
+// faults keeps the SDK's news of every connection out of the log.
+type faults struct{ slog.Handler }
+
+func (f faults) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && f.Handler.Enabled(ctx, level)
+}
+
+func (f faults) WithAttrs(attrs []slog.Attr) slog.Handler { return faults{f.Handler.WithAttrs(attrs)} }
+
+func (f faults) WithGroup(name string) slog.Handler { return faults{f.Handler.WithGroup(name)} }
