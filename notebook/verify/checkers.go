@@ -32,6 +32,7 @@ var checkers = map[string]func(code string) finding{
 	"xml":        checkXML,
 	"hcl":        checkHCL,
 	"protobuf":   checkProtobuf,
+	"dockerfile": checkDockerfile,
 }
 
 const (
