@@ -12,8 +12,8 @@ type NotebooksResponse struct {
 	Notebooks []protocol.Notebook `json:"notebooks"`
 }
 
-// NotebookResponse has a notebook and its sources, newest first.
-type NotebookResponse struct {
+// ContentsResponse has a notebook and its sources, newest first.
+type ContentsResponse struct {
 	Notebook protocol.Notebook `json:"notebook"`
 	Sources  []protocol.Source `json:"sources"`
 }
@@ -54,7 +54,7 @@ func (s *Service) Notebooks(ctx context.Context, userID string) (*NotebooksRespo
 }
 
 // Notebook returns a notebook with its sources.
-func (s *Service) Notebook(ctx context.Context, userID, id string) (*NotebookResponse, error) {
+func (s *Service) Notebook(ctx context.Context, userID, id string) (*ContentsResponse, error) {
 	n, err := s.o.Store.Notebook(ctx, userID, id)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) Notebook(ctx context.Context, userID, id string) (*NotebookRes
 	if err != nil {
 		return nil, err
 	}
-	return &NotebookResponse{Notebook: s.showNotebook(n, session, s.at()), Sources: sources.Sources}, nil
+	return &ContentsResponse{Notebook: s.showNotebook(n, session, s.at()), Sources: sources.Sources}, nil
 }
 
 // DeleteNotebook deletes a notebook with all its sources; the agent session

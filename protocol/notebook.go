@@ -129,7 +129,7 @@ type FollowupMessage struct {
 	Metadata  FollowupMetadata `json:"metadata"`
 }
 
-// FollowupMetadata: a user's message is delivered when the agent has it and
+// FollowupMetadata says where a message stands: a user's is delivered when the agent has it and
 // read when it was answered; an agent's is read when the user opened the
 // conversation.
 type FollowupMetadata struct {

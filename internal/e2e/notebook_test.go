@@ -379,7 +379,7 @@ func TestAUsersWebhookHearsOfTurnsAndAnswers(t *testing.T) {
 	s.as(t, s.token, "POST", "/api/tasks", map[string]any{"title": "T", "hostId": s.hostID}, 201, &task)
 	var in protocol.CheckInResponse
 	s.as(t, s.token, "POST", "/api/agent", map[string]any{"taskId": task.ID, "message": "list"}, 200, &in)
-	req, err := http.NewRequestWithContext(t.Context(), "POST", in.StreamURL+"?token="+in.StreamToken, strings.NewReader(`{"prompt":"list"}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.StreamURL+"?token="+in.StreamToken, strings.NewReader(`{"prompt":"list"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

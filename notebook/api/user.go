@@ -27,7 +27,7 @@ func (a *API) listNotebooks(ctx context.Context, _ *struct{}) (*notebook.Noteboo
 	return a.Notebooks.Notebooks(ctx, a.userID(ctx))
 }
 
-func (a *API) getNotebook(ctx context.Context, req *idRequest) (*notebook.NotebookResponse, error) {
+func (a *API) getNotebook(ctx context.Context, req *idRequest) (*notebook.ContentsResponse, error) {
 	return a.Notebooks.Notebook(ctx, a.userID(ctx), req.ID)
 }
 

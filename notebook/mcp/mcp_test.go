@@ -178,8 +178,11 @@ func TestTheStoryWithARealClient(t *testing.T) {
 	}{
 		{"answered twice", "respond_to_followup", answer, "This message has been answered. get_followup_messages lists those that wait. (answered)"},
 		{"no such notebook", "save_code_with_context", map[string]any{"notebookId": "x", "title": "t", "code": "c", "context": "c"}, "Notebook not found. (not_found)"},
-		{"another agent", "create_agent_notebook", map[string]any{"agentName": "B", "agentIdentifier": "bob"},
-			"This token belongs to another agent. Its agentIdentifier is ada. (forbidden)"},
+		{
+			"another agent", "create_agent_notebook",
+			map[string]any{"agentName": "B", "agentIdentifier": "bob"},
+			"This token belongs to another agent. Its agentIdentifier is ada. (forbidden)",
+		},
 		{"another agent's session", "get_followup_messages", map[string]any{"agentSessionId": "x"}, "Agent session not found. (not_found)"},
 	} {
 		if _, got := s.call(session, c.tool, c.args); got != c.want {
@@ -198,8 +201,10 @@ func TestWhatIsNoCall(t *testing.T) {
 		status                    int
 		header, value, want       string
 	}{
-		{"no token", "POST", "", `{}`, 401, "Www-Authenticate", "Bearer",
-			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`},
+		{
+			"no token", "POST", "", `{}`, 401, "Www-Authenticate", "Bearer",
+			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
+		},
 		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
 		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", `{"error":"Method not allowed","code":"method_not_allowed"}`},
 		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", `{"error":"The body is nested deeper than 64 levels","code":"invalid"}`},

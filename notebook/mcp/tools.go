@@ -105,7 +105,7 @@ func (s *Server) forModel(ctx context.Context, tool string, err error) error {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code == protocol.CodeInternal {
 		s.Log.ErrorContext(ctx, "tool failed", "tool", tool, "err", err)
-		return errors.New("Internal error. Try again later. (internal)") //nolint:revive,staticcheck // a sentence for a model
+		return errors.New("Internal error. Try again later. (internal)") //nolint:staticcheck // a sentence for a model
 	}
 	text := e.Message + "."
 	if e.Hint != "" {
