@@ -80,6 +80,11 @@ func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, n
 	if session.Disconnected {
 		return nil, s.usable(session, now)
 	}
+	if session.ID == fresh.ID {
+		if err := s.room(ctx, userID); err != nil {
+			return nil, err
+		}
+	}
 	before := session.Rev
 	if session.ID == fresh.ID || session.Status(now, s.lifetime()) == protocol.AgentExpired {
 		session.changed(protocol.AgentEventConnected, "", now)
@@ -106,6 +111,19 @@ func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, n
 		Notebook: s.showNotebook(notebook, session, now), AgentSession: s.showSession(session, now),
 		WebhookSecret: shown.Reveal(), Created: created,
 	}, nil
+}
+
+// room bounds what a user's feed has to look through. The session asked for is
+// there already.
+func (s *Service) room(ctx context.Context, userID string) error {
+	sessions, err := s.o.Store.Sessions(ctx, userID, "")
+	if err == nil && len(sessions) > maxSessions {
+		err = &protocol.Error{
+			Code: protocol.CodeConflict, Message: "There are too many agents",
+			Hint: "Introduce yourself with the agentIdentifier you had before",
+		}
+	}
+	return err
 }
 
 func (s *Service) ensureNotebook(ctx context.Context, session *Session, r *CreateRequest, now time.Time) (*Notebook, bool, error) {

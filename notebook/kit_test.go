@@ -117,6 +117,7 @@ func (o *outbox) Answered(_ context.Context, a notebook.Answer) error {
 type told struct {
 	mu sync.Mutex
 	n  map[string]int
+	up chan struct{} // closed at the next one
 }
 
 func (n *told) AgentChanged(userID string) {
@@ -126,6 +127,33 @@ func (n *told) AgentChanged(userID string) {
 		n.n = map[string]int{}
 	}
 	n.n[userID]++
+	if n.up != nil {
+		close(n.up)
+		n.up = nil
+	}
+}
+
+func (n *told) count(userID string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.n[userID]
+}
+
+// await returns when the user was told so often.
+func (n *told) await(userID string, times int) {
+	for {
+		n.mu.Lock()
+		if n.n[userID] >= times {
+			n.mu.Unlock()
+			return
+		}
+		if n.up == nil {
+			n.up = make(chan struct{})
+		}
+		up := n.up
+		n.mu.Unlock()
+		<-up
+	}
 }
 
 // agent is one that introduced itself.

@@ -21,6 +21,7 @@ const (
 	maxLanguage   = 40
 
 	maxAttachments = 8
+	maxSessions    = 100  // of a user
 	maxSources     = 500  // in a notebook
 	maxVersions    = 1000 // of a source
 	maxMessages    = 1000 // shown of a conversation
