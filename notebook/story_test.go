@@ -243,3 +243,37 @@ func TestAMessageThatDidNotArriveCanBePolled(t *testing.T) {
 		must(t, d.Delivered(ctx, d.user, "gone", nil))
 	})
 }
+
+func TestAWebhookThatIsGoneLeavesPolling(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := t.Context()
+		a := d.agent("ada")
+		source := a.save("x")
+		register := func(url string) {
+			_, err := d.RegisterWebhook(ctx, a.caller, &notebook.WebhookRequest{URL: url})
+			must(t, err)
+		}
+		register("https://a.example/")
+		d.ask(source.ID, "1")
+		gone := d.outbox.sent[0].EndpointID
+		must(t, d.WebhookDisabled(ctx, d.user, "another"))
+		must(t, d.WebhookDisabled(ctx, d.user, gone))
+		sessions, err := d.Sessions(ctx, d.user)
+		must(t, err)
+		hints, err := d.Hints(ctx, d.user)
+		must(t, err)
+		if sessions.AgentSessions[0].WebhookURL != "" || hints[0].Event != protocol.AgentEventWebhookGone {
+			t.Errorf("%+v %+v", sessions, hints)
+		}
+		d.ask(source.ID, "2")
+		if len(a.poll()) != 2 || len(d.outbox.sent) != 1 {
+			t.Errorf("%d sent", len(d.outbox.sent))
+		}
+		waiting := d.ask(source.ID, "3")
+		register("https://b.example/")
+		later := d.ask(source.ID, "4")
+		if sent := d.outbox.sent[1:]; len(sent) != 2 || sent[0].MessageID != waiting.ID || sent[1].MessageID != later.ID || sent[0].EndpointID == gone {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}

@@ -62,7 +62,25 @@ func (s *Service) setWebhook(ctx context.Context, session *Session, url string, 
 		return seal.Secret{}, err
 	}
 	session.WebhookURL = url
-	return shown, nil
+	return shown, s.sendWaiting(ctx, session)
+}
+
+// sendWaiting sends what was asked before there was this webhook. What it has
+// had already is not sent again.
+func (s *Service) sendWaiting(ctx context.Context, session *Session) error {
+	open, err := s.o.Store.OpenFollowups(ctx, session.ID, maxFollowups)
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		if open[i].DeliveredAt != nil {
+			continue
+		}
+		if err := s.enqueue(ctx, session, &open[i].Message); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Render makes the body of a delivery when it is first sent. CodeNotFound means
@@ -175,6 +193,28 @@ func (s *Service) Failed(ctx context.Context, userID, messageID, reason string) 
 		session.changed(protocol.AgentEventFailed, m.SourceID, now)
 		return s.o.Store.SaveMessage(ctx, m)
 	})
+}
+
+// WebhookDisabled records that a webhook wants nothing more (410): from now on
+// the agent polls, until it registers another.
+func (s *Service) WebhookDisabled(ctx context.Context, userID, endpointID string) error {
+	sessions, err := s.o.Store.Sessions(ctx, userID, "")
+	if err != nil {
+		return err
+	}
+	for i := range sessions {
+		if sessions[i].EndpointID != endpointID {
+			continue
+		}
+		return s.change(ctx, userID, sessions[i].ID, func(_ context.Context, session *Session, now time.Time) error {
+			if session.EndpointID == endpointID { // not replaced meanwhile
+				session.EndpointID, session.WebhookURL = "", ""
+				session.changed(protocol.AgentEventWebhookGone, "", now)
+			}
+			return nil
+		})
+	}
+	return nil
 }
 
 // outcome runs fn under the session's lock; of a message that is gone nobody

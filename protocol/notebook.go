@@ -207,4 +207,5 @@ const (
 	AgentEventMessage      = "message"         // the user's or the agent's
 	AgentEventFailed       = "delivery_failed" // a message did not reach the agent
 	AgentEventVerified     = "verified"        // a version was judged
+	AgentEventWebhookGone  = "webhook_gone"    // the agent's webhook wants nothing more (410)
 )

@@ -123,7 +123,13 @@ func (n followupNotices) Failed(ctx context.Context, d *outbound.Delivery, reaso
 	return n.Service.Failed(ctx, d.UserID, d.MessageID, reason)
 }
 
+// Disabled implements outbound.DisableNotices.
+func (n followupNotices) Disabled(ctx context.Context, e *outbound.Endpoint, _ string) error {
+	return n.Service.WebhookDisabled(ctx, e.OwnerID, e.ID)
+}
+
 var (
-	_ notebook.Outbox  = (*outbox)(nil)
-	_ outbound.Notices = followupNotices{}
+	_ notebook.Outbox         = (*outbox)(nil)
+	_ outbound.Notices        = followupNotices{}
+	_ outbound.DisableNotices = followupNotices{}
 )

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -289,6 +291,7 @@ func TestAnAgentBehindTheBridgePollsAndResponds(t *testing.T) {
 	if len(open.Messages) != 1 {
 		t.Fatalf("open %+v", open)
 	}
+	feed := s.hints(t)
 	var replied saved
 	e.call("respond_to_followup", map[string]any{
 		"messageId": open.Messages[0].ID, "response": "Mended.", "codeUpdate": map[string]any{"code": "const x: number = 1;", "description": "mended"},
@@ -296,14 +299,49 @@ func TestAnAgentBehindTheBridgePollsAndResponds(t *testing.T) {
 	if replied.Source.Version != 2 || !replied.Source.Metadata.IsVerified {
 		t.Errorf("source %+v", replied.Source)
 	}
+	feed.await(t, `"status":"active","event":"message","sourceId":"`+source.Source.ID+`"}`)
 	again, err := e.session.CallTool(t.Context(), &mcp.CallToolParams{
 		Name: "respond_to_followup", Arguments: map[string]any{"messageId": open.Messages[0].ID, "response": "Again."},
 	})
 	if err != nil || !again.IsError {
 		t.Errorf("answered twice: %v %+v", err, again)
 	}
+	s.as(t, s.token, "POST", "/api/agent-sessions/"+book.AgentSession.ID+"/disconnect", nil, 200, nil)
+	feed.await(t, `"status":"disconnected","event":"disconnected","sourceId":""}`)
 	s.as(t, token, "GET", "/api/tasks", nil, 403, nil)
 	s.as(t, token, "GET", "/api/notebooks", nil, 403, nil)
+}
+
+// hintFeed is what a console reads.
+type hintFeed struct{ lines *bufio.Scanner }
+
+func (s *stack) hints(t *testing.T) *hintFeed {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.broker.url+"/api/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := bearer(s.token).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	f := &hintFeed{bufio.NewScanner(resp.Body)}
+	f.await(t, `"tasks":[]`)
+	return f
+}
+
+// await reads on to a line that holds text.
+func (f *hintFeed) await(t *testing.T, text string) {
+	t.Helper()
+	for f.lines.Scan() {
+		if strings.Contains(f.lines.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("the feed ended without %s: %v", text, f.lines.Err())
 }
 
 // kill -9 between the request and the record of its outcome: sent once more,
