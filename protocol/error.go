@@ -26,8 +26,9 @@ const (
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: not the prompt that was checked in
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker
 	CodeAnswered         Code = "answered"           // 409: the interaction was answered otherwise
+	CodeDisconnected     Code = "disconnected"       // 409: the user disconnected this agent
 	CodeGone             Code = "gone"               // 410: deleted
-	CodeExpired          Code = "expired"            // 410: the interaction's time is over
+	CodeExpired          Code = "expired"            // 410: the interaction's or agent session's time is over
 	CodeTooLarge         Code = "too_large"          // 413: over a cap
 	CodeUnsupportedMedia Code = "unsupported_media"  // 415: not JSON, or encoded
 	CodeTooManyRequests  Code = "too_many_requests"  // 429, with Retry-After

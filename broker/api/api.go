@@ -21,6 +21,7 @@ type API struct {
 	Hosts        *broker.Hosts
 	Feed         Feed
 	Webhook      Webhook
+	Parts        []Part // other resources of the same server
 
 	Ready          func(ctx context.Context) error // does the database answer
 	PublicURL      string                          // where browsers see the broker
@@ -59,6 +60,9 @@ type Webhook interface {
 	Handle(c echo.Context) error
 	Renew(c echo.Context) error
 }
+
+// Part has routes of its own; it guards them itself.
+type Part interface{ Routes(e *echo.Echo) }
 
 // Handler is an HTTP server's handler with every route.
 func (a *API) Handler() http.Handler {

@@ -74,8 +74,8 @@ func TestTokensAreShownOnce(t *testing.T) {
 	want(t, s.as(&person{token: token}, "GET", "/api/auth/me", ""), 401, unauthorized)
 	want(t, s.as(s.bob, "GET", "/api/tokens", ""), 200,
 		`{"tokens":[{"id":"<id1>","name":"test","kind":"user","expiresAt":null,"lastUsedAt":"+0s","createdAt":"+0s"}]}`)
-	want(t, s.as(s.ada, "POST", "/api/tokens", `{"name":"a","kind":"agent","agentIdentifier":"x"}`), 400,
-		`{"error":"Tokens of kind agent need the notebooks feature, which this server does not have","code":"invalid","hint":"Leave kind out or send \"user\""}`)
+	want(t, s.as(s.ada, "POST", "/api/tokens", `{"name":"a","kind":"agent"}`), 400,
+		`{"error":"agentIdentifier is required for tokens of kind agent","code":"invalid","hint":"Name the one agent the token is for, such as claude-code"}`)
 	want(t, s.as(s.ada, "POST", "/api/tokens", `{"name":"a","expiresAt":"tomorrow"}`), 400,
 		`{"error":"expiresAt must be an RFC 3339 time","code":"invalid"}`)
 }

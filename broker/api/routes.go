@@ -14,8 +14,8 @@ import (
 // and room for their escaping.
 const maxCheckIn = 8 << 20
 
-// Routes registers every route on e, which httpapi.New made. This list is the
-// API; no group carries middleware, because Echo would run it for unknown
+// Routes registers every route on e, which httpapi.New made. This list and those
+// of Parts are the API; no group carries middleware, because Echo would run it for unknown
 // routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.guards(e)
@@ -57,6 +57,10 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
 	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
 	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
+
+	for _, part := range a.Parts {
+		part.Routes(e)
+	}
 }
 
 // guards lets a server on loopback answer for the names in its own URLs too: a

@@ -15,12 +15,13 @@ import (
 const TokenPrefix = "bhp_"
 
 const (
-	maxTokenName  = 200
-	touchInterval = time.Minute
+	maxTokenName       = 200
+	maxAgentIdentifier = 200
+	touchInterval      = time.Minute
 )
 
-// CreateToken makes an API token out of t's UserID, Name, Kind (default user)
-// and ExpiresAt, fills the rest of t and returns the token itself, which
+// CreateToken makes an API token out of t's UserID, Name, Kind (default user),
+// AgentIdentifier (of kind agent) and ExpiresAt, fills the rest of t and returns the token itself, which
 // cannot be had again.
 func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error) {
 	if err := s.checkNewToken(t); err != nil {
@@ -40,15 +41,17 @@ func (s *Service) checkNewToken(t *broker.APIToken) error {
 	}
 	t.Name = strings.TrimSpace(t.Name)
 	switch {
-	case t.Kind == broker.TokenAgent:
-		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "Tokens of kind agent need the notebooks feature, which this server does not have",
-			Hint: `Leave kind out or send "user"`,
-		}
-	case t.Kind != broker.TokenUser:
+	case t.Kind != broker.TokenUser && t.Kind != broker.TokenAgent:
 		return protocol.Errorf(protocol.CodeInvalid, "kind must be user or agent")
-	case t.AgentIdentifier != "":
+	case t.Kind == broker.TokenUser && t.AgentIdentifier != "":
 		return protocol.Errorf(protocol.CodeInvalid, "agentIdentifier belongs to tokens of kind agent")
+	case t.Kind == broker.TokenAgent && strings.TrimSpace(t.AgentIdentifier) == "":
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "agentIdentifier is required for tokens of kind agent",
+			Hint: "Name the one agent the token is for, such as claude-code",
+		}
+	case len(t.AgentIdentifier) > maxAgentIdentifier:
+		return protocol.Errorf(protocol.CodeInvalid, "agentIdentifier is longer than %d bytes", maxAgentIdentifier)
 	case t.Name == "":
 		return protocol.Errorf(protocol.CodeInvalid, "name is required")
 	case utf8.RuneCountInString(t.Name) > maxTokenName:
@@ -69,26 +72,27 @@ func (s *Service) DeleteToken(ctx context.Context, userID, id string) error {
 	return s.tokens.DeleteToken(ctx, userID, id)
 }
 
-// tokenUser is the id of the user whose API token plain is.
-func (s *Service) tokenUser(ctx context.Context, plain string) (string, error) {
+// tokenUser is the id of the user whose API token plain is, and the agent it is
+// bound to, if it is of kind agent.
+func (s *Service) tokenUser(ctx context.Context, plain string) (userID, agent string, err error) {
 	if !strings.HasPrefix(plain, TokenPrefix) {
-		return "", unauthorized(nil)
+		return "", "", unauthorized(nil)
 	}
 	found, err := s.tokens.TokenByHash(ctx, token.Hash(plain))
 	if err != nil {
-		return "", unauthorizedIfMissing(err)
+		return "", "", unauthorizedIfMissing(err)
 	}
 	now := s.now()
 	if found.ExpiresAt != nil && !now.Before(*found.ExpiresAt) {
-		return "", unauthorized(nil)
+		return "", "", unauthorized(nil)
 	}
-	if found.Kind != broker.TokenUser {
-		return "", protocol.Errorf(protocol.CodeForbidden, "This token reaches only notebooks and /mcp")
+	if found.Kind != broker.TokenUser && found.AgentIdentifier == "" { // it would pass for its user
+		return "", "", unauthorized(nil)
 	}
 	if found.LastUsedAt == nil || now.Sub(*found.LastUsedAt) >= touchInterval {
 		if err := s.tokens.TouchToken(ctx, found.ID, now.UTC()); err != nil {
 			s.log.WarnContext(ctx, "token use not recorded", "tokenId", found.ID, "err", err)
 		}
 	}
-	return found.UserID, nil
+	return found.UserID, found.AgentIdentifier, nil
 }

@@ -115,9 +115,14 @@ func TestWhatANewTokenMustBe(t *testing.T) {
 		{"expired", broker.APIToken{Name: "a", ExpiresAt: &past}, "expiresAt is in the past"},
 		{"of no kind", broker.APIToken{Name: "a", Kind: "admin"}, "kind must be user or agent"},
 		{
-			"of an agent",
-			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: "x"},
-			"Tokens of kind agent need the notebooks feature, which this server does not have",
+			"of an agent, without saying which",
+			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: " "},
+			"agentIdentifier is required for tokens of kind agent",
+		},
+		{
+			"of an agent with an endless identifier",
+			broker.APIToken{Name: "a", Kind: broker.TokenAgent, AgentIdentifier: strings.Repeat("x", 201)},
+			"agentIdentifier is longer than 200 bytes",
 		},
 		{"for an agent, of kind user", broker.APIToken{Name: "a", AgentIdentifier: "x"}, "agentIdentifier belongs to tokens of kind agent"},
 	} {

@@ -17,9 +17,19 @@ type callerKey struct{}
 // Others get CodeUnauthorized; a cross-site request with a cookie and an unsafe
 // method gets CodeForbidden.
 func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
+	return pass(next, s.Authenticate)
+}
+
+// AgentMiddleware is Middleware for the routes that agents' own tokens reach
+// too.
+func (s *Service) AgentMiddleware(next echo.HandlerFunc) echo.HandlerFunc {
+	return pass(next, s.authenticate)
+}
+
+func pass(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Caller, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		caller, err := s.Authenticate(r)
+		caller, err := authenticate(r)
 		if err != nil {
 			return err
 		}
@@ -35,11 +45,22 @@ func (s *Service) Caller(ctx context.Context) broker.Caller {
 	return caller
 }
 
-// Authenticate judges the credentials of a request. Long answers call it again
-// to learn of a revocation.
+// Authenticate judges the credentials of a request; an agent's own token is
+// CodeForbidden. Long answers call it again to learn of a revocation.
 func (s *Service) Authenticate(r *http.Request) (broker.Caller, error) {
+	caller, err := s.authenticate(r)
+	if err == nil && caller.AgentIdentifier != "" {
+		return broker.Caller{}, &protocol.Error{
+			Code: protocol.CodeForbidden, Message: "This token reaches only notebooks and /mcp",
+			Hint: "Use a token of kind user here",
+		}
+	}
+	return caller, err
+}
+
+func (s *Service) authenticate(r *http.Request) (broker.Caller, error) {
 	ctx := r.Context()
-	userID, err := s.credentials(ctx, r)
+	userID, agent, err := s.credentials(ctx, r)
 	if err != nil {
 		return broker.Caller{}, err
 	}
@@ -47,25 +68,28 @@ func (s *Service) Authenticate(r *http.Request) (broker.Caller, error) {
 	if err != nil {
 		return broker.Caller{}, unauthorizedIfMissing(err)
 	}
+	if agent != "" { // whatever its user may do, it may not
+		return broker.Caller{UserID: user.ID, AgentIdentifier: agent}, nil
+	}
 	return broker.Caller{UserID: user.ID, Admin: user.Admin}, nil
 }
 
-func (s *Service) credentials(ctx context.Context, r *http.Request) (userID string, err error) {
+func (s *Service) credentials(ctx context.Context, r *http.Request) (userID, agent string, err error) {
 	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
 		scheme, plain, _ := strings.Cut(headers[0], " ")
 		if len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") {
-			return "", unauthorized(nil)
+			return "", "", unauthorized(nil)
 		}
 		return s.tokenUser(ctx, strings.TrimSpace(plain))
 	}
 	userID, err = s.sessionUser(ctx, r)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if userID == "" {
-		return "", unauthorized(nil)
+		return "", "", unauthorized(nil)
 	}
-	return userID, s.sameSite(r)
+	return userID, "", s.sameSite(r)
 }
 
 func unauthorized(cause error) error {

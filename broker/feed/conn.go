@@ -22,7 +22,8 @@ const (
 	frameHello = "hello"
 	frameReset = "reset"
 	frameBye   = "bye"
-	frameTask  = "task" // a hint in the user's feed
+	frameTask  = "task"  // a hint in the user's feed
+	frameAgent = "agent" // another one
 )
 
 // accessLimit bounds one check of a reader's access: with the time between two

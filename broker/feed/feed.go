@@ -15,6 +15,7 @@ type Options struct {
 	Poll   time.Duration // of other replicas' changes: 200 ms
 	Access time.Duration // between checks of a reader's access: 3 s
 	Write  time.Duration // limit of one write: 5 s
+	Agents AgentSource   // nil = there are no notebooks
 	Now    func() time.Time
 	Log    *slog.Logger
 }
@@ -83,6 +84,10 @@ func (f *Feed) Changed(userID, taskID string, rev int64) {
 	f.tasks.wake(taskID, rev)
 	f.users.wake(userID, 0)
 }
+
+// AgentChanged wakes the readers of a user. It is called after the commit and
+// never waits.
+func (f *Feed) AgentChanged(userID string) { f.users.wake(userID, 0) }
 
 // Run polls for changes made by other replicas until ctx ends; then every
 // connection says bye and closes, and new ones are refused. It returns when

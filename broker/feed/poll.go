@@ -92,7 +92,26 @@ func (p *poller) pollUsers(ctx context.Context) error {
 				p.users.wake(hint.UserID, 0)
 			}
 		}
+		if err := p.pollAgents(ctx, ids, hinted); err != nil {
+			return err
+		}
 	}
 	p.usersAt, p.hinted = began, hinted
 	return nil
+}
+
+func (p *poller) pollAgents(ctx context.Context, userIDs []string, hinted map[string]int64) error {
+	if p.opts.Agents == nil {
+		return nil
+	}
+	revs, err := p.opts.Agents.Revs(ctx, userIDs, p.usersAt.Add(-skew))
+	for userID, sessions := range revs {
+		for id, rev := range sessions {
+			hinted[id] = rev
+			if known, ok := p.hinted[id]; !ok || known != rev {
+				p.users.wake(userID, 0)
+			}
+		}
+	}
+	return err
 }

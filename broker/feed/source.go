@@ -28,3 +28,14 @@ type Source interface {
 	// by the clock of the replica that wrote.
 	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error)
 }
+
+// AgentSource has the agent sessions of notebooks, which the feed of a user
+// shows too.
+type AgentSource interface {
+	// Hints returns a hint for each of the user's agent sessions.
+	Hints(ctx context.Context, userID string) ([]protocol.AgentHint, error)
+
+	// Revs returns the revs of the agent sessions of these users that changed at
+	// since or later: user id → agent session id → rev.
+	Revs(ctx context.Context, userIDs []string, since time.Time) (map[string]map[string]int64, error)
+}

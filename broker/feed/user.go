@@ -19,23 +19,24 @@ const (
 // Hints is the data of the hello frame of a user's feed, the task that changed
 // last first.
 type Hints struct {
-	Tasks []protocol.TaskHint `json:"tasks"`
+	Tasks         []protocol.TaskHint  `json:"tasks"`
+	AgentSessions []protocol.AgentHint `json:"agentSessions,omitempty"`
 }
 
-// ServeUser serves the feed over all of a user's tasks until the reader goes:
-// a hello frame with the newest hints, then a task frame per changed task. Its
-// ids count frames and resume nothing. allowed is as in ServeTask.
+// ServeUser serves the feed over all of a user's tasks and agent sessions until
+// the reader goes: a hello frame with the newest hints, then a task frame per
+// changed task and an agent frame per changed agent session. Its ids count frames and resume nothing. allowed is as in ServeTask.
 func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
 	reader := &userReader{feed: f, userID: userID}
 	var stop func()
 	reader.watcher, stop = f.users.watch(userID)
 	defer stop()
-	hints, err := f.source.Hints(r.Context(), userID, hintLimit)
+	hints, err := reader.read(r.Context())
 	if err != nil {
 		return err
 	}
-	if hints == nil {
-		hints = []protocol.TaskHint{}
+	if hints.Tasks == nil {
+		hints.Tasks = []protocol.TaskHint{}
 	}
 	reader.hello = hints
 	return f.serve(w, r, allowed, reader.pump)
@@ -46,15 +47,28 @@ type userReader struct {
 	feed    *Feed
 	userID  string
 	watcher *watcher
-	hello   []protocol.TaskHint
+	hello   *Hints
 	sent    map[string]protocol.TaskHint
+	agents  map[string]protocol.AgentHint // sent too
 	count   int64
+}
+
+func (u *userReader) read(ctx context.Context) (*Hints, error) {
+	hints := &Hints{}
+	var err error
+	if hints.Tasks, err = u.feed.source.Hints(ctx, u.userID, hintLimit); err != nil {
+		return nil, err
+	}
+	if u.feed.opts.Agents != nil {
+		hints.AgentSessions, err = u.feed.opts.Agents.Hints(ctx, u.userID)
+	}
+	return hints, err
 }
 
 func (u *userReader) pump(ctx context.Context, c *conn) int64 {
 	ping := time.NewTicker(u.feed.opts.Ping)
 	defer ping.Stop()
-	if u.send(ctx, c, frameHello, Hints{u.hello}) != nil {
+	if u.send(ctx, c, frameHello, u.hello) != nil {
 		return u.count
 	}
 	u.remember(u.hello)
@@ -79,15 +93,23 @@ func (u *userReader) pump(ctx context.Context, c *conn) int64 {
 }
 
 func (u *userReader) catchUp(ctx context.Context, c *conn) error {
-	hints, err := u.feed.source.Hints(ctx, u.userID, hintLimit)
+	hints, err := u.read(ctx)
 	if err != nil {
 		return err
 	}
-	for _, hint := range slices.Backward(hints) {
+	for _, hint := range slices.Backward(hints.Tasks) {
 		if u.sent[hint.TaskID] == hint {
 			continue
 		}
 		if err := u.send(ctx, c, frameTask, hint); err != nil {
+			return err
+		}
+	}
+	for _, hint := range slices.Backward(hints.AgentSessions) {
+		if u.agents[hint.AgentSessionID] == hint {
+			continue
+		}
+		if err := u.send(ctx, c, frameAgent, hint); err != nil {
 			return err
 		}
 	}
@@ -97,10 +119,14 @@ func (u *userReader) catchUp(ctx context.Context, c *conn) error {
 
 // remember keeps the newest hints only: a task that comes back among them has
 // changed.
-func (u *userReader) remember(hints []protocol.TaskHint) {
-	u.sent = make(map[string]protocol.TaskHint, len(hints))
-	for _, hint := range hints {
+func (u *userReader) remember(hints *Hints) {
+	u.sent = make(map[string]protocol.TaskHint, len(hints.Tasks))
+	for _, hint := range hints.Tasks {
 		u.sent[hint.TaskID] = hint
+	}
+	u.agents = make(map[string]protocol.AgentHint, len(hints.AgentSessions))
+	for _, hint := range hints.AgentSessions {
+		u.agents[hint.AgentSessionID] = hint
 	}
 }
 

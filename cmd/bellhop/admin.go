@@ -64,7 +64,8 @@ type tokensCreateCommand struct {
 
 	Email   string        `required:"" help:"Whose token it is."`
 	Name    string        `required:"" help:"What it is for."`
-	Kind    string        `default:"user" help:"Kind of token: 'user' acts as its user."`
+	Kind    string        `default:"user" enum:"user,agent" help:"Kind of token: 'user' acts as its user, 'agent' reaches only notebooks and /mcp."`
+	Agent   string        `placeholder:"IDENTIFIER" help:"The agentIdentifier a token of kind agent is for, such as claude-code."`
 	Expires time.Duration `placeholder:"DURATION" help:"How long it is good for, such as 720h; for ever by default."`
 }
 
@@ -75,7 +76,7 @@ func (c tokensCreateCommand) Run(env *environment) error {
 		if err != nil {
 			return err
 		}
-		token := &broker.APIToken{UserID: user.ID, Name: c.Name, Kind: broker.TokenKind(c.Kind)}
+		token := &broker.APIToken{UserID: user.ID, Name: c.Name, Kind: broker.TokenKind(c.Kind), AgentIdentifier: c.Agent}
 		if c.Expires > 0 {
 			expires := time.Now().Add(c.Expires).UTC()
 			token.ExpiresAt = &expires

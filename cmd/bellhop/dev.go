@@ -31,7 +31,7 @@ func (c devCommand) Run(env *environment) error {
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
 		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Project: c.Project,
-		DemoAgent: demoAgent(self), Log: env.log,
+		DemoAgent: demoAgent(self), VerifyWorker: verifyWorker(self), Version: version, Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)

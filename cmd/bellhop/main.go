@@ -34,12 +34,15 @@ type commands struct {
 	Host    hostCommand    `cmd:"" help:"Run an agent host next to the code."`
 	Agent   agentCommand   `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat    chatCommand    `cmd:"" help:"Talk with an agent in the terminal."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Users   usersCommand   `cmd:"" help:"Manage the people who may sign in."`
 	Tokens  tokensCommand  `cmd:"" help:"Manage API tokens."`
 	Hosts   hostsCommand   `cmd:"" help:"Manage the agent hosts the broker knows."`
 	Keys    keysCommand    `cmd:"" help:"Make the keyset that seals secrets at rest."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
 
 	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Least level to log: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"bellhop/internal/app"
 )
@@ -11,13 +12,14 @@ import (
 type serveCommand struct {
 	databaseFlags `embed:""`
 
-	Listen         string   `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	PublicURL      string   `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"What browsers use; https makes cookies Secure. Default: http://<listen>."`
-	WebhookURL     string   `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"What agent hosts use to reach this broker, when it is not the public URL."`
-	AllowedOrigins []string `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Frontends on other origins, exact, comma-separated; they use bearer tokens."`
-	OutboundAllow  []string `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
-	CustomAgentURL string   `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
-	DefaultAgent   string   `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none; empty leaves it to the host."`
+	Listen         string        `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	PublicURL      string        `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"What browsers use; https makes cookies Secure. Default: http://<listen>."`
+	WebhookURL     string        `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"What agent hosts use to reach this broker, when it is not the public URL."`
+	AllowedOrigins []string      `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Frontends on other origins, exact, comma-separated; they use bearer tokens."`
+	OutboundAllow  []string      `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
+	CustomAgentURL string        `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
+	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"How long agents' notebook sessions last without activity (${default})."`
+	DefaultAgent   string        `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none; empty leaves it to the host."`
 }
 
 // Help is shown by --help.
@@ -47,9 +49,14 @@ func (c serveCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
+		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorker(self), Version: version,
 	})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)

@@ -16,10 +16,13 @@ import (
 	"bellhop/broker/feed"
 	"bellhop/broker/hosts"
 	"bellhop/broker/store"
+	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/netguard"
+	"bellhop/notebook"
 	"bellhop/webhook/inbound"
+	"bellhop/webhook/outbound"
 )
 
 // BrokerConfig configures a broker.
@@ -34,6 +37,9 @@ type BrokerConfig struct {
 	AllowLoopback  bool // users' agent URLs may name this machine (dev)
 	CustomAgentURL string
 	DefaultAgent   string
+	AgentLifetime  time.Duration    // of agent sessions without activity; 0 = 30 days
+	VerifyWorker   []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
+	Version        string           // of this program
 	Now            func() time.Time // nil = time.Now
 }
 
@@ -42,12 +48,14 @@ type Broker struct {
 	*Admin
 	Tasks      *broker.Tasks
 	Sessions   *broker.Sessions
+	Notebooks  *notebook.Service
 	Reconciler *broker.Reconciler
 	URL        string // how this machine reaches it
 
 	server      *server
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
+	outbound    *outbound.Worker
 }
 
 // Admin is the part of a broker that administration commands use.
@@ -57,6 +65,7 @@ type Admin struct {
 	Store *store.Store
 
 	db     *database.DB
+	sealer *seal.Sealer
 	config BrokerConfig
 }
 
@@ -69,14 +78,18 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	db, st, err := c.openStore(ctx)
+	sealer, err := c.sealer()
+	if err != nil {
+		return nil, err
+	}
+	db, st, err := c.openStore(ctx, sealer)
 	if err != nil {
 		return nil, err
 	}
 	return &Admin{
 		Auth:  auth.New(auth.Options{Users: st, Tokens: st, Links: st, Logins: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
-		Store: st, db: db, config: c,
+		Store: st, db: db, sealer: sealer, config: c,
 	}, nil
 }
 
@@ -136,19 +149,21 @@ func (c *BrokerConfig) urls(listener net.Listener) (err error) {
 
 // broker wires the use cases and their edges.
 func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []string) (*Broker, error) {
-	c, st, now, log := a.config, a.Store, a.config.Now, a.config.Log
-	installation, err := st.InstallationID(ctx)
+	c, now, log := a.config, a.config.Now, a.config.Log
+	installation, err := a.Store.InstallationID(ctx)
 	if err != nil {
 		return nil, err
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
+	books := a.notebooks(a.sealer, guard)
+	st := hookedStore{a.Store, books.outbound}
 	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
 
 	tasks := &broker.Tasks{
 		Store: st, Link: link, DefaultAgent: c.DefaultAgent, CustomAgentURL: c.CustomAgentURL, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
-	changes := feed.New(tasks, feed.Options{Log: log})
-	tasks.Notifier = changes
+	changes := feed.New(tasks, feed.Options{Agents: books, Log: log})
+	tasks.Notifier, books.notifier.feed = changes, changes
 	reconciler := &broker.Reconciler{Store: st, Link: link, Notifier: changes, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log}
 	ingest := &broker.Ingest{Store: st, Notifier: changes, Reconciler: reconciler, Now: now, Log: log}
 	reconciler.Ingest = ingest
@@ -162,12 +177,13 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
 		Interactions: &broker.Interactions{Store: st, Link: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
+		Parts:        books.parts(a),
 		Ready:        a.db.Ping, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Log: log,
 	}).Handler()
 	srv := newServer(listener, handler, log)
 	return &Broker{
-		Admin: a, Tasks: tasks, Sessions: sessions, Reconciler: reconciler, URL: srv.url,
+		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Notifier: changes, Now: now, Log: log},
 	}, nil
 }
@@ -178,7 +194,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.config.Log.Info("broker listens", "url", b.URL)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, run := range []func(context.Context) error{
-		b.server.run, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run,
+		b.server.run, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
 	} {
 		group.Go(func() error { return run(ctx) })
 	}

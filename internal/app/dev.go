@@ -24,7 +24,10 @@ type DevConfig struct {
 	Agent      string // of new tasks
 	Project    string // directory that sessions work in; "" gives each its own
 	DemoAgent  []string
-	Log        *slog.Logger
+
+	VerifyWorker []string // as in BrokerConfig
+	Version      string
+	Log          *slog.Logger
 }
 
 // DevFile is dev.json: what scripts need to reach a running dev.
@@ -83,6 +86,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.path("broker.db")), Keyset: keyset, Log: c.Log},
 		Listen:      c.Listen, AllowLoopback: true, DefaultAgent: c.Agent,
+		VerifyWorker: c.VerifyWorker, Version: c.Version,
 	})
 	return err
 }

@@ -33,11 +33,7 @@ func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 }
 
 // openStore opens, migrates, and proves that the keyset is the database's.
-func (c StoreConfig) openStore(ctx context.Context) (*database.DB, *store.Store, error) {
-	sealer, err := c.sealer()
-	if err != nil {
-		return nil, nil, err
-	}
+func (c StoreConfig) openStore(ctx context.Context, sealer *seal.Sealer) (*database.DB, *store.Store, error) {
 	db, err := c.openDatabase(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -22,6 +22,7 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodePromptMismatch:   http.StatusConflict,
 	protocol.CodeForeignBroker:    http.StatusConflict,
 	protocol.CodeAnswered:         http.StatusConflict,
+	protocol.CodeDisconnected:     http.StatusConflict,
 	protocol.CodeGone:             http.StatusGone,
 	protocol.CodeExpired:          http.StatusGone,
 	protocol.CodeTooLarge:         http.StatusRequestEntityTooLarge,

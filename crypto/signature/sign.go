@@ -1,0 +1,79 @@
+package signature
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"bellhop/protocol"
+)
+
+// The headers of a signed request.
+const (
+	HeaderID        = webhooks.HeaderWebhookID
+	HeaderTimestamp = webhooks.HeaderWebhookTimestamp
+	HeaderSignature = webhooks.HeaderWebhookSignature
+)
+
+// Tolerance is how far a timestamp may be away, either way.
+const Tolerance = 5 * time.Minute
+
+const maxID = 128
+
+// Sign sets the three headers for body, which must then be sent byte by byte as
+// it is. Every key signs; a receiver is content with one match.
+func Sign(header http.Header, id string, at time.Time, body []byte, keys ...Key) error {
+	if !usableID(id) || len(keys) == 0 {
+		return errors.New("signature: needs an id of 1 to 128 letters, digits, - and _, and a key")
+	}
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if signatures[i], err = key.webhook.Sign(id, at, body); err != nil {
+			return err
+		}
+	}
+	header.Set(HeaderID, id)
+	header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	header.Set(HeaderSignature, strings.Join(signatures, " "))
+	return nil
+}
+
+// Verify checks a request that claims to be signed with one of keys. A failure
+// is CodeUnauthorized and does not say which key came close.
+func Verify(header http.Header, body []byte, now time.Time, keys ...Key) error {
+	seconds, err := strconv.ParseInt(header.Get(HeaderTimestamp), 10, 64)
+	if err != nil || !usableID(header.Get(HeaderID)) {
+		return unauthorized("The webhook headers are missing or malformed")
+	}
+	if at := time.Unix(seconds, 0); at.Before(now.Add(-Tolerance)) || at.After(now.Add(Tolerance)) {
+		return unauthorized("The webhook timestamp is too far away")
+	}
+	for _, key := range keys {
+		if key.webhook.VerifyIgnoringTimestamp(body, header) == nil {
+			return nil
+		}
+	}
+	return unauthorized("The webhook signature does not match")
+}
+
+func unauthorized(message string) error {
+	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
+}
+
+// usableID knows no dot: it would let bytes move between id and timestamp.
+func usableID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package signature_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"bellhop/crypto/seal"
+	"bellhop/crypto/signature"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func secretOf(n int) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, n))
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		name, secret string
+		ok           bool
+	}{
+		{"24 bytes", secretOf(24), true},
+		{"64 bytes", secretOf(64), true},
+		{"23 bytes", secretOf(23), false},
+		{"65 bytes", secretOf(65), false},
+		{"nothing", "", false},
+		{"only the prefix", "whsec_", false},
+		{"no prefix", strings.TrimPrefix(secretOf(32), "whsec_"), false},
+		{"no base64", "whsec_" + strings.Repeat("!", 40), false},
+		{"a line feed inside", secretOf(24)[:12] + "\n" + secretOf(24)[12:], false},
+		{"no padding", strings.TrimRight(secretOf(25), "="), false},
+		{"changed padding bits", "whsec_" + strings.Repeat("A", 33) + "B==", false},
+		{"base64url", "whsec_" + strings.Repeat("-_-_", 8), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := signature.Parse(seal.NewSecret(c.secret))
+			if (err == nil) != c.ok {
+				t.Fatalf("%v", err)
+			}
+			if err != nil && (protocol.CodeOf(err) != protocol.CodeInvalid || c.secret != "" && strings.Contains(err.Error(), c.secret)) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret, old := signature.Generate(), signature.Generate()
+		body := rapid.SliceOf(rapid.Byte()).Draw(t, "body")
+		id := rapid.StringMatching(`[A-Za-z0-9_-]{1,128}`).Draw(t, "id")
+		header := http.Header{}
+		must(t, signature.Sign(header, id, time.Now(), body, parse(t, secret), parse(t, old)))
+		for _, s := range []seal.Secret{secret, old} {
+			official, err := webhooks.NewWebhook(s.Reveal())
+			must(t, err)
+			must(t, official.Verify(body, header))
+			must(t, signature.Verify(header, body, time.Now(), parse(t, s)))
+		}
+		stranger := parse(t, signature.Generate())
+		if err := signature.Verify(header, body, time.Now(), stranger); protocol.CodeOf(err) != protocol.CodeUnauthorized {
+			t.Errorf("a stranger's key: %v", err)
+		}
+	})
+}
+
+// Webhook authentication: any changed bit of body, id, timestamp or signature
+// is refused.
+func TestAnyChangedBitIsRefused(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		key := parse(t, signature.Generate())
+		body := rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "body")
+		now := time.Unix(1_800_000_000, 0)
+		header := http.Header{}
+		must(t, signature.Sign(header, "msg_1", now, body, key))
+		must(t, signature.Verify(header, body, now, key))
+		part := rapid.SampledFrom([]string{"body", signature.HeaderID, signature.HeaderTimestamp, signature.HeaderSignature}).Draw(t, "part")
+		changed := bytes.Clone(body)
+		if part == "body" {
+			flip(t, changed)
+		} else {
+			value := []byte(header.Get(part))
+			flip(t, value)
+			header.Set(part, string(value))
+		}
+		if signature.Verify(header, changed, now, key) == nil {
+			t.Errorf("%s changed and accepted: %v %q", part, header, changed)
+		}
+	})
+}
+
+func flip(t *rapid.T, b []byte) {
+	b[rapid.IntRange(0, len(b)-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	key, err := signature.Parse(signature.Generate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	for _, c := range []struct {
+		name   string
+		change func(http.Header)
+		ok     bool
+	}{
+		{"nothing changed", func(http.Header) {}, true},
+		{"no id", func(h http.Header) { h.Del("webhook-id") }, false},
+		{"no timestamp", func(h http.Header) { h.Del("webhook-timestamp") }, false},
+		{"no signature", func(h http.Header) { h.Del("webhook-signature") }, false},
+		{"a timestamp that is no number", func(h http.Header) { h.Set("webhook-timestamp", "now") }, false},
+		{"another version alone", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) }, false},
+		{"an unknown signature beside ours", func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			header := http.Header{}
+			if err := signature.Sign(header, "msg_1", now, []byte(`{}`), key); err != nil {
+				t.Fatal(err)
+			}
+			c.change(header)
+			if err := signature.Verify(header, []byte(`{}`), now, key); (err == nil) != c.ok {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTimestampsAreGoodForFiveMinutes(t *testing.T) {
+	key, err := signature.Parse(signature.Generate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := time.Unix(1_800_000_000, 0)
+	header := http.Header{}
+	if err := signature.Sign(header, "msg_1", signed, nil, key); err != nil {
+		t.Fatal(err)
+	}
+	for age, ok := range map[time.Duration]bool{
+		0: true, 5 * time.Minute: true, -5 * time.Minute: true, 5*time.Minute + time.Second: false, -5*time.Minute - time.Second: false,
+	} {
+		if err := signature.Verify(header, nil, signed.Add(age), key); (err == nil) != ok {
+			t.Errorf("%s: %v", age, err)
+		}
+	}
+}
+
+func TestSignNeedsAnIDAndAKey(t *testing.T) {
+	key, err := signature.Parse(signature.Generate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "a.b", "a b", "ä", "a\nb", strings.Repeat("x", 129)} {
+		if signature.Sign(http.Header{}, id, time.Now(), nil, key) == nil {
+			t.Errorf("%q accepted", id)
+		}
+	}
+	if signature.Sign(http.Header{}, "a", time.Now(), nil) == nil {
+		t.Error("signed without a key")
+	}
+}
+
+func TestASecretIsNotPrinted(t *testing.T) {
+	if got := fmt.Sprintf("%v %+v", signature.Generate(), signature.Generate()); got != "[redacted] [redacted]" {
+		t.Error(got)
+	}
+}
+
+func parse(t *rapid.T, s seal.Secret) signature.Key {
+	key, err := signature.Parse(s)
+	must(t, err)
+	return key
+}
+
+func must(t *rapid.T, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+
+	"bellhop/broker/api"
+	"bellhop/broker/feed"
+	"bellhop/crypto/seal"
+	"bellhop/internal/netguard"
+	"bellhop/notebook"
+	notebookapi "bellhop/notebook/api"
+	"bellhop/notebook/mcp"
+	notebookstore "bellhop/notebook/store"
+	"bellhop/notebook/verify"
+	"bellhop/webhook/outbound"
+	outboundapi "bellhop/webhook/outbound/api"
+	outboundstore "bellhop/webhook/outbound/store"
+)
+
+// kindAgent is the kind of endpoints that are agents' webhooks.
+const kindAgent = "agent"
+
+// notebooks are the use cases of notebooks and the worker that sends what they
+// enqueue.
+type notebooks struct {
+	*notebook.Service
+	outbound *outbound.Service
+	worker   *outbound.Worker
+	notifier *agentNotifier
+}
+
+func (a *Admin) notebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks {
+	c, now, log := a.config, a.config.Now, a.config.Log
+	sending := outbound.New(outbound.Options{Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log})
+	notifier := &agentNotifier{}
+	service := notebook.New(notebook.Options{
+		Store:    notebookstore.New(a.db),
+		Verifier: verify.New(verify.Options{Worker: c.VerifyWorker, Now: now, Log: log}),
+		Outbox:   &outbox{sending}, Notifier: notifier, Lifetime: c.AgentLifetime, Now: now, Log: log,
+	})
+	return &notebooks{
+		Service: service, outbound: sending, notifier: notifier,
+		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
+			Client: guard.Client(netguard.Timeouts{}),
+			Kinds: map[string]outbound.Kind{
+				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
+				outbound.KindTask: {},
+			},
+		}),
+	}
+}
+
+// parts are what notebooks and deliveries add to the broker's server.
+func (n *notebooks) parts(a *Admin) []api.Part {
+	caller := func(ctx context.Context) notebook.Caller {
+		c := a.Auth.Caller(ctx)
+		return notebook.Caller{UserID: c.UserID, AgentIdentifier: c.AgentIdentifier}
+	}
+	user, agent := a.Auth.Middleware, a.Auth.AgentMiddleware
+	return []api.Part{
+		&notebookapi.API{Notebooks: n.Service, User: user, Agent: agent, Caller: caller},
+		&mcp.Server{Notebooks: n.Service, Agent: agent, Caller: caller, Version: a.config.Version, Log: a.config.Log},
+		&outboundapi.API{
+			Service: n.outbound, User: user,
+			UserID: func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
+		},
+	}
+}
+
+// agentNotifier breaks the circle: the feed reads what notebooks write, and is
+// told when.
+type agentNotifier struct{ feed *feed.Feed }
+
+// AgentChanged implements notebook.Notifier.
+func (n *agentNotifier) AgentChanged(userID string) {
+	if n.feed != nil {
+		n.feed.AgentChanged(userID)
+	}
+}
+
+// outbox implements notebook.Outbox.
+type outbox struct{ *outbound.Service }
+
+func (o *outbox) SetEndpoint(ctx context.Context, e notebook.Endpoint) (seal.Secret, error) {
+	set, err := o.Redirect(ctx, e.UserID, outbound.EndpointRequest{ID: e.ID, Kind: kindAgent, URL: e.URL, Secret: e.Secret})
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	return set.Secret, nil
+}
+
+func (o *outbox) Enable(ctx context.Context, userID, endpointID string) error {
+	return o.Service.Enable(ctx, userID, kindAgent, endpointID)
+}
+
+func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
+	_, err := o.Service.Enqueue(ctx, outbound.Job{
+		EndpointID: f.EndpointID, MessageID: f.MessageID, OrderKey: f.SourceID, Event: notebook.EventFollowup,
+	})
+	return err
+}
+
+func (o *outbox) Answered(ctx context.Context, a notebook.Answer) error {
+	return o.Emit(ctx, a.UserID, outbound.TaskEvent{ID: a.MessageID, Type: outbound.EventFollowupAnswered, At: a.At, Data: a})
+}
+
+func renderFollowup(n *notebook.Service) func(context.Context, *outbound.Delivery) ([]byte, error) {
+	return func(ctx context.Context, d *outbound.Delivery) ([]byte, error) {
+		return n.Render(ctx, d.UserID, d.MessageID)
+	}
+}
+
+// followupNotices tell notebooks how a delivery ended.
+type followupNotices struct{ *notebook.Service }
+
+// Delivered implements outbound.Notices.
+func (n followupNotices) Delivered(ctx context.Context, d *outbound.Delivery, reply []byte) error {
+	return n.Service.Delivered(ctx, d.UserID, d.MessageID, reply)
+}
+
+// Failed implements outbound.Notices.
+func (n followupNotices) Failed(ctx context.Context, d *outbound.Delivery, reason string) error {
+	return n.Service.Failed(ctx, d.UserID, d.MessageID, reason)
+}
+
+// Disabled implements outbound.DisableNotices.
+func (n followupNotices) Disabled(ctx context.Context, e *outbound.Endpoint, _ string) error {
+	return n.Service.WebhookDisabled(ctx, e.OwnerID, e.ID)
+}
+
+var (
+	_ notebook.Outbox         = (*outbox)(nil)
+	_ outbound.Notices        = followupNotices{}
+	_ outbound.DisableNotices = followupNotices{}
+)

@@ -1,0 +1,450 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"bellhop/protocol"
+)
+
+// hook is an agent's webhook: it verifies each request as its author would, with
+// the official library, and answers what it is told.
+type hook struct {
+	*httptest.Server
+	t       *testing.T
+	answers chan answer // one per request
+
+	mu     sync.Mutex
+	secret string
+	got    []taken
+}
+
+type answer struct {
+	status int
+	body   string
+}
+
+type taken struct {
+	id   string
+	body protocol.FollowupDelivery
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{t: t, answers: make(chan answer, 16)}
+	h.Server = httptest.NewServer(h)
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		h.t.Error(err)
+	}
+	h.mu.Lock()
+	verifier, err := webhooks.NewWebhook(h.secret)
+	if err == nil {
+		err = verifier.Verify(body, r.Header)
+	}
+	if err != nil {
+		h.t.Errorf("a request that is not authentic: %v", err)
+	}
+	var delivery protocol.FollowupDelivery
+	if err := json.Unmarshal(body, &delivery); err != nil {
+		h.t.Error(err)
+	}
+	h.got = append(h.got, taken{r.Header.Get(webhooks.HeaderWebhookID), delivery})
+	h.mu.Unlock()
+	a := <-h.answers
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+func (h *hook) requests() []taken {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
+// notebookStack is a broker that may reach this machine, without a host.
+func notebookStack(t *testing.T, kind storeKind) (s *stack, agentToken string) {
+	t.Helper()
+	s = prepareStack(t, kind)
+	s.broker.env = append(s.broker.env, "BELLHOP_OUTBOUND_ALLOW=127.0.0.0/8")
+	agentToken = strings.TrimSpace(s.administer("tokens", "create", "--email", userEmail, "--name", "editor", "--kind", "agent", "--agent", "ada"))
+	return s, agentToken
+}
+
+// bearer sends a token with everything.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return transport.RoundTrip(r)
+}
+
+// editor is an agent with a real MCP client.
+type editor struct {
+	t       *testing.T
+	session *mcp.ClientSession
+}
+
+func newEditor(t *testing.T, way mcp.Transport) *editor {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "editor", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), way, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return &editor{t: t, session: session}
+}
+
+func overHTTP(s *stack, token string) mcp.Transport {
+	return &mcp.StreamableClientTransport{Endpoint: s.broker.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true}
+}
+
+// call fills out with what a tool returns.
+func (e *editor) call(tool string, args map[string]any, out any) {
+	e.t.Helper()
+	result, err := e.session.CallTool(e.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		e.t.Fatalf("%s: %v", tool, err)
+	}
+	raw, err := json.Marshal(result.StructuredContent)
+	if err != nil || result.IsError {
+		e.t.Fatalf("%s: %v %+v", tool, err, result.Content)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		e.t.Fatalf("%s: %v in %s", tool, err, raw)
+	}
+}
+
+// as calls the REST API and decodes the answer, which must have the status.
+func (s *stack) as(t *testing.T, token, method, path string, body any, status int, out any) {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, s.broker.url+path, bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := bearer(token).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != status {
+		t.Fatalf("%s %s: %d %s %v, want %d", method, path, resp.StatusCode, answer, err, status)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		t.Fatalf("%s %s: %v in %s", method, path, err, answer)
+	}
+}
+
+// until polls for what another process does in its own time.
+func until(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(startLimit); !met(); nap(t.Context(), 20*time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+type opened struct {
+	Notebook      protocol.Notebook     `json:"notebook"`
+	AgentSession  protocol.AgentSession `json:"agentSession"`
+	WebhookSecret string                `json:"webhookSecret"`
+}
+
+type saved struct {
+	Source protocol.Source `json:"source"`
+}
+
+const (
+	firstCode  = "package main\n\nfunc main() { println(1) }\n"
+	secondCode = "package main\n\nfunc main() { println(2) }\n"
+	theDiff    = "--- version 1\n+++ version 2\n@@ -1,3 +1,3 @@\n package main\n \n-func main() { println(1) }\n+func main() { println(2) }\n"
+)
+
+// An agent saves code over MCP; the user's question reaches its webhook at the
+// third attempt; the answer brings version 2, whose diff the user sees.
+func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s, token := notebookStack(t, kind)
+		s.broker.start()
+		h := newHook(t)
+		e := newEditor(t, overHTTP(s, token))
+		var book opened
+		e.call("create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, &book)
+		h.mu.Lock()
+		h.secret = book.WebhookSecret
+		h.mu.Unlock()
+		var source saved
+		e.call("save_code_with_context", map[string]any{
+			"notebookId": book.Notebook.ID, "title": "Print a number", "code": firstCode, "context": "The user wanted a number.",
+		}, &source)
+		if m := source.Source.Metadata; !m.IsVerified || m.Language != "go" || m.Verification.Tool != "go/parser+go/types" {
+			t.Errorf("verification %+v", m.Verification)
+		}
+
+		reply, err := json.Marshal(map[string]any{
+			"success": true, "response": "Here is two.", "codeUpdate": map[string]any{"code": secondCode, "description": "two"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.answers <- answer{status: 500}
+		h.answers <- answer{status: 500}
+		h.answers <- answer{status: 200, body: string(reply)}
+		var asked struct {
+			Message protocol.FollowupMessage `json:"message"`
+		}
+		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "Can it be two?"}, 201, &asked)
+
+		var talk protocol.Conversation
+		until(t, "an answer", func() bool {
+			s.as(t, s.token, "GET", "/api/sources/"+source.Source.ID+"/conversation", nil, 200, &talk)
+			return len(talk.Messages) == 2
+		})
+		for _, got := range h.requests() {
+			if got.id != asked.Message.ID || got.body.Message != "Can it be two?" || got.body.SourceCode != firstCode || got.body.MessageID != asked.Message.ID {
+				t.Errorf("delivered %+v", got)
+			}
+		}
+		last := talk.Messages[1]
+		if n := len(h.requests()); n != 3 || last.Content != "Here is two." || last.Metadata.CodeModification == nil || last.Metadata.CodeModification.Diff != theDiff {
+			t.Errorf("%d requests, %+v", n, last)
+		}
+		var now saved
+		until(t, "a verdict on version 2", func() bool {
+			s.as(t, s.token, "GET", "/api/sources/"+source.Source.ID, nil, 200, &now)
+			return now.Source.Metadata.IsVerified
+		})
+		if now.Source.Version != 2 || now.Source.Content != secondCode {
+			t.Errorf("source %+v", now.Source)
+		}
+		s.deliveredOnce(t, asked.Message.ID, 3)
+		s.broker.stop()
+	})
+}
+
+func (s *stack) deliveredOnce(t *testing.T, messageID string, attempts int) {
+	t.Helper()
+	var log struct {
+		Deliveries []struct {
+			State     string            `json:"state"`
+			MessageID string            `json:"messageId"`
+			Attempts  []json.RawMessage `json:"attempts"`
+		} `json:"deliveries"`
+	}
+	s.as(t, s.token, "GET", "/api/deliveries", nil, 200, &log)
+	if len(log.Deliveries) != 1 || log.Deliveries[0].State != "delivered" || log.Deliveries[0].MessageID != messageID || len(log.Deliveries[0].Attempts) != attempts {
+		t.Errorf("deliveries %+v", log.Deliveries)
+	}
+}
+
+// An agent behind the stdio bridge, without a webhook, polls and responds.
+func TestAnAgentBehindTheBridgePollsAndResponds(t *testing.T) {
+	s, token := notebookStack(t, sqlite)
+	s.broker.start()
+	cmd := exec.Command(binary(t), "mcp", "--url", s.broker.url)
+	cmd.Env = append(baseEnv(), "BELLHOP_TOKEN="+token)
+	e := newEditor(t, &mcp.CommandTransport{Command: cmd})
+	var book opened
+	e.call("create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, &book)
+	var source saved
+	e.call("save_code_with_context", map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "const x: number = ;", "language": "ts", "context": "c"}, &source)
+	if v := source.Source.Metadata.Verification; source.Source.Metadata.IsVerified || v.Tool != "github.com/evanw/esbuild" || v.Verdict != protocol.VerifyFailed {
+		t.Errorf("verification %+v", v)
+	}
+	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, nil)
+	var open struct {
+		Messages []protocol.Followup `json:"messages"`
+	}
+	e.call("get_followup_messages", map[string]any{}, &open)
+	if len(open.Messages) != 1 {
+		t.Fatalf("open %+v", open)
+	}
+	feed := s.hints(t)
+	var replied saved
+	e.call("respond_to_followup", map[string]any{
+		"messageId": open.Messages[0].ID, "response": "Mended.", "codeUpdate": map[string]any{"code": "const x: number = 1;", "description": "mended"},
+	}, &replied)
+	if replied.Source.Version != 2 || !replied.Source.Metadata.IsVerified {
+		t.Errorf("source %+v", replied.Source)
+	}
+	feed.await(t, `"status":"active","event":"message","sourceId":"`+source.Source.ID+`"}`)
+	again, err := e.session.CallTool(t.Context(), &mcp.CallToolParams{
+		Name: "respond_to_followup", Arguments: map[string]any{"messageId": open.Messages[0].ID, "response": "Again."},
+	})
+	if err != nil || !again.IsError {
+		t.Errorf("answered twice: %v %+v", err, again)
+	}
+	s.as(t, s.token, "POST", "/api/agent-sessions/"+book.AgentSession.ID+"/disconnect", nil, 200, nil)
+	feed.await(t, `"status":"disconnected","event":"disconnected","sourceId":""}`)
+	s.as(t, token, "GET", "/api/tasks", nil, 403, nil)
+	s.as(t, token, "GET", "/api/notebooks", nil, 403, nil)
+}
+
+// hintFeed is what a console reads.
+type hintFeed struct{ lines *bufio.Scanner }
+
+func (s *stack) hints(t *testing.T) *hintFeed {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.broker.url+"/api/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := bearer(s.token).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	f := &hintFeed{bufio.NewScanner(resp.Body)}
+	f.await(t, `"tasks":[]`)
+	return f
+}
+
+// await reads on to a line that holds text.
+func (f *hintFeed) await(t *testing.T, text string) {
+	t.Helper()
+	for f.lines.Scan() {
+		if strings.Contains(f.lines.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("the feed ended without %s: %v", text, f.lines.Err())
+}
+
+// kill -9 between the request and the record of its outcome: sent once more,
+// under the same id.
+func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s, token := notebookStack(t, kind)
+		s.broker.start(dieAt("after-webhook-sent", 1))
+		h := newHook(t)
+		var book opened
+		s.as(t, token, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, 201, &book)
+		h.mu.Lock()
+		h.secret = book.WebhookSecret
+		h.mu.Unlock()
+		var source saved
+		s.as(t, token, "POST", "/api/coding-agent/sources/with-context",
+			map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "{}", "context": "c"}, 201, &source)
+		h.answers <- answer{status: 204}
+		h.answers <- answer{status: 204}
+		var asked struct {
+			Message protocol.FollowupMessage `json:"message"`
+		}
+		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, &asked)
+		if !s.broker.dead(startLimit) {
+			t.Fatal("the fail point was not met")
+		}
+		s.broker.start()
+		var talk protocol.Conversation
+		until(t, "delivered", func() bool {
+			s.as(t, s.token, "GET", "/api/sources/"+source.Source.ID+"/conversation", nil, 200, &talk)
+			return talk.Messages[0].Metadata.Delivered
+		})
+		got := h.requests()
+		if len(got) != 2 || got[0].id != asked.Message.ID || got[1].id != asked.Message.ID {
+			t.Errorf("requests %+v", got)
+		}
+		s.deliveredOnce(t, asked.Message.ID, 2)
+	})
+}
+
+// A user's own webhook hears of a finished turn and of an agent's answer.
+func TestAUsersWebhookHearsOfTurnsAndAnswers(t *testing.T) {
+	s, agentToken := notebookStack(t, sqlite)
+	s.host.start()
+	s.broker.start()
+	events := make(chan map[string]any, 16)
+	var secret atomic.Value
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		verifier, err := webhooks.NewWebhook(secret.Load().(string))
+		if err == nil {
+			err = verifier.Verify(body, r.Header)
+		}
+		var event map[string]any
+		if err != nil || json.Unmarshal(body, &event) != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		events <- event
+	}))
+	t.Cleanup(receiver.Close)
+	var registered struct {
+		Webhook struct {
+			Secret string `json:"secret"`
+		} `json:"webhook"`
+	}
+	s.as(t, s.token, "POST", "/api/webhooks", map[string]any{"url": receiver.URL, "events": []string{"turn.finished", "followup.answered"}}, 201, &registered)
+	secret.Store(registered.Webhook.Secret)
+
+	var task protocol.Task
+	s.as(t, s.token, "POST", "/api/tasks", map[string]any{"title": "T", "hostId": s.hostID}, 201, &task)
+	var in protocol.CheckInResponse
+	s.as(t, s.token, "POST", "/api/agent", map[string]any{"taskId": task.ID, "message": "list"}, 200, &in)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, in.StreamURL+"?token="+in.StreamToken, strings.NewReader(`{"prompt":"list"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	finished := <-events
+	if data, _ := finished["data"].(map[string]any); finished["type"] != "turn.finished" || finished["taskId"] != task.ID || finished["turnId"] != in.TurnID || data["finishReason"] != "stop" {
+		t.Errorf("event %+v", finished)
+	}
+
+	var book opened
+	s.as(t, agentToken, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"}, 201, &book)
+	var source saved
+	s.as(t, agentToken, "POST", "/api/coding-agent/sources/with-context",
+		map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "{}", "context": "c"}, 201, &source)
+	var asked, answered struct {
+		Message protocol.FollowupMessage `json:"message"`
+	}
+	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, &asked)
+	s.as(t, agentToken, "POST", "/api/coding-agent/followups/"+asked.Message.ID+"/respond", map[string]any{"response": "!"}, 200, &answered)
+	told := <-events
+	if data, _ := told["data"].(map[string]any); told["type"] != "followup.answered" || data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
+		t.Errorf("event %+v", told)
+	}
+}

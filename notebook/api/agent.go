@@ -1,0 +1,45 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/notebook"
+	"bellhop/protocol"
+)
+
+type sessionQuery struct {
+	AgentSessionID string `query:"agentSessionId" json:"-"`
+}
+
+type respondRequest struct {
+	ID string `param:"id" json:"-"`
+	notebook.RespondRequest
+}
+
+func (a *API) createNotebook(ctx context.Context, req *notebook.CreateRequest) (*notebook.CreateResponse, error) {
+	return a.Notebooks.Create(ctx, a.Caller(ctx), req)
+}
+
+func (a *API) save(ctx context.Context, req *notebook.SaveRequest) (*notebook.SourceResponse, error) {
+	return a.Notebooks.Save(ctx, a.Caller(ctx), req)
+}
+
+func (a *API) agentSources(ctx context.Context, req *sessionQuery) (*notebook.SourcesResponse, error) {
+	return a.Notebooks.AgentSources(ctx, a.Caller(ctx), req.AgentSessionID)
+}
+
+func (a *API) verify(ctx context.Context, req *notebook.VerifyRequest) (*protocol.Verification, error) {
+	return a.Notebooks.Verify(ctx, req)
+}
+
+func (a *API) followups(ctx context.Context, req *sessionQuery) (*notebook.FollowupsResponse, error) {
+	return a.Notebooks.Followups(ctx, a.Caller(ctx), req.AgentSessionID)
+}
+
+func (a *API) respond(ctx context.Context, req *respondRequest) (*notebook.RespondResponse, error) {
+	return a.Notebooks.Respond(ctx, a.Caller(ctx), req.ID, &req.RespondRequest)
+}
+
+func (a *API) registerWebhook(ctx context.Context, req *notebook.WebhookRequest) (*notebook.WebhookResponse, error) {
+	return a.Notebooks.RegisterWebhook(ctx, a.Caller(ctx), req)
+}

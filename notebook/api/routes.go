@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/internal/httpapi"
+	"bellhop/notebook"
+)
+
+// maxCode caps a body with code: 512 KiB, and room for its escaping.
+const maxCode = 4 << 20
+
+// API serves the routes. All fields are required.
+type API struct {
+	Notebooks *notebook.Service
+	User      echo.MiddlewareFunc // lets users pass
+	Agent     echo.MiddlewareFunc // lets users and their agents pass
+	Caller    func(ctx context.Context) notebook.Caller
+}
+
+// Routes registers every route on e.
+func (a *API) Routes(e *echo.Echo) {
+	const ok, created = http.StatusOK, http.StatusCreated
+	noStore, user, agent := httpapi.NoStore(), a.User, a.Agent
+	code := httpapi.MaxBody(maxCode)
+
+	e.POST("/api/coding-agent/notebooks", httpapi.Handle(ok, a.createNotebook, httpapi.Accepted(createdOrFound)), noStore, agent)
+	e.POST("/api/coding-agent/sources/with-context", httpapi.Handle(created, a.save, code), noStore, agent)
+	e.GET("/api/coding-agent/sources", httpapi.Handle(ok, a.agentSources), noStore, agent)
+	e.POST("/api/coding-agent/verify", httpapi.Handle(ok, a.verify, code), noStore, agent)
+	e.GET("/api/coding-agent/followups", httpapi.Handle(ok, a.followups), noStore, agent)
+	e.POST("/api/coding-agent/followups/:id/respond", httpapi.Handle(ok, a.respond, code), noStore, agent)
+	e.POST("/api/coding-agent/webhook/register", httpapi.Handle(ok, a.registerWebhook), noStore, agent)
+
+	e.GET("/api/notebooks", httpapi.Handle(ok, a.listNotebooks), noStore, user)
+	e.GET("/api/notebooks/:id", httpapi.Handle(ok, a.getNotebook), noStore, user)
+	e.DELETE("/api/notebooks/:id", httpapi.Handle(ok, a.deleteNotebook), noStore, user)
+	e.GET("/api/sources/:id", httpapi.Handle(ok, a.getSource), noStore, user)
+	e.DELETE("/api/sources/:id", httpapi.Handle(ok, a.deleteSource), noStore, user)
+	e.GET("/api/sources/:id/versions", httpapi.Handle(ok, a.listVersions), noStore, user)
+	e.GET("/api/sources/:id/versions/:version", httpapi.Handle(ok, a.getVersion), noStore, user)
+	e.GET("/api/sources/:id/conversation", httpapi.Handle(ok, a.getConversation), noStore, user)
+	e.POST("/api/sources/:id/conversation", httpapi.Handle(created, a.ask), noStore, user)
+	e.GET("/api/agent-sessions", httpapi.Handle(ok, a.listSessions), noStore, user)
+	e.POST("/api/agent-sessions/:id/disconnect", httpapi.Handle(ok, a.disconnect), noStore, user)
+	e.POST("/api/agent-sessions/:id/renew", httpapi.Handle(ok, a.renew), noStore, user)
+}
+
+func createdOrFound(r *notebook.CreateResponse) int {
+	if r.Created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}

@@ -1,0 +1,243 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"bellhop/internal/httpapi"
+	"bellhop/internal/testenv"
+	"bellhop/notebook"
+	"bellhop/notebook/mcp"
+	"bellhop/notebook/store/storetest"
+	"bellhop/notebook/verify"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(testenv.Main(m))
+}
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// site is a server whose bearer tokens are "<user>/<agent>".
+type site struct {
+	*notebook.Service
+	t    *testing.T
+	url  string
+	ada  string
+	logs *bytes.Buffer
+}
+
+type callerKey struct{}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	books := storetest.Open(t)
+	s := &site{t: t, ada: books.User(t), logs: &bytes.Buffer{}}
+	s.Service = notebook.New(notebook.Options{Store: books, Verifier: verify.New(verify.Options{})})
+	log := slog.New(slog.NewTextHandler(s.logs, nil))
+	server := &mcp.Server{
+		Notebooks: s.Service, Agent: guard, Version: "1", Log: log,
+		Caller: func(ctx context.Context) notebook.Caller {
+			c, _ := ctx.Value(callerKey{}).(notebook.Caller)
+			return c
+		},
+	}
+	e := httpapi.New(httpapi.Options{Log: log})
+	server.Routes(e)
+	h := httptest.NewServer(e)
+	t.Cleanup(h.Close)
+	s.url = h.URL + "/mcp"
+	return s
+}
+
+func guard(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		user, agent, ok := strings.Cut(strings.TrimPrefix(c.Request().Header.Get("Authorization"), "Bearer "), "/")
+		if !ok {
+			return protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized")
+		}
+		ctx := context.WithValue(c.Request().Context(), callerKey{}, notebook.Caller{UserID: user, AgentIdentifier: agent})
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (s *site) connect(agent string) *sdk.ClientSession {
+	s.t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(s.t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: s.url, HTTPClient: &http.Client{Transport: bearer(s.ada + "/" + agent)},
+	}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = session.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return session
+}
+
+func (s *site) call(session *sdk.ClientSession, tool string, args map[string]any) (out map[string]any, failure string) {
+	s.t.Helper()
+	result, err := session.CallTool(s.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		s.t.Fatalf("%s: %v", tool, err)
+	}
+	if result.IsError {
+		return nil, result.Content[0].(*sdk.TextContent).Text
+	}
+	out, _ = result.StructuredContent.(map[string]any)
+	return out, ""
+}
+
+func TestTheToolsAreWhatModelsWereTold(t *testing.T) {
+	s := newSite(t)
+	session := s.connect("ada")
+	listed, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.MarshalIndent(map[string]any{"instructions": session.InitializeResult().Instructions, "tools": listed.Tools}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "tools.json")
+	if *update {
+		if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bytes.TrimSpace(want), got) {
+		t.Errorf("the tools have changed: look at the difference, then run with -update\n%s", got)
+	}
+}
+
+func TestTheStoryWithARealClient(t *testing.T) {
+	s := newSite(t)
+	session := s.connect("ada")
+	book, _ := s.call(session, "create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"})
+	notebookID := book["notebook"].(map[string]any)["id"].(string)
+	saved, _ := s.call(session, "save_code_with_context", map[string]any{"notebookId": notebookID, "title": "t", "code": `{"a":1}`, "context": "c"})
+	source := saved["source"].(map[string]any)
+	if source["content"] != "" || source["contentOmitted"] != true || source["metadata"].(map[string]any)["isVerified"] != true {
+		t.Errorf("source %+v", source)
+	}
+	judged, _ := s.call(session, "verify_code", map[string]any{"code": "{", "language": "json"})
+	if judged["verdict"] != "failed" {
+		t.Errorf("verification %+v", judged)
+	}
+	asked, err := s.Ask(t.Context(), s.ada, source["id"].(string), &notebook.AskRequest{Content: "Why?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, _ := s.call(session, "get_followup_messages", nil)
+	if list := open["messages"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != asked.Message.ID {
+		t.Errorf("open %+v", open)
+	}
+	answer := map[string]any{"messageId": asked.Message.ID, "response": "So.", "codeUpdate": map[string]any{"code": `{"a":2}`, "description": "two"}}
+	answered, _ := s.call(session, "respond_to_followup", answer)
+	if answered["source"].(map[string]any)["version"] != 2.0 {
+		t.Errorf("answered %+v", answered)
+	}
+	mine, _ := s.call(session, "list_my_sources", nil)
+	if list := mine["sources"].([]any); len(list) != 1 || list[0].(map[string]any)["version"] != 2.0 {
+		t.Errorf("sources %+v", mine)
+	}
+	for _, c := range []struct {
+		name, tool string
+		args       map[string]any
+		want       string
+	}{
+		{"answered twice", "respond_to_followup", answer, "This message has been answered. get_followup_messages lists those that wait. (answered)"},
+		{"no such notebook", "save_code_with_context", map[string]any{"notebookId": "x", "title": "t", "code": "c", "context": "c"}, "Notebook not found. (not_found)"},
+		{
+			"another agent", "create_agent_notebook",
+			map[string]any{"agentName": "B", "agentIdentifier": "bob"},
+			"This token belongs to another agent. Its agentIdentifier is ada. (forbidden)",
+		},
+		{"another agent's session", "get_followup_messages", map[string]any{"agentSessionId": "x"}, "Agent session not found. (not_found)"},
+	} {
+		if _, got := s.call(session, c.tool, c.args); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+	if strings.Contains(s.logs.String(), "level=ERROR") {
+		t.Errorf("logged\n%s", s.logs)
+	}
+}
+
+func TestWhatIsNoCall(t *testing.T) {
+	s := newSite(t)
+	for _, c := range []struct {
+		name, method, token, body string
+		status                    int
+		header, value, want       string
+	}{
+		{
+			"no token", "POST", "", `{}`, 401, "Www-Authenticate", "Bearer",
+			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
+		},
+		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
+		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", `{"error":"Method not allowed","code":"method_not_allowed"}`},
+		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", `{"error":"The body is nested deeper than 64 levels","code":"invalid"}`},
+		{"a name twice", "POST", "Bearer a/b", `{"id":1,"id":2}`, 400, "", "", ""},
+		{"a batch", "POST", "Bearer a/b", `[]`, 400, "", "", `{"error":"The body must be a JSON object","code":"invalid"}`},
+		{"5 MiB", "POST", "Bearer a/b", strings.Repeat(" ", 5<<20), 413, "", "", `{"error":"The body is too large","code":"too_large","hint":"The limit is 4 MiB"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), c.method, s.url, strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			if c.token != "" {
+				req.Header.Set("Authorization", c.token)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(string(body)); resp.StatusCode != c.status || c.want != "" && got != c.want {
+				t.Errorf("%d %s", resp.StatusCode, got)
+			}
+			if c.header != "" && resp.Header.Get(c.header) != c.value {
+				t.Errorf("%s: %q", c.header, resp.Header.Get(c.header))
+			}
+		})
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

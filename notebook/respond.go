@@ -1,0 +1,179 @@
+package notebook
+
+import (
+	"context"
+	"time"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+
+	"bellhop/internal/database"
+	"bellhop/protocol"
+)
+
+// RespondRequest answers a user's message.
+type RespondRequest struct {
+	Response   string      `json:"response" jsonschema:"your answer to the user, as Markdown"`
+	CodeUpdate *CodeUpdate `json:"codeUpdate,omitempty" jsonschema:"a new version of the source, if the answer changes the code"`
+}
+
+// CodeUpdate becomes the next version of a source.
+type CodeUpdate struct {
+	Code        string `json:"code" jsonschema:"the whole new code, not a patch"`
+	Description string `json:"description" jsonschema:"what changed and why, in a sentence"`
+}
+
+// RespondResponse has the agent's message and its source as it is now.
+type RespondResponse struct {
+	Message protocol.FollowupMessage `json:"message"`
+	Source  protocol.Source          `json:"source"`
+}
+
+func (r *RespondRequest) check() error {
+	var bad check
+	// A code update speaks for itself.
+	bad.text("response", r.Response, r.CodeUpdate == nil, maxResponse)
+	if r.CodeUpdate != nil {
+		bad.text("codeUpdate.code", r.CodeUpdate.Code, true, MaxCode)
+		bad.text("codeUpdate.description", r.CodeUpdate.Description, false, maxContext)
+	}
+	return bad.err
+}
+
+// Respond stores the agent's answer to a message, once: a second one is
+// CodeAnswered.
+func (s *Service) Respond(ctx context.Context, c Caller, messageID string, r *RespondRequest) (*RespondResponse, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	question, source, err := s.question(ctx, c, messageID)
+	if err != nil {
+		return nil, err
+	}
+	var verification *protocol.Verification
+	if r.CodeUpdate != nil {
+		v := s.o.Verifier.Verify(ctx, source.Language, r.CodeUpdate.Code)
+		verification = &v
+	}
+	var resp *RespondResponse
+	err = s.agentChange(ctx, c, source.SessionID, func(ctx context.Context, session *Session, now time.Time) (err error) {
+		resp, err = s.answer(ctx, session, question.ID, r, verification, now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// question finds what is answered; it refuses before the slow part what the
+// transaction would refuse.
+func (s *Service) question(ctx context.Context, c Caller, id string) (*Message, *Source, error) {
+	m, err := s.o.Store.Message(ctx, c.UserID, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	source, err := s.o.Store.Source(ctx, c.UserID, m.SourceID)
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := s.o.Store.Session(ctx, c.UserID, source.SessionID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.owns(session) || m.Role != protocol.FollowupUser {
+		return nil, nil, protocol.Errorf(protocol.CodeNotFound, "Message not found")
+	}
+	if err := s.usable(session, s.at()); err != nil {
+		return nil, nil, err
+	}
+	return m, source, unanswered(m)
+}
+
+func unanswered(m *Message) error {
+	if m.State == Answered {
+		return &protocol.Error{
+			Code: protocol.CodeAnswered, Message: "This message has been answered",
+			Hint: "get_followup_messages lists those that wait",
+		}
+	}
+	return nil
+}
+
+// answer runs under the session's lock.
+func (s *Service) answer(ctx context.Context, session *Session, messageID string, r *RespondRequest, v *protocol.Verification, now time.Time) (*RespondResponse, error) {
+	question, err := s.o.Store.Message(ctx, session.UserID, messageID)
+	if err != nil {
+		return nil, err
+	}
+	if err := unanswered(question); err != nil {
+		return nil, err
+	}
+	source, err := s.o.Store.Source(ctx, session.UserID, question.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	source.LastSeq++
+	source.LastMessageAt = &now
+	reply := &Message{
+		ID: protocol.NewID(), SourceID: source.ID, Seq: source.LastSeq, Role: protocol.FollowupAgent, Content: r.Response,
+		ReplyTo: question.ID, State: Delivered, DeliveredAt: &now, CreatedAt: now,
+	}
+	newest, err := s.update(ctx, session, source, reply, r.CodeUpdate, v)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.o.Store.InsertMessage(ctx, reply); err != nil {
+		return nil, err
+	}
+	question.State, question.ReadAt, question.Failure = Answered, &now, ""
+	if question.DeliveredAt == nil {
+		question.DeliveredAt = &now
+	}
+	if err := s.o.Store.SaveMessage(ctx, question); err != nil {
+		return nil, err
+	}
+	if err := s.o.Store.SaveSource(ctx, source); err != nil {
+		return nil, err
+	}
+	if err := s.announce(ctx, session, reply); err != nil {
+		return nil, err
+	}
+	session.changed(protocol.AgentEventMessage, source.ID, now)
+	return &RespondResponse{Message: showMessage(reply), Source: s.showSource(source, newest, session, now)}, nil
+}
+
+func (s *Service) announce(ctx context.Context, session *Session, reply *Message) error {
+	if s.o.Outbox == nil {
+		return nil
+	}
+	return s.o.Outbox.Answered(ctx, Answer{
+		UserID: session.UserID, At: reply.CreatedAt, SourceID: reply.SourceID, AgentSessionID: session.ID,
+		InReplyTo: reply.ReplyTo, MessageID: reply.ID, Version: reply.Version,
+	})
+}
+
+// update adds a version, if the reply brings one, and returns the newest.
+func (s *Service) update(ctx context.Context, session *Session, source *Source, reply *Message, u *CodeUpdate, v *protocol.Verification) (*Version, error) {
+	current, err := s.o.Store.Version(ctx, source.ID, source.Version)
+	if err != nil || u == nil {
+		return current, err
+	}
+	if source.Version >= maxVersions {
+		return nil, protocol.Errorf(protocol.CodeConflict, "The source has %d versions, which is the limit", source.Version)
+	}
+	source.Version++
+	next := &Version{
+		SourceID: source.ID, Number: source.Version, Code: u.Code, Diff: diff(source, current.Code, u.Code), Description: u.Description,
+		Author: session.AgentIdentifier, MessageID: reply.ID, Verification: v, CreatedAt: reply.CreatedAt,
+	}
+	reply.Version, reply.Description, reply.Diff = next.Number, next.Description, next.Diff
+	if v == nil {
+		database.AfterCommit(ctx, s.wakeVerifier)
+	}
+	return next, s.o.Store.InsertVersion(ctx, next)
+}
+
+// diff is unified, between the version before and the one source.Version names.
+func diff(source *Source, before, after string) string {
+	return udiff.Unified(versionName(source.Version-1), versionName(source.Version), before, after)
+}

@@ -1,0 +1,87 @@
+// Package storetest is the contract of the store of notebooks in executable
+// form, and opens real, empty stores for the tests of others. A test binary that
+// uses it ends with testenv.Main.
+package storetest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bellhop/internal/database"
+	"bellhop/internal/testenv"
+	"bellhop/migrations"
+	"bellhop/notebook/store"
+	"bellhop/protocol"
+)
+
+// Books is a store, and the database behind it.
+type Books struct {
+	*store.Store
+	DB *database.DB
+}
+
+// Open returns an empty, migrated SQLite store that lives as long as t.
+func Open(t testing.TB) *Books {
+	t.Helper()
+	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+}
+
+// OpenPostgres is Open on PostgreSQL.
+func OpenPostgres(t testing.TB) *Books {
+	t.Helper()
+	return open(t, testenv.Postgres(t, migrate))
+}
+
+// Databases runs a test on SQLite and on PostgreSQL.
+func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *Books)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, Open) })
+	t.Run("postgres", func(t *testing.T) { test(t, OpenPostgres) })
+}
+
+// User makes a user and returns the id.
+func (b *Books) User(t testing.TB) string {
+	t.Helper()
+	id := protocol.NewID()
+	err := b.DB.Write(context.Background(), func(ctx context.Context) error {
+		return b.DB.Conn(ctx).Exec(`INSERT INTO users (id, email, password_hash, admin, created_at) VALUES (?, ?, '', ?, ?)`,
+			id, id+"@example.com", false, time.Unix(0, 0).UTC()).Error
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func open(t testing.TB, url string) *Books {
+	t.Helper()
+	db, err := connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
+		t.Fatal(err)
+	}
+	return &Books{Store: store.New(db), DB: db}
+}
+
+func connect(url string) (*database.DB, error) {
+	return database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
+}
+
+func migrate(url string) error {
+	db, err := connect(url)
+	if err != nil {
+		return err
+	}
+	if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
+		return err
+	}
+	return db.Close()
+}

@@ -1,0 +1,288 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/notebook"
+	"bellhop/protocol"
+)
+
+var moment = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
+
+// Run is the contract; open returns an empty store.
+func Run(t *testing.T, open func(t testing.TB) *Books) {
+	for _, c := range []struct {
+		name string
+		test func(t *testing.T, b *Books)
+	}{
+		{"a session comes back as it was saved", sessionsRoundTrip},
+		{"an agent identifier belongs to one session of a user, also at once", identifiersAreUnique},
+		{"another user's rows are not found", rowsHaveAnOwner},
+		{"the newest versions come in the order asked, code up to a budget", newestHasABudget},
+		{"versions come oldest first, the newest whole within a budget", versionsHaveABudget},
+		{"what nobody judged is found until it is judged", unverifiedIsFound},
+		{"messages come back in order, with what their version brought", messagesRoundTrip},
+		{"numbers of messages are unique, and so are answers", messagesAreUnique},
+		{"open follow-ups are those that wait", followupsWait},
+		{"a deleted notebook takes everything along", deletesCascade},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+	}
+}
+
+// shelf is a user with a session, a notebook and a source.
+type shelf struct {
+	session  notebook.Session
+	notebook notebook.Notebook
+	source   notebook.Source
+}
+
+func newShelf(t *testing.T, b *Books) *shelf {
+	t.Helper()
+	user := b.User(t)
+	s := &shelf{session: notebook.Session{
+		ID: protocol.NewID(), UserID: user, AgentName: "Äda", AgentIdentifier: "ada", AgentIcon: "🤖", WebhookURL: "https://a.example/",
+		EndpointID: "e", Metadata: map[string]any{"a": "<&>", "n": 1.5}, Rev: 3, Event: "message", EventSource: "s",
+		ChangedAt: moment, LastActivity: moment.Add(time.Second), CreatedAt: moment,
+	}}
+	s.notebook = notebook.Notebook{ID: protocol.NewID(), UserID: user, SessionID: s.session.ID, Title: "t", Description: "d", CreatedAt: moment}
+	ok(t, b.InsertSession(t.Context(), &s.session))
+	inserted, err := b.InsertNotebook(t.Context(), &s.notebook)
+	ok(t, err)
+	if !inserted {
+		t.Fatal("the notebook was there")
+	}
+	s.source = *s.addSource(t, b, "package a\n")
+	return s
+}
+
+func (s *shelf) addSource(t *testing.T, b *Books, code string) *notebook.Source {
+	t.Helper()
+	source := &notebook.Source{
+		ID: protocol.NewID(), UserID: s.session.UserID, NotebookID: s.notebook.ID, SessionID: s.session.ID, Title: "t", Language: "go",
+		Context: "why", Metadata: map[string]any{"path": "a.go"}, Version: 1, CreatedAt: moment,
+	}
+	ok(t, b.InsertSource(t.Context(), source))
+	ok(t, b.InsertVersion(t.Context(), &notebook.Version{
+		SourceID: source.ID, Number: 1, Code: code, Author: "ada", CreatedAt: moment,
+		Verification: &protocol.Verification{Language: "go", Verdict: protocol.Verified, Diagnostics: []protocol.Diagnostic{}, VerifiedAt: moment},
+	}))
+	return source
+}
+
+func (s *shelf) message(seq int64, role protocol.FollowupRole) *notebook.Message {
+	return &notebook.Message{
+		ID: protocol.NewID(), SourceID: s.source.ID, Seq: seq, Role: role, Content: "?", State: notebook.Pending,
+		CreatedAt: moment.Add(time.Duration(seq) * time.Second),
+	}
+}
+
+func sessionsRoundTrip(t *testing.T, b *Books) {
+	s := newShelf(t, b)
+	got, err := b.Session(t.Context(), s.session.UserID, s.session.ID)
+	ok(t, err)
+	same(t, *got, s.session)
+	s.session.Disconnected, s.session.Rev, s.session.Metadata = true, 4, map[string]any{}
+	ok(t, b.SaveSession(t.Context(), &s.session))
+	ok(t, b.Write(t.Context(), func(ctx context.Context) error {
+		got, err = b.LockIdentifier(ctx, s.session.UserID, "ada")
+		return err
+	}))
+	same(t, *got, s.session)
+	for since, n := range map[time.Duration]int{0: 1, time.Microsecond: 0} {
+		changed, err := b.ChangedSessions(t.Context(), []string{s.session.UserID, "nobody"}, moment.Add(since))
+		ok(t, err)
+		same(t, len(changed), n)
+	}
+}
+
+func identifiersAreUnique(t *testing.T, b *Books) {
+	user := b.User(t)
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		all.Go(func() {
+			errs[i] = b.InsertSession(t.Context(), &notebook.Session{
+				ID: protocol.NewID(), UserID: user, AgentIdentifier: "x", ChangedAt: moment, LastActivity: moment, CreatedAt: moment,
+			})
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		ok(t, err)
+	}
+	sessions, err := b.Sessions(t.Context(), user, "x")
+	ok(t, err)
+	same(t, len(sessions), 1)
+}
+
+func rowsHaveAnOwner(t *testing.T, b *Books) {
+	s, bob, ctx := newShelf(t, b), b.User(t), t.Context()
+	m := s.message(1, protocol.FollowupUser)
+	ok(t, b.InsertMessage(ctx, m))
+	_, session := b.Session(ctx, bob, s.session.ID)
+	_, book := b.Notebook(ctx, bob, s.notebook.ID)
+	_, bookOf := b.NotebookOf(ctx, bob, s.session.ID)
+	_, source := b.Source(ctx, bob, s.source.ID)
+	_, message := b.Message(ctx, bob, m.ID)
+	for name, err := range map[string]error{
+		"session": session, "notebook": book, "notebook of": bookOf, "source": source, "message": message,
+		"delete notebook": b.DeleteNotebook(ctx, bob, s.notebook.ID), "delete source": b.DeleteSource(ctx, bob, s.source.ID),
+	} {
+		if protocol.CodeOf(err) != protocol.CodeNotFound {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func newestHasABudget(t *testing.T, b *Books) {
+	s := newShelf(t, b)
+	second, third := s.addSource(t, b, "0123456789"), s.addSource(t, b, "x")
+	versions, err := b.Newest(t.Context(), []notebook.Source{*third, *second, s.source}, 11)
+	ok(t, err)
+	var got []string
+	for _, v := range versions {
+		got = append(got, v.SourceID+v.Code)
+	}
+	want := []string{third.ID + "x", second.ID + "0123456789", s.source.ID}
+	if !slices.Equal(got, want) || !versions[2].Omitted || versions[1].Omitted {
+		t.Errorf("%v, want %v", got, want)
+	}
+	none, err := b.Newest(t.Context(), nil, 1)
+	ok(t, err)
+	same(t, len(none), 0)
+}
+
+func versionsHaveABudget(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	for n := int64(2); n <= 3; n++ {
+		ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: n, Code: "12345", Diff: "123", CreatedAt: moment}))
+	}
+	for budget, want := range map[int64][]string{
+		100: {"package a\n", "12345123", "12345123"}, 16: {"-", "12345123", "12345123"}, 15: {"-", "-", "12345123"}, 0: {"-", "-", "-"},
+	} {
+		versions, err := b.Versions(ctx, s.source.ID, budget)
+		ok(t, err)
+		var got []string
+		for i, v := range versions {
+			same(t, v.Number, int64(i+1))
+			shown := v.Code + v.Diff
+			if v.Omitted {
+				shown += "-"
+			}
+			got = append(got, shown)
+		}
+		same(t, got, want)
+	}
+	none, err := b.Versions(ctx, "x", 1)
+	ok(t, err)
+	same(t, len(none), 0)
+}
+
+func unverifiedIsFound(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Code: "x", CreatedAt: moment}))
+	found, err := b.Unverified(ctx, 5)
+	ok(t, err)
+	if len(found) != 1 || found[0].Version.Number != 2 || found[0].Source.ID != s.source.ID {
+		t.Fatalf("found %+v", found)
+	}
+	v := protocol.Verification{Verdict: protocol.VerifyFailed, Diagnostics: []protocol.Diagnostic{{Line: 1, Message: "<"}}, VerifiedAt: moment}
+	ok(t, b.SetVerification(ctx, s.source.ID, 2, &v))
+	found, err = b.Unverified(ctx, 5)
+	ok(t, err)
+	same(t, len(found), 0)
+	got, err := b.Version(ctx, s.source.ID, 2)
+	ok(t, err)
+	same(t, *got.Verification, v)
+}
+
+func messagesRoundTrip(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Diff: "+x", Description: "more", CreatedAt: moment}))
+	question, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupAgent)
+	question.Attachments = []protocol.FollowupAttachment{{Name: "n", Type: "text/plain", Content: "c"}}
+	answer.ReplyTo, answer.Version, answer.Description, answer.Diff = question.ID, 2, "more", "+x"
+	ok(t, b.InsertMessage(ctx, question))
+	ok(t, b.InsertMessage(ctx, answer))
+	later := moment.Add(time.Hour)
+	question.State, question.Failure, question.DeliveredAt, question.ReadAt = notebook.Answered, "f", &later, &later
+	ok(t, b.SaveMessage(ctx, question))
+	n, err := b.MarkRead(ctx, s.source.ID, later)
+	ok(t, err)
+	same(t, n, int64(1))
+	answer.ReadAt = &later
+	got, err := b.Messages(ctx, s.source.ID, 0, 10, 1000)
+	ok(t, err)
+	same(t, got, []notebook.Message{*question, *answer})
+	got, err = b.Messages(ctx, s.source.ID, 2, 10, 1000)
+	ok(t, err)
+	same(t, got, []notebook.Message{*question})
+	got, err = b.Messages(ctx, s.source.ID, 0, 1, 1000)
+	ok(t, err)
+	same(t, got, []notebook.Message{*answer})
+	got, err = b.Messages(ctx, s.source.ID, 0, 10, 1) // the newest comes whatever its size
+	ok(t, err)
+	same(t, got, []notebook.Message{*answer})
+}
+
+func messagesAreUnique(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	question, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupAgent)
+	answer.ReplyTo = question.ID
+	ok(t, b.InsertMessage(ctx, question))
+	ok(t, b.InsertMessage(ctx, answer))
+	again := s.message(3, protocol.FollowupAgent)
+	again.ReplyTo = question.ID
+	for name, m := range map[string]*notebook.Message{"seq": s.message(1, protocol.FollowupUser), "answer": again} {
+		if err := b.InsertMessage(ctx, m); protocol.CodeOf(err) != protocol.CodeConflict {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func followupsWait(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	var want []string
+	for i, state := range []notebook.MessageState{notebook.Pending, notebook.Delivered, notebook.Undelivered, notebook.Refused, notebook.Answered} {
+		m := s.message(int64(i+1), protocol.FollowupUser)
+		m.State = state
+		ok(t, b.InsertMessage(ctx, m))
+		if i < 3 {
+			want = append(want, m.ID)
+		}
+	}
+	ok(t, b.InsertMessage(ctx, s.message(6, protocol.FollowupAgent)))
+	open, err := b.OpenFollowups(ctx, s.session.ID, 10)
+	ok(t, err)
+	var got []string
+	for _, f := range open {
+		got = append(got, f.ID)
+		same(t, f.SourceTitle, "t")
+	}
+	same(t, got, want)
+	ok(t, b.MarkDelivered(ctx, want[:1], moment))
+	m, err := b.Message(ctx, s.session.UserID, want[0])
+	ok(t, err)
+	same(t, m.State, notebook.Delivered)
+}
+
+func deletesCascade(t *testing.T, b *Books) {
+	s, ctx := newShelf(t, b), t.Context()
+	ok(t, b.InsertMessage(ctx, s.message(1, protocol.FollowupUser)))
+	n, err := b.CountSources(ctx, s.notebook.ID)
+	ok(t, err)
+	same(t, n, 1)
+	ok(t, b.DeleteNotebook(ctx, s.session.UserID, s.notebook.ID))
+	for _, table := range []string{"notebooks", "sources", "source_versions", "source_messages"} {
+		var rows int64
+		ok(t, b.DB.Conn(ctx).Table(table).Count(&rows).Error)
+		if rows != 0 {
+			t.Errorf("%s: %d rows", table, rows)
+		}
+	}
+}

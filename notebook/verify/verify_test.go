@@ -1,0 +1,205 @@
+package verify_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellhop/notebook"
+	"bellhop/notebook/verify"
+	"bellhop/protocol"
+)
+
+// The test binary is its own worker, as bellhop is.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "verify-worker":
+		if err := verify.Work(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		return
+	case len(os.Args) == 2 && os.Args[1] == "hang":
+		select {}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func newVerifier(args ...string) *verify.Verifier {
+	return verify.New(verify.Options{
+		Worker: append([]string{os.Args[0]}, args...), Limit: 20 * time.Second, Now: func() time.Time { return noon },
+	})
+}
+
+func TestTheEvidence(t *testing.T) {
+	v := newVerifier("verify-worker")
+	for _, c := range []struct {
+		name, language, code string
+		want                 protocol.Verdict
+		tool                 string
+		line, column         int
+	}{
+		{"a Go program", "go", "package main\n\nfunc main() { println(1) }\n", protocol.Verified, "go/parser+go/types", 0, 0},
+		{"a Go program that does not compile", "go", "package main\n\nfunc main() { var x int = \"a\"; _ = x }\n", protocol.VerifyFailed, "go/parser+go/types", 3, 27},
+		{"a Go file with imports", "go", "package a\n\nimport \"fmt\"\n\nfunc F() { fmt.Println(undefined) }\n", protocol.Verified, "go/parser", 0, 0},
+		{"Go declarations alone", "go", "type T struct{}\n\nfunc (T) M() {}\n", protocol.Verified, "go/parser", 0, 0},
+		{"Go statements alone", "golang", "x := 1\nfor range x {\n}\n", protocol.Verified, "go/parser", 0, 0},
+		{"Go that does not parse", "go", "package a\n\nfunc F( {}\n", protocol.VerifyFailed, "go/parser", 3, 9},
+		{"a Go fragment that does not parse", "go", "x := 1\ny := := 2\n", protocol.VerifyFailed, "go/parser", 2, 6},
+		{"JavaScript", "js", "const a = () => ({...b});\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
+		{"JavaScript that does not parse", "javascript", "\nlet x = ;", protocol.VerifyFailed, "github.com/evanw/esbuild", 2, 9},
+		{"TypeScript", "ts", "type A<T> = { [K in keyof T]?: T[K] };\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
+		{"TypeScript as JavaScript", "javascript", "let x: number = 1;", protocol.VerifyFailed, "github.com/evanw/esbuild", 1, 6},
+		{"TSX", "tsx", "export const A = (p: {a: string}) => <b>{p.a}</b>;\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
+		{"JSX", "jsx", "<a></b>", protocol.VerifyFailed, "github.com/evanw/esbuild", 1, 6},
+		{"CSS", "css", "a { color: red }\n", protocol.Verified, "github.com/evanw/esbuild", 0, 0},
+		{"CSS with an open block", "css", "a { color: red", protocol.VerifyFailed, "github.com/evanw/esbuild", 1, 15},
+		{"JSON", "json", `{"a":[1,2,{"b":null}]}`, protocol.Verified, "github.com/go-json-experiment/json", 0, 0},
+		{"JSON with a comma too many", "json", "{\n  \"a\": 1,\n}", protocol.VerifyFailed, "github.com/go-json-experiment/json", 2, 9},
+		{"JSON with a name twice", "json", `{"a":1,"a":2}`, protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 8},
+		{"JSON and more", "json", "1 2", protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 3},
+		{"half of JSON", "json", `{"a":`, protocol.VerifyFailed, "github.com/go-json-experiment/json", 1, 6},
+		{"YAML", "yml", "a:\n  - b\n  - c: 1\n", protocol.Verified, "github.com/goccy/go-yaml", 0, 0},
+		{"YAML with an open list", "yaml", "a: [1, 2\n", protocol.VerifyFailed, "github.com/goccy/go-yaml", 1, 4},
+		{"TOML", "toml", "[a]\nb = 1\n", protocol.Verified, "github.com/pelletier/go-toml/v2", 0, 0},
+		{"TOML without a value", "toml", "[a]\nb =\n", protocol.VerifyFailed, "github.com/pelletier/go-toml/v2", 2, 4},
+		{"XML", "xml", "<?xml version=\"1.0\"?><a><b/></a>", protocol.Verified, "encoding/xml", 0, 0},
+		{"XML that does not nest", "xml", "<a>\n<b></a>", protocol.VerifyFailed, "encoding/xml", 2, 8},
+		{"XML with two roots", "xml", "<a/><b/>", protocol.VerifyFailed, "encoding/xml", 1, 9},
+		{"XML without a root", "xml", "<!-- a -->", protocol.VerifyFailed, "encoding/xml", 1, 11},
+		{"shell", "bash", "if [[ $a == b ]]; then echo \"$(ls)\"; fi\n", protocol.Verified, "mvdan.cc/sh/v3", 0, 0},
+		{"shell with an open if", "shell", "if true; then\n", protocol.VerifyFailed, "mvdan.cc/sh/v3", 1, 10},
+		{"bash as POSIX shell", "sh", "a=(1 2)\n", protocol.VerifyFailed, "mvdan.cc/sh/v3", 1, 3},
+		{"HCL", "terraform", "resource \"a\" \"b\" {\n  c = 1\n}\n", protocol.Verified, "github.com/hashicorp/hcl/v2", 0, 0},
+		{"HCL with an open block", "hcl", "resource \"a\" \"b\" {\n", protocol.VerifyFailed, "github.com/hashicorp/hcl/v2", 1, 18},
+		{"protobuf", "proto", "syntax = \"proto3\";\nmessage A { int32 a = 1; }\n", protocol.Verified, "github.com/bufbuild/protocompile", 0, 0},
+		{"protobuf with a tag twice", "protobuf", "syntax = \"proto3\";\nmessage A { int32 a = 1; int32 b = 1; }\n", protocol.VerifyFailed, "github.com/bufbuild/protocompile", 2, 36},
+		{"a Dockerfile", "dockerfile", "FROM a AS b\nRUN make\nCOPY --from=b /x /y\n", protocol.Verified, "github.com/moby/buildkit", 0, 0},
+		{"a Dockerfile with an unknown instruction", "docker", "FROM a\nRUNN x\n", protocol.VerifyFailed, "github.com/moby/buildkit", 2, 1},
+		{"a Dockerfile that builds on nothing", "dockerfile", "RUN x\n", protocol.VerifyFailed, "github.com/moby/buildkit", 1, 1},
+		{"a language without a parser here", "python", "def f(:\n", protocol.VerifyUnsupported, "", 0, 0},
+		{"a language whose parser takes any text", "html", "<b", protocol.VerifyUnsupported, "", 0, 0},
+		{"a language nobody knows", "brainfuck++", "+", protocol.VerifyUnsupported, "", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := v.Verify(t.Context(), c.language, c.code)
+			if got.Verdict != c.want || got.Tool != c.tool || (got.Tool == "") != (got.ToolVersion == "") {
+				t.Fatalf("got %+v", got)
+			}
+			if got.VerifiedAt != noon || !strings.HasPrefix(got.Digest, "sha256:") || len(got.Digest) != len("sha256:")+64 {
+				t.Errorf("at %v, digest %s", got.VerifiedAt, got.Digest)
+			}
+			if c.want == protocol.Verified && len(got.Diagnostics) > 0 || got.Diagnostics == nil {
+				t.Errorf("diagnostics %+v", got.Diagnostics)
+			}
+			if c.want == protocol.VerifyFailed {
+				if d := got.Diagnostics[0]; d.Line != c.line || d.Column != c.column || d.Message == "" || d.Severity != "error" {
+					t.Errorf("diagnostic %+v, want one at %d:%d", d, c.line, c.column)
+				}
+			}
+		})
+	}
+}
+
+// Recursive descent on hostile nesting overflows the stack, which no Go program
+// survives: the child ends, the verifier does not.
+func TestBombsEndTheWorkerAndNothingElse(t *testing.T) {
+	v := newVerifier("verify-worker")
+	const n = 250_000
+	for _, c := range []struct{ name, language, code string }{
+		{"brackets", "javascript", strings.Repeat("[", n)},
+		{"brackets", "typescript", strings.Repeat("(", n)},
+		{"blocks", "css", strings.Repeat("a{", n)},
+		{"substitutions", "shell", strings.Repeat("$(", n)},
+		{"sequences", "yaml", strings.Repeat("[", n)},
+		{"arrays", "toml", "a = " + strings.Repeat("[", n)},
+		{"parentheses", "hcl", "a = " + strings.Repeat("(", n)},
+		{"elements", "xml", strings.Repeat("<a>", n/2)},
+		{"heredocs", "dockerfile", "FROM a\nRUN " + strings.Repeat("<<A ", n/3)},
+		{"messages", "protobuf", strings.Repeat("message A {", n/6)},
+		{"parentheses", "go", "package a\nvar x = " + strings.Repeat("(", n)},
+		{"prefixes", "go", "package a\nvar x = " + strings.Repeat("-", n) + "1"},
+		{"pointers", "go", "package a\nvar x " + strings.Repeat("*", n) + "int"},
+		{"channels", "go", "package a\nvar x " + strings.Repeat("chan ", n/3) + "int"},
+		{"elses", "go", "package a\nfunc f() { " + strings.Repeat("if a {} else ", n/8) + "{} }"},
+		{"arrays", "json", strings.Repeat("[", n)},
+	} {
+		t.Run(c.language+" "+c.name, func(t *testing.T) {
+			if got := v.Verify(t.Context(), c.language, c.code); got.Verdict == protocol.Verified {
+				t.Errorf("verified by %s", got.Tool)
+			}
+		})
+	}
+	if got := v.Verify(t.Context(), "javascript", "1"); got.Verdict != protocol.Verified {
+		t.Errorf("after the bombs: %+v", got)
+	}
+}
+
+func TestAWorkerIsNotWaitedForForEver(t *testing.T) {
+	hanging := verify.New(verify.Options{Worker: []string{os.Args[0], "hang"}, Limit: 50 * time.Millisecond})
+	got := hanging.Verify(t.Context(), "css", "a{}")
+	if got.Verdict != protocol.VerifyUnsupported || got.Diagnostics[0].Message != "The checker was ended after its time was over" {
+		t.Errorf("got %+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := newVerifier("hang").Verify(ctx, "css", "a{}"); got.Verdict != protocol.VerifyUnsupported {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWithoutAWorker(t *testing.T) {
+	v := verify.New(verify.Options{})
+	for language, want := range map[string]protocol.Verdict{"go": protocol.Verified, "css": protocol.VerifyUnsupported} {
+		if got := v.Verify(t.Context(), language, "package main\nfunc main() {}"); got.Verdict != want {
+			t.Errorf("%s: %+v", language, got)
+		}
+	}
+}
+
+func TestTooMuchCodeIsNotLookedAt(t *testing.T) {
+	got := newVerifier("verify-worker").Verify(t.Context(), "json", strings.Repeat("1", notebook.MaxCode+1))
+	if got.Verdict != protocol.VerifyUnsupported || len(got.Diagnostics) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheLanguageShows(t *testing.T) {
+	for want, samples := range map[string][]string{
+		"go":           {"// Package a does.\npackage a\n", "func (s *Server) Run(ctx context.Context) error {\n\treturn nil\n}\n"},
+		"javascript":   {"const a = require('b');\n", "#!/usr/bin/env node\nrun()\n", "export default function f() {}\n", "console.log(1)\n"},
+		"typescript":   {"interface A {\n  b: string;\n}\n", "const f = (x: number): Promise<void> => g(x);\n"},
+		"tsx":          {"type P = { a: string };\nexport const A = (p: P) => <b>{p.a}</b>;\n"},
+		"jsx":          {"export const A = () => <b>1</b>;\n"},
+		"python":       {"def f(x):\n    return x\n", "#!/usr/bin/env python3\nprint(1)\n", "from os import path\n"},
+		"rust":         {"pub fn f(x: u8) -> u8 {\n    x\n}\n", "use std::io;\n"},
+		"java":         {"import java.util.List;\npublic class A {}\n"},
+		"c":            {"#include <stdio.h>\nint main(void) { return 0; }\n"},
+		"cpp":          {"#include <iostream>\nint main() {}\n"},
+		"json":         {`{"a": 1}`, "[1, 2]\n"},
+		"yaml":         {"a:\n  b: 1\n", "---\na: 1\n", "- a\n- b\n"},
+		"toml":         {"[package]\nname = \"a\"\n", "name = \"a\"\n"},
+		"xml":          {"<?xml version=\"1.0\"?>\n<a/>\n"},
+		"html":         {"<!DOCTYPE html>\n<p>\n"},
+		"css":          {".a > b {\n  color: red;\n}\n", "@media print { a { color: red; } }\n"},
+		"sql":          {"SELECT a FROM b WHERE c = 1;\n", "create table a (b int);\n"},
+		"shell":        {"#!/bin/bash\nls\n", "set -euo pipefail\nls\n"},
+		"sh":           {"#!/bin/sh\nls\n"},
+		"dockerfile":   {"# syntax=docker/dockerfile:1\nFROM golang:1.26 AS build\nRUN make\n"},
+		"hcl":          {"resource \"aws_s3_bucket\" \"a\" {\n}\n"},
+		"protobuf":     {"syntax = \"proto3\";\npackage a;\n"},
+		"markdown":     {"# Title\n\nText.\n"},
+		verify.Unknown: {"", "lorem ipsum dolor\n"},
+	} {
+		for _, sample := range samples {
+			if got := verify.Detect(sample); got != want {
+				t.Errorf("%q is %s, want %s", sample, got, want)
+			}
+		}
+	}
+}

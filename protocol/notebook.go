@@ -1,0 +1,211 @@
+package protocol
+
+import "time"
+
+// AgentSessionStatus says whether a third-party agent can be talked to.
+type AgentSessionStatus string
+
+// Agent session statuses.
+const (
+	AgentActive       AgentSessionStatus = "active"
+	AgentExpired      AgentSessionStatus = "expired"      // no activity for too long; renewable
+	AgentDisconnected AgentSessionStatus = "disconnected" // by its user, who alone can renew it
+)
+
+// AgentSession is a third-party coding agent's connection to a user's notebook.
+type AgentSession struct {
+	ID              string             `json:"id" jsonschema:"id of the agent session"`
+	AgentName       string             `json:"agentName"`
+	AgentIdentifier string             `json:"agentIdentifier"`
+	Status          AgentSessionStatus `json:"status" jsonschema:"active, expired or disconnected"`
+	WebhookURL      string             `json:"webhookUrl,omitempty"`
+	LastActivity    time.Time          `json:"lastActivity"`
+	Metadata        map[string]any     `json:"metadata"`
+	CreatedAt       time.Time          `json:"createdAt"`
+}
+
+// Notebook holds what one agent saved for one user. AgentStatus marks those
+// whose agent cannot be asked.
+type Notebook struct {
+	ID              string             `json:"id" jsonschema:"id of the notebook; save_code_with_context needs it"`
+	Title           string             `json:"title"`
+	Description     string             `json:"description"`
+	AgentName       string             `json:"agentName"`
+	AgentIcon       string             `json:"agentIcon"`
+	AgentSessionID  string             `json:"agentSessionId"`
+	AgentStatus     AgentSessionStatus `json:"agentStatus"`
+	IsAgentNotebook bool               `json:"isAgentNotebook"`
+	CreatedAt       time.Time          `json:"createdAt"`
+}
+
+// Verdict is what a verification found.
+type Verdict string
+
+// Verdicts. Unsupported says nothing about the code.
+const (
+	Verified          Verdict = "verified"
+	VerifyFailed      Verdict = "failed"
+	VerifyUnsupported Verdict = "unsupported"
+)
+
+// Diagnostic is one finding of a parser; Line and Column start at 1, 0 where
+// the parser does not tell.
+type Diagnostic struct {
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Message  string `json:"message"`
+	Severity string `json:"severity" jsonschema:"error or warning"`
+}
+
+// Verification is the evidence of a parser or compiler front end; the code was
+// not run.
+type Verification struct {
+	Language    string       `json:"language"`
+	Verdict     Verdict      `json:"verdict" jsonschema:"verified, failed or unsupported"`
+	Tool        string       `json:"tool" jsonschema:"the parser or compiler front end that judged"`
+	ToolVersion string       `json:"toolVersion"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+	VerifiedAt  time.Time    `json:"verifiedAt"`
+	Digest      string       `json:"digest" jsonschema:"sha256 of the code that was judged"`
+}
+
+// Source is a piece of code in a notebook, at its newest version. In lists,
+// Content is left out (and ContentOmitted set) beyond a total size.
+type Source struct {
+	ID             string         `json:"id" jsonschema:"id of the source"`
+	NotebookID     string         `json:"notebookId"`
+	Title          string         `json:"title"`
+	Type           string         `json:"type"`
+	Content        string         `json:"content"`
+	ContentOmitted bool           `json:"contentOmitted,omitempty"`
+	Version        int64          `json:"version"`
+	Metadata       SourceMetadata `json:"metadata"`
+}
+
+// SourceMetadata is what is known about a source. IsVerified is true only for
+// the verdict "verified"; Verification is null until a version was judged.
+type SourceMetadata struct {
+	Language        string             `json:"language"`
+	IsVerified      bool               `json:"isVerified"`
+	Verification    *Verification      `json:"verification"`
+	VerifiedAt      *time.Time         `json:"verifiedAt"`
+	AgentSessionID  string             `json:"agentSessionId"`
+	AgentName       string             `json:"agentName"`
+	AgentStatus     AgentSessionStatus `json:"agentStatus"`
+	OriginalContext string             `json:"originalContext"`
+	Custom          map[string]any     `json:"custom,omitempty"`
+}
+
+// SourceVersion is one state of a source's code; Diff is unified, against the
+// version before. In lists, both are left out (and ContentOmitted set) beyond a
+// total size.
+type SourceVersion struct {
+	Version        int64         `json:"version"`
+	Content        string        `json:"content"`
+	ContentOmitted bool          `json:"contentOmitted,omitempty"`
+	Diff           string        `json:"diff"`
+	Description    string        `json:"description"`
+	Author         string        `json:"author"`
+	MessageID      string        `json:"messageId,omitempty"`
+	Verification   *Verification `json:"verification"`
+	CreatedAt      time.Time     `json:"createdAt"`
+}
+
+// FollowupRole is who wrote a message about a source.
+type FollowupRole string
+
+// Roles in a conversation about a source.
+const (
+	FollowupUser  FollowupRole = "user"
+	FollowupAgent FollowupRole = "agent"
+)
+
+// FollowupMessage is a message of the conversation about a source.
+type FollowupMessage struct {
+	ID        string           `json:"id"`
+	Role      FollowupRole     `json:"role" jsonschema:"user or agent"`
+	Content   string           `json:"content"`
+	Timestamp time.Time        `json:"timestamp"`
+	Metadata  FollowupMetadata `json:"metadata"`
+}
+
+// FollowupMetadata says where a message stands: a user's is delivered when the agent has it and
+// read when it was answered; an agent's is read when the user opened the
+// conversation.
+type FollowupMetadata struct {
+	Delivered        bool                 `json:"delivered"`
+	Read             bool                 `json:"read"`
+	InReplyTo        string               `json:"inReplyTo,omitempty"`
+	Failure          string               `json:"failure,omitempty"`
+	CodeModification *CodeModification    `json:"codeModification,omitempty"`
+	Attachments      []FollowupAttachment `json:"attachments,omitempty"`
+}
+
+// CodeModification is a new version of the source that came with a message.
+type CodeModification struct {
+	Version     int64  `json:"version"`
+	Description string `json:"description"`
+	Diff        string `json:"diff" jsonschema:"unified diff against the version before"`
+}
+
+// FollowupAttachment is text a user sends along with a question.
+type FollowupAttachment struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+// Conversation is all that was said about a source.
+type Conversation struct {
+	SourceID       string            `json:"sourceId"`
+	AgentSessionID string            `json:"agentSessionId"`
+	LastMessageAt  *time.Time        `json:"lastMessageAt"`
+	Messages       []FollowupMessage `json:"messages"`
+}
+
+// Followup is a user's question that waits for the agent's answer.
+type Followup struct {
+	ID                  string               `json:"id" jsonschema:"id of the message; respond_to_followup needs it"`
+	SourceID            string               `json:"sourceId"`
+	SourceTitle         string               `json:"sourceTitle"`
+	Content             string               `json:"content" jsonschema:"what the user asks"`
+	Timestamp           time.Time            `json:"timestamp"`
+	Attachments         []FollowupAttachment `json:"attachments,omitempty"`
+	ConversationHistory []FollowupMessage    `json:"conversationHistory" jsonschema:"what was said before, oldest first"`
+}
+
+// FollowupDelivery is the body of a webhook to an agent.
+type FollowupDelivery struct {
+	Type                string               `json:"type"` // followup_message
+	SourceID            string               `json:"sourceId"`
+	SourceTitle         string               `json:"sourceTitle"`
+	SourceCode          string               `json:"sourceCode"`
+	SourceLanguage      string               `json:"sourceLanguage"`
+	Message             string               `json:"message"`
+	Attachments         []FollowupAttachment `json:"attachments,omitempty"`
+	ConversationHistory []FollowupMessage    `json:"conversationHistory"`
+	UserID              string               `json:"userId"`
+	Timestamp           time.Time            `json:"timestamp"`
+	MessageID           string               `json:"messageId"`
+}
+
+// AgentHint is a frame of the user's feed: something of this agent session
+// changed. Event names the change, SourceID the source it concerns, if any.
+type AgentHint struct {
+	AgentSessionID string             `json:"agentSessionId"`
+	Rev            int64              `json:"rev"`
+	Status         AgentSessionStatus `json:"status"`
+	Event          string             `json:"event"`
+	SourceID       string             `json:"sourceId"`
+}
+
+// Events of AgentHint.
+const (
+	AgentEventConnected    = "connected"
+	AgentEventDisconnected = "disconnected"
+	AgentEventSource       = "source"          // a source came or went
+	AgentEventMessage      = "message"         // the user's or the agent's
+	AgentEventFailed       = "delivery_failed" // a message did not reach the agent
+	AgentEventVerified     = "verified"        // a version was judged
+	AgentEventWebhookGone  = "webhook_gone"    // the agent's webhook wants nothing more (410)
+)

@@ -1,0 +1,190 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/internal/httpapi"
+	"bellhop/internal/netguard"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+	"bellhop/webhook/outbound"
+	"bellhop/webhook/outbound/api"
+	"bellhop/webhook/outbound/outboundtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+
+type userKey struct{}
+
+type desk struct {
+	*testing.T
+	site   *outboundtest.Site
+	clock  *testenv.Clock
+	worker *outbound.Worker
+	e      *echo.Echo
+}
+
+func newDesk(t *testing.T, site *outboundtest.Site) *desk {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	guard := netguard.New(netguard.Options{AllowLoopback: true})
+	client := guard.Client(netguard.Timeouts{})
+	t.Cleanup(client.CloseIdleConnections)
+	d := &desk{T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)), e: httpapi.New(httpapi.Options{Log: log})}
+	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: d.clock.Now, Log: log})
+	d.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Random: func() float64 { return 0.5 }, Kinds: map[string]outbound.Kind{}})
+	(&api.API{Service: service, User: d.user, UserID: func(ctx context.Context) string { return ctx.Value(userKey{}).(string) }}).Routes(d.e)
+	return d
+}
+
+func (d *desk) user(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		id := r.Header.Get("X-User")
+		if id == "" {
+			return protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized")
+		}
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), userKey{}, id)))
+		return next(c)
+	}
+}
+
+var (
+	anyID     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	anySecret = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`)
+	anyTook   = regexp.MustCompile(`"durationMs":\d+`)
+	anyPort   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+)
+
+// as returns the status and the whole body with what changes from run to run
+// replaced.
+func (d *desk) as(user, method, path, body string) (status int, raw, shape string) {
+	d.Helper()
+	r := httptest.NewRequestWithContext(d.Context(), method, path, io.NopCloser(strings.NewReader(body)))
+	r.Host = "127.0.0.1"
+	if body == "" {
+		r.Body = http.NoBody
+	} else {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("X-User", user)
+	rec := httptest.NewRecorder()
+	d.e.ServeHTTP(rec, r)
+	raw = strings.TrimSpace(rec.Body.String())
+	shape = anyID.ReplaceAllString(raw, "ID")
+	shape = anySecret.ReplaceAllString(shape, "SECRET")
+	shape = anyTook.ReplaceAllString(shape, `"durationMs":0`)
+	return rec.Code, raw, anyPort.ReplaceAllString(shape, "HOST")
+}
+
+func (d *desk) want(user, method, path, body string, status int, shape string) (raw string) {
+	d.Helper()
+	code, raw, got := d.as(user, method, path, body)
+	if code != status || got != shape {
+		d.Errorf("%s %s: %d %s\nwant %d %s", method, path, code, got, status, shape)
+	}
+	return raw
+}
+
+func TestWebhooksAndTheirDeliveries(t *testing.T) {
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		d := newDesk(t, site)
+		ada, bob := site.User(t), site.User(t)
+		r := outboundtest.Receive(t, outboundtest.Statuses(500, 400, 200))
+		raw := d.want(ada, "POST", "/api/webhooks", `{"url":"`+r.URL+`","events":["turn.finished"]}`, 201,
+			`{"webhook":{"id":"ID","url":"http://HOST","events":["turn.finished"],"secret":"SECRET","disabled":false,"createdAt":"2026-03-04T05:06:07Z"}}`)
+		webhook := anyID.FindString(raw)
+		d.want(ada, "GET", "/api/webhooks", "", 200,
+			`{"webhooks":[{"id":"ID","url":"http://HOST","events":["turn.finished"],"disabled":false,"createdAt":"2026-03-04T05:06:07Z"}]}`)
+		d.want(bob, "GET", "/api/webhooks", "", 200, `{"webhooks":[]}`)
+		d.want(bob, "GET", "/api/deliveries", "", 200, `{"deliveries":[]}`)
+
+		emit := func(id string) {
+			if err := d.worker.Emit(t.Context(), ada, outbound.TaskEvent{ID: id, Type: outbound.EventTurnFinished, TaskID: "t", At: d.clock.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sweep := func() {
+			if err := d.worker.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		emit("evt_1")
+		const row = `"kind":"task","event":"turn.finished","endpointId":"ID","messageId":"evt_1","attempts":[`
+		const times = `"expiresAt":"2026-03-05T05:06:07Z","createdAt":"2026-03-04T05:06:07Z"}`
+		const first = `{"number":1,"at":"2026-03-04T05:06:07Z","durationMs":0,"status":500,"answer":"answer 1"}`
+		const second = `{"number":2,"at":"2026-03-04T05:06:08Z","durationMs":0,"status":400,"answer":"answer 2"}`
+		d.want(ada, "GET", "/api/deliveries", "", 200, `{"deliveries":[{"id":"ID","state":"queued",`+row+`],"nextAttemptAt":"2026-03-04T05:06:07Z",`+times+`]}`)
+		sweep()
+		raw = d.want(ada, "GET", "/api/deliveries?state=queued", "", 200,
+			`{"deliveries":[{"id":"ID","state":"queued",`+row+first+`],"nextAttemptAt":"2026-03-04T05:06:08Z",`+times+`]}`)
+		delivery := anyID.FindString(raw)
+		d.clock.Advance(time.Second)
+		sweep()
+		d.want(ada, "GET", "/api/deliveries?endpointId="+webhook, "", 200,
+			`{"deliveries":[{"id":"ID","state":"failed","reason":"status 400",`+row+first+`,`+second+`],`+times+`]}`)
+		d.want(bob, "POST", "/api/deliveries/"+delivery+"/retry", "", 404, `{"error":"Delivery not found","code":"not_found"}`)
+		d.clock.Advance(time.Second)
+		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 200, `{"delivery":{"id":"ID","state":"queued",`+row+first+`,`+second+
+			`],"nextAttemptAt":"2026-03-04T05:06:09Z","expiresAt":"2026-03-05T05:06:09Z","createdAt":"2026-03-04T05:06:07Z"}}`)
+		sweep()
+		d.want(ada, "POST", "/api/deliveries/"+delivery+"/retry", "", 409, `{"error":"This was delivered already","code":"conflict"}`)
+
+		emit("evt_2")
+		raw = d.want(ada, "GET", "/api/deliveries?limit=1&state=queued", "", 200,
+			`{"deliveries":[{"id":"ID","state":"queued",`+strings.Replace(row, "evt_1", "evt_2", 1)+
+				`],"nextAttemptAt":"2026-03-04T05:06:09Z","expiresAt":"2026-03-05T05:06:09Z","createdAt":"2026-03-04T05:06:09Z"}]}`)
+		_, page, _ := d.as(ada, "GET", "/api/deliveries?limit=1", "")
+		if !strings.Contains(page, `"nextCursor":"`+anyID.FindString(raw)+`"`) {
+			t.Error(page)
+		}
+		_, page, _ = d.as(ada, "GET", "/api/deliveries?limit=1&cursor="+anyID.FindString(raw), "")
+		if !strings.Contains(page, `"id":"`+delivery+`"`) || strings.Contains(page, "nextCursor") {
+			t.Error(page)
+		}
+
+		d.want(bob, "POST", "/api/webhooks/"+webhook+"/rotate", "", 404, `{"error":"Webhook not found","code":"not_found"}`)
+		d.want(ada, "POST", "/api/webhooks/"+webhook+"/rotate", "", 200,
+			`{"webhook":{"id":"ID","url":"http://HOST","events":["turn.finished"],"secret":"SECRET","disabled":false,"createdAt":"2026-03-04T05:06:07Z"}}`)
+		d.want(ada, "POST", "/api/webhooks/"+webhook+"/enable", "", 200, `{"success":true}`)
+		d.want(bob, "DELETE", "/api/webhooks/"+webhook, "", 404, `{"error":"Webhook not found","code":"not_found"}`)
+		d.want(ada, "DELETE", "/api/webhooks/"+webhook, "", 200, `{"success":true}`)
+		d.want(ada, "DELETE", "/api/webhooks/"+webhook, "", 404, `{"error":"Webhook not found","code":"not_found"}`)
+		d.want(ada, "GET", "/api/deliveries", "", 200, `{"deliveries":[]}`)
+	})
+}
+
+func TestBadInput(t *testing.T) {
+	d := newDesk(t, outboundtest.SQLite(t))
+	ada := d.site.User(t)
+	const guard = `","code":"invalid","hint":"Use an https URL of a public host; an operator can allow more networks (BELLHOP_OUTBOUND_ALLOW)"}`
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		shape                    string
+	}{
+		{"no body", "POST", "/api/webhooks", "", 400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
+		{"a private URL", "POST", "/api/webhooks", `{"url":"https://10.0.0.1","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its address or port is not public` + guard},
+		{"ftp", "POST", "/api/webhooks", `{"url":"ftp://x.example","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its scheme is not https` + guard},
+		{"no events", "POST", "/api/webhooks", `{"url":"https://x.example"}`, 400, `{"error":"events must name at least one of turn.finished, interaction.opened, followup.answered","code":"invalid"}`},
+		{"an unknown event", "POST", "/api/webhooks", `{"url":"https://x.example","events":["x"]}`, 400, `{"error":"events must be among turn.finished, interaction.opened, followup.answered","code":"invalid"}`},
+		{"a short secret", "POST", "/api/webhooks", `{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400, `{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`},
+		{"an unknown state", "GET", "/api/deliveries?state=lost", "", 400, `{"error":"state must be one of queued, held, delivered, failed, expired","code":"invalid"}`},
+		{"no such delivery", "POST", "/api/deliveries/x/retry", "", 404, `{"error":"Delivery not found","code":"not_found"}`},
+		{"no such webhook", "POST", "/api/webhooks/x/enable", "", 404, `{"error":"Webhook not found","code":"not_found"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) { d.want(ada, c.method, c.path, c.body, c.status, c.shape) })
+	}
+	d.want("", "GET", "/api/webhooks", "", 401, `{"error":"Unauthorized","code":"unauthorized"}`)
+}

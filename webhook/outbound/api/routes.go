@@ -1,0 +1,33 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/internal/httpapi"
+	"bellhop/webhook/outbound"
+)
+
+// API serves the routes. All fields are required.
+type API struct {
+	Service *outbound.Service
+	User    echo.MiddlewareFunc              // lets users pass
+	UserID  func(ctx context.Context) string // whom User let pass
+}
+
+// Routes registers every route on e, which httpapi.New made.
+func (a *API) Routes(e *echo.Echo) {
+	const ok, created = http.StatusOK, http.StatusCreated
+	noStore, user := httpapi.NoStore(), a.User
+
+	e.GET("/api/deliveries", httpapi.Handle(ok, a.listDeliveries), noStore, user)
+	e.POST("/api/deliveries/:id/retry", httpapi.Handle(ok, a.retry), noStore, user)
+
+	e.GET("/api/webhooks", httpapi.Handle(ok, a.listWebhooks), noStore, user)
+	e.POST("/api/webhooks", httpapi.Handle(created, a.createWebhook), noStore, user)
+	e.DELETE("/api/webhooks/:id", httpapi.Handle(ok, a.deleteWebhook), noStore, user)
+	e.POST("/api/webhooks/:id/rotate", httpapi.Handle(ok, a.rotate, httpapi.OptionalBody()), noStore, user)
+	e.POST("/api/webhooks/:id/enable", httpapi.Handle(ok, a.enable), noStore, user)
+}

@@ -1,0 +1,279 @@
+package outbound_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/internal/netguard"
+	"bellhop/webhook/outbound"
+	"bellhop/webhook/outbound/outboundtest"
+)
+
+// bench is a worker and receivers on loopback ports, each a host of its own.
+type bench struct {
+	*testing.B
+	site      *outboundtest.Site
+	worker    *outbound.Worker
+	user      string
+	endpoints []*outbound.Endpoint
+
+	mu   sync.Mutex
+	due  map[string]time.Time
+	lags []time.Duration
+	left int
+	done chan struct{}
+}
+
+func newBench(b *testing.B, site *outboundtest.Site, receivers int, takes func(host int) time.Duration) *bench {
+	b.Helper()
+	n := &bench{B: b, site: site, user: site.User(b), due: map[string]time.Time{}}
+	guard := netguard.New(netguard.Options{AllowLoopback: true})
+	client := guard.Client(netguard.Timeouts{})
+	b.Cleanup(client.CloseIdleConnections)
+	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	n.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Kinds: map[string]outbound.Kind{}})
+	for i := range receivers {
+		n.endpoints = append(n.endpoints, n.receiver(i, takes(i)))
+	}
+	return n
+}
+
+func (n *bench) receiver(i int, takes time.Duration) *outbound.Endpoint {
+	n.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave
+		n.arrived(r.Header.Get("webhook-id"))
+		select {
+		case <-time.After(takes):
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	server.Start()
+	n.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	e, err := n.worker.Register(context.Background(), n.user, outbound.EndpointRequest{Kind: agentKind, URL: server.URL})
+	if err != nil {
+		n.Fatal(i, err)
+	}
+	return e
+}
+
+func (n *bench) arrived(id string) {
+	now := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	due, ours := n.due[id]
+	if !ours {
+		return
+	}
+	delete(n.due, id)
+	n.lags = append(n.lags, now.Sub(due))
+	if n.left--; n.left == 0 {
+		close(n.done)
+	}
+}
+
+// enqueue places deliveries in one transaction; those that are counted are
+// waited for.
+func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
+	n.Helper()
+	now := time.Now()
+	n.mu.Lock()
+	if counted {
+		n.left, n.done, n.lags = len(jobs), make(chan struct{}), nil
+		for _, j := range jobs {
+			n.due[j.MessageID] = now
+		}
+	}
+	n.mu.Unlock()
+	err := n.site.Store.Write(context.Background(), func(ctx context.Context) error {
+		for _, j := range jobs {
+			if _, err := n.worker.Enqueue(ctx, j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// jobs are some for each of the endpoints, in turns.
+func (n *bench) jobs(name string, each int, endpoints []*outbound.Endpoint) []outbound.Job {
+	var all []outbound.Job
+	for m := range each {
+		for i, e := range endpoints {
+			all = append(all, outbound.Job{EndpointID: e.ID, MessageID: fmt.Sprintf("%s_%d_%d", name, i, m), Body: []byte(`{"type":"bench"}`)})
+		}
+	}
+	return all
+}
+
+func (n *bench) run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = n.worker.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func (n *bench) lag(quantile float64) float64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	slices.Sort(n.lags)
+	return float64(n.lags[int(quantile*float64(len(n.lags)-1))].Microseconds()) / 1000
+}
+
+func databases(b *testing.B, do func(b *testing.B, site *outboundtest.Site)) {
+	b.Helper()
+	b.Run("postgres", func(b *testing.B) { do(b, outboundtest.Postgres(b)) })
+	b.Run("sqlite", func(b *testing.B) { do(b, outboundtest.SQLite(b)) })
+}
+
+func fast(int) time.Duration { return 50 * time.Millisecond }
+
+// BenchmarkDeliveries is deliveries per second to 64 receivers that take 50 ms:
+// 4 in flight each, 128 in all, could be 2 560/s.
+func BenchmarkDeliveries(b *testing.B) {
+	databases(b, func(b *testing.B, site *outboundtest.Site) {
+		n := newBench(b, site, 64, fast)
+		round := 0
+		for b.Loop() {
+			b.StopTimer()
+			round++
+			jobs := n.jobs(fmt.Sprint("r", round), 40, n.endpoints)
+			n.enqueue(true, jobs...)
+			b.StartTimer()
+			began := time.Now()
+			stop := n.run()
+			<-n.done
+			took := time.Since(began)
+			b.StopTimer()
+			stop()
+			b.ReportMetric(float64(len(jobs))/took.Seconds(), "deliveries/s")
+			b.StartTimer()
+		}
+	})
+}
+
+// BenchmarkLag is the time from due to arrived with 100 000 deliveries queued
+// for later, 200 becoming due each second.
+func BenchmarkLag(b *testing.B) {
+	databases(b, func(b *testing.B, site *outboundtest.Site) {
+		n := newBench(b, site, 200, fast)
+		n.later(100_000)
+		stop := n.run()
+		defer stop()
+		round := 0
+		for b.Loop() {
+			round++
+			jobs := n.jobs(fmt.Sprint("r", round), 5, n.endpoints)
+			start := time.Now().Add(time.Second)
+			b.StopTimer()
+			n.enqueueHeld(jobs, start, 5*time.Millisecond)
+			b.StartTimer()
+			<-n.done
+			b.ReportMetric(n.lag(0.5), "ms-p50")
+			b.ReportMetric(n.lag(0.99), "ms-p99")
+		}
+	})
+}
+
+// later fills the queue with what is due in an hour and more.
+func (n *bench) later(count int) {
+	n.Helper()
+	const slice = 5000 // each within the time a statement has
+	for from := 0; from < count; from += slice {
+		n.site.Exec(n.B, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, state, reason,
+				attempts, lease, next_at, expires_at, created_at)
+			WITH RECURSIVE n (i) AS (SELECT ? + 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+			SELECT 'later' || n.i, e.id, e.user_id, e.kind, e.host, 'later' || n.i, '', '', 1, 'queued', '', 0, '', ?, ?, ?
+			FROM n JOIN (SELECT w.*, row_number() OVER (ORDER BY id) AS r FROM webhook_endpoints w) e ON e.r = n.i % ? + 1`,
+			from, from+slice, time.Now().Add(time.Hour).UTC(), time.Now().Add(24*time.Hour).UTC(), time.Now().UTC(), len(n.endpoints))
+	}
+}
+
+// enqueueHeld enqueues jobs that become due one after the other.
+func (n *bench) enqueueHeld(jobs []outbound.Job, start time.Time, apart time.Duration) {
+	n.Helper()
+	n.mu.Lock()
+	n.left, n.done, n.lags = len(jobs), make(chan struct{}), nil
+	n.mu.Unlock()
+	err := n.site.Store.Write(context.Background(), func(ctx context.Context) error {
+		found, err := n.site.Store.EndpointsByID(ctx, []string{jobs[0].EndpointID})
+		if err != nil {
+			return err
+		}
+		hosts := map[string]string{}
+		for _, e := range n.endpoints {
+			hosts[e.ID] = e.Host()
+		}
+		kind := found[jobs[0].EndpointID].Kind
+		for i, j := range jobs {
+			at := start.Add(time.Duration(i) * apart).UTC().Truncate(time.Microsecond)
+			n.mu.Lock()
+			n.due[j.MessageID] = at
+			n.mu.Unlock()
+			d := &outbound.Delivery{
+				ID: j.MessageID, EndpointID: j.EndpointID, UserID: n.user, Kind: kind, Host: hosts[j.EndpointID], MessageID: j.MessageID,
+				Body: j.Body, State: outbound.Queued, NextAt: at, ExpiresAt: at.Add(time.Hour), CreatedAt: at,
+			}
+			if _, err := n.site.Store.Insert(ctx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// BenchmarkOneOfAThousandHangs is the lag of 999 endpoints beside one that
+// hangs with a backlog of 2 000, and beside none.
+func BenchmarkOneOfAThousandHangs(b *testing.B) {
+	for name, backlog := range map[string]int{"hanging": 2000, "healthy": 0} {
+		b.Run(name, func(b *testing.B) {
+			databases(b, func(b *testing.B, site *outboundtest.Site) {
+				n := newBench(b, site, 1000, func(i int) time.Duration {
+					if i == 0 && backlog > 0 {
+						return time.Minute
+					}
+					return 50 * time.Millisecond
+				})
+				round := 0
+				for b.Loop() {
+					b.StopTimer()
+					round++
+					if backlog > 0 {
+						n.enqueue(false, n.jobs(fmt.Sprint("dead", round), backlog, n.endpoints[:1])...)
+					}
+					jobs := n.jobs(fmt.Sprint("r", round), 2, n.endpoints[1:])
+					n.enqueueHeld(jobs, time.Now().Add(2*time.Second), 2*time.Millisecond)
+					stop := n.run()
+					b.StartTimer()
+					<-n.done
+					b.StopTimer()
+					stop()
+					b.ReportMetric(n.lag(0.99), "ms-p99")
+					b.ReportMetric(n.lag(1), "ms-max")
+					b.StartTimer()
+				}
+			})
+		})
+	}
+}

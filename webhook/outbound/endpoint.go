@@ -1,0 +1,90 @@
+package outbound
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// KindTask is the kind of endpoints that users register for their tasks.
+const KindTask = "task"
+
+// The events a KindTask endpoint may ask for.
+const (
+	EventTurnFinished      = "turn.finished"
+	EventInteractionOpened = "interaction.opened"
+	EventFollowupAnswered  = "followup.answered"
+)
+
+// TaskEvents lists them.
+var taskEvents = []string{EventTurnFinished, EventInteractionOpened, EventFollowupAnswered}
+
+// Endpoint is where a user wants deliveries to go.
+type Endpoint struct {
+	ID             string
+	OwnerID        string // the user
+	Kind           string
+	URL            string
+	Secret         seal.Secret
+	PreviousSecret seal.Secret // signs too until PreviousUntil
+	PreviousUntil  *time.Time
+	Events         []string // of KindTask
+	DisabledAt     *time.Time
+	DisabledReason string
+	CreatedAt      time.Time
+}
+
+// Disabled endpoints get nothing; their deliveries are held.
+func (e *Endpoint) Disabled() bool { return e.DisabledAt != nil }
+
+// Host is what the limit of requests in flight counts: host and port.
+func (e *Endpoint) Host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "http":
+		port = "80"
+	default:
+		port = "443"
+	}
+	return net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port)
+}
+
+// secrets that sign a request at now, the current one first.
+func (e *Endpoint) secrets(now time.Time) []seal.Secret {
+	if e.PreviousSecret.IsZero() || e.PreviousUntil == nil || !now.Before(*e.PreviousUntil) {
+		return []seal.Secret{e.Secret}
+	}
+	return []seal.Secret{e.Secret, e.PreviousSecret}
+}
+
+func (e *Endpoint) rotate(secret seal.Secret, now time.Time, overlap time.Duration) {
+	if e.Secret.Reveal() == secret.Reveal() {
+		return
+	}
+	until := now.Add(overlap)
+	e.PreviousSecret, e.PreviousUntil, e.Secret = e.Secret, &until, secret
+}
+
+func checkEvents(events []string) ([]string, error) {
+	for _, name := range events {
+		if !slices.Contains(taskEvents, name) {
+			return nil, protocol.Errorf(protocol.CodeInvalid, "events must be among %s", strings.Join(taskEvents, ", "))
+		}
+	}
+	if len(events) == 0 {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "events must name at least one of %s", strings.Join(taskEvents, ", "))
+	}
+	events = slices.Clone(events)
+	slices.Sort(events)
+	return slices.Compact(events), nil
+}

@@ -1,0 +1,81 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// TaskEvent is what users' own endpoints are told.
+type TaskEvent struct {
+	// ID is the webhook-id; "" = a new one. The same event told twice has the
+	// same ID and is sent once.
+	ID     string
+	Type   string // one of the Event constants
+	TaskID string
+	TurnID string
+	At     time.Time
+	Data   any // must marshal to JSON
+}
+
+// taskBody is protocol section 3, "Task webhooks".
+type taskBody struct {
+	Type      string `json:"type"`
+	TaskID    string `json:"taskId"`
+	TurnID    string `json:"turnId"`
+	Timestamp string `json:"timestamp"`
+	Data      any    `json:"data"`
+}
+
+// Emit enqueues an event, inside the caller's transaction, for every endpoint of
+// the user that asked for it. They keep no order: an event the receiver chokes on
+// must not hold back a question that waits for its answer.
+func (s *Service) Emit(ctx context.Context, userID string, event TaskEvent) error {
+	if !slices.Contains(taskEvents, event.Type) {
+		return fmt.Errorf("outbound: %q is no event for task webhooks", event.Type)
+	}
+	return s.store.Write(ctx, func(ctx context.Context) error {
+		endpoints, err := s.store.Endpoints(ctx, userID, KindTask)
+		if err != nil {
+			return err
+		}
+		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool {
+			return e.Disabled() || !slices.Contains(e.Events, event.Type)
+		})
+		if len(endpoints) == 0 {
+			return nil
+		}
+		return s.emit(ctx, endpoints, event)
+	})
+}
+
+func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEvent) error {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(taskBody{
+		Type: event.Type, TaskID: event.TaskID, TurnID: event.TurnID,
+		Timestamp: event.At.UTC().Format(time.RFC3339Nano), Data: event.Data,
+	}); err != nil {
+		return fmt.Errorf("outbound: body of %s: %w", event.Type, err)
+	}
+	id := event.ID
+	if id == "" {
+		id = protocol.NewID()
+	}
+	for i := range endpoints {
+		_, err := s.enqueue(ctx, &endpoints[i], Job{
+			EndpointID: endpoints[i].ID, MessageID: id, Event: event.Type,
+			Body: bytes.TrimSuffix(body.Bytes(), []byte("\n")),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package outboundtest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bellhop/broker/store/storetest"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/protocol"
+	"bellhop/webhook/outbound"
+	"bellhop/webhook/outbound/store"
+)
+
+// Site is one database, as several processes may see it.
+type Site struct {
+	URL    string
+	DB     *database.DB
+	Sealer *seal.Sealer
+	Store  outbound.Store
+}
+
+// SQLite opens an empty one.
+func SQLite(t testing.TB) *Site {
+	t.Helper()
+	return site(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
+}
+
+// Postgres opens an empty one.
+func Postgres(t testing.TB) *Site {
+	t.Helper()
+	return site(t, storetest.PostgresURL(t))
+}
+
+// Databases runs a test on both.
+func Databases(t *testing.T, test func(t *testing.T, site *Site)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
+}
+
+func site(t testing.TB, url string) *Site {
+	t.Helper()
+	s := &Site{URL: url, DB: storetest.OpenDB(t, url), Sealer: storetest.Sealer(t)}
+	s.Store = store.New(s.DB, s.Sealer)
+	return s
+}
+
+// Again is the same database through connections of its own: another process.
+func (s *Site) Again(t testing.TB) outbound.Store {
+	t.Helper()
+	return store.New(storetest.OpenDB(t, s.URL), s.Sealer)
+}
+
+// User makes one and returns the id.
+func (s *Site) User(t testing.TB) string {
+	t.Helper()
+	id := protocol.NewID()
+	err := s.DB.Write(context.Background(), func(ctx context.Context) error {
+		return s.DB.Conn(ctx).Exec(`INSERT INTO users (id, email, password_hash, admin, created_at) VALUES (?, ?, '', FALSE, ?)`,
+			id, id+"@example.org", time.Now().UTC()).Error
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// Exec runs a statement.
+func (s *Site) Exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	err := s.DB.Write(context.Background(), func(ctx context.Context) error { return s.DB.Conn(ctx).Exec(sql, args...).Error })
+	if err != nil {
+		t.Fatal(err)
+	}
+}

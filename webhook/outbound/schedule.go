@@ -1,0 +1,18 @@
+package outbound
+
+import "time"
+
+// gaps after attempt 1, 2, 3 …: the fast lane of OUT-3, then the slow lane of
+// OUT-4, whose last gap repeats.
+var gaps = []time.Duration{
+	time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
+	30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour,
+}
+
+const jitter = 0.2
+
+// gap after the given number of attempts; random is in [0,1).
+func gap(attempts int, random float64) time.Duration {
+	base := gaps[min(max(attempts, 1), len(gaps))-1]
+	return time.Duration(float64(base) * (1 - jitter + 2*jitter*random))
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/webhook/outbound"
+)
+
+// Store implements outbound.Store.
+type Store struct {
+	db     *database.DB
+	sealer *seal.Sealer
+}
+
+var _ outbound.Store = (*Store)(nil)
+
+// New wraps an open, migrated database.
+func New(db *database.DB, sealer *seal.Sealer) *Store { return &Store{db: db, sealer: sealer} }
+
+// Write runs fn in one transaction; see database.DB.
+func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.db.Write(ctx, fn)
+}
+
+func (s *Store) conn(ctx context.Context) *gorm.DB { return s.db.Conn(ctx) }
+
+// exec runs one statement in a transaction, its own if there is none.
+func (s *Store) exec(ctx context.Context, what string, id any, sql string, args ...any) (int64, error) {
+	var rows int64
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		result := s.conn(ctx).Exec(sql, args...)
+		rows = result.RowsAffected
+		return database.Fault(result.Error, what, id)
+	})
+	return rows, err
+}
+
+// lock is appended to a SELECT whose rows will be written.
+func (s *Store) lock(clause string) string {
+	if s.db.Dialect() == database.Postgres {
+		return " " + clause
+	}
+	return ""
+}
