@@ -27,6 +27,7 @@ type session struct {
 	emit  func(protocol.Line) // adds the session id; never fails, see Stdio
 
 	history []Message // the turn's goroutine only
+	usage   Usage     // of the turn; the turn's goroutine only
 	state   string    // the last state line's; the turn's goroutine only
 
 	bound atomic.Value // string: the session id, "" until one is bound
@@ -60,7 +61,7 @@ func newSession(opts Options, write func(protocol.Line)) (*session, error) {
 		return nil, fmt.Errorf("open working directory: %w", err)
 	}
 	s := &session{
-		opts: opts, root: root, tools: newToolbox(root, opts.CommandTime),
+		opts: opts, root: root, tools: newToolbox(root, opts.CommandTime, opts.Tools...),
 		questions: map[string]*question{}, remembered: map[string]bool{},
 	}
 	s.bound.Store(opts.SessionID)
