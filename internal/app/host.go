@@ -20,6 +20,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/process"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -48,6 +49,7 @@ type Host struct {
 
 	server  *server
 	journal *journal.Journal
+	policy  *policy.Live
 	log     *slog.Logger
 }
 
@@ -107,9 +109,13 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	if public == "" {
 		public = localURL(listener.Addr())
 	}
+	rules, err := c.File.openPolicy(c.Log)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: kept, Providers: c.providers(processes), DefaultAgent: c.defaultAgent(),
-		Workspaces: directories, Password: c.Password, PublicURL: public, Log: c.Log,
+		Workspaces: directories, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
@@ -120,7 +126,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
-	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, log: c.Log}, nil
+	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
@@ -155,6 +161,7 @@ func (h *Host) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.server.run(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
+	group.Go(func() error { return h.policy.Run(ctx) })
 	return errors.Join(ignoreCancelled(group.Wait()), h.journal.Close())
 }
 
