@@ -37,7 +37,7 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 		t.settle(b, q, protocol.InteractionResolved, answer)
 		t.resume(b)
 		if tool := q.rec.Question.ToolName; remembers(req, tool) && !slices.Contains(b.rec.Remembered, tool) {
-			b.rec.Remembered = append(slices.Clone(b.rec.Remembered), tool)
+			b.record().Remembered = append(slices.Clone(b.rec.Remembered), tool)
 		}
 	})
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 // newest turn: the rest is read from the broker anyway.
 const maxReplay = 8 << 20
 
+// everything is an offset above all others.
+const everything = math.MaxInt64 - 1
+
 // Attach streams from a cursor, "" for none. A nil Stream means idle and nothing
 // newer. A stream ends with the open turn unless follow is set.
 func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool) (*Stream, error) {
@@ -22,17 +25,7 @@ func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var backlog [][]byte
-	switch id, err := protocol.ParseStreamID(cursor); {
-	case cursor == "":
-		if s.turn != nil {
-			backlog, _, err = s.replay(ctx, []TurnRecord{s.turn.rec}, math.MaxInt64-1)
-		}
-	case err != nil:
-		backlog, err = s.afterGap(ctx, noFrame)
-	default:
-		backlog, err = s.resume(ctx, id)
-	}
+	backlog, err := s.backlog(ctx, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +36,21 @@ func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool
 		backlog = [][]byte{s.verdict(protocol.ResumeOK, "")}
 	}
 	return &Stream{Backlog: backlog, Live: s.subscribe(follow)}, nil
+}
+
+func (s *session) backlog(ctx context.Context, cursor string) ([][]byte, error) {
+	if cursor == "" {
+		if s.turn == nil {
+			return nil, nil
+		}
+		frames, _, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
+		return frames, err
+	}
+	id, err := protocol.ParseStreamID(cursor)
+	if err != nil { // whatever it is, it names no frame
+		return s.afterGap(ctx, noFrame)
+	}
+	return s.resume(ctx, id)
 }
 
 // resume continues exactly if id's successors are kept, and says so. It returns
@@ -80,7 +88,7 @@ func (s *session) replayFrom(ctx context.Context, id protocol.StreamID) ([][]byt
 			return nil, "", err
 		}
 		if len(turns) > 0 && (turns[0].State == TurnOpen || id.Offset <= turns[0].LastID.Offset) {
-			frames, from, err := s.replay(ctx, turns, math.MaxInt64-1)
+			frames, from, err := s.replay(ctx, turns, everything)
 			if err != nil || len(turns) == 1 || total(frames) <= maxReplay {
 				return frames, from, err
 			}
@@ -90,7 +98,7 @@ func (s *session) replayFrom(ctx context.Context, id protocol.StreamID) ([][]byt
 	if err != nil {
 		return nil, "", err
 	}
-	return s.replay(ctx, turns, math.MaxInt64-1)
+	return s.replay(ctx, turns, everything)
 }
 
 func total(frames [][]byte) (n int) {
@@ -158,7 +166,7 @@ func rebuild(e *EventRecord) [][]byte {
 // replayStarted answers a POST for a turn that is not the announced one.
 func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, error) {
 	if s.openTurn() == turnID {
-		frames, _, err := s.replay(ctx, []TurnRecord{s.turn.rec}, math.MaxInt64-1)
+		frames, _, err := s.replay(ctx, []TurnRecord{s.turn.rec}, everything)
 		if err != nil {
 			return nil, err
 		}

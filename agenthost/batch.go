@@ -28,6 +28,7 @@ type batch struct {
 	w      Write
 	frames []frame
 	after  []func()
+	touch  bool // rec has changes of its own
 	err    error
 }
 
@@ -98,11 +99,14 @@ func (b *batch) commit() error {
 	if b.err != nil {
 		return fmt.Errorf("encode: %w", b.err)
 	}
+	if b.s.gone { // its row must not come back
+		return &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
+	}
 	reserve := b.next > b.rec.OffsetReserved
 	if reserve {
 		b.rec.OffsetReserved = b.next + offsetBlock
 	}
-	if reserve || len(b.frames) == 0 || len(b.w.Events) > 0 {
+	if reserve || b.durable() {
 		b.rec.ActiveAt = b.now
 		b.w.Session = &b.rec
 		// A caller who has gone must not leave memory and journal at odds.
@@ -111,7 +115,7 @@ func (b *batch) commit() error {
 		}
 		b.s.outbox.unsaved = false
 	}
-	if reserve {
+	if b.rec.OffsetReserved != b.s.rec.OffsetReserved {
 		failpoint.Hit("offset-block-reserved")
 	}
 	if len(b.w.Events) > 0 {
@@ -122,11 +126,26 @@ func (b *batch) commit() error {
 	return nil
 }
 
+// durable reports whether there is more than frames: most steps are text deltas,
+// which cost no write.
+func (b *batch) durable() bool {
+	w := &b.w
+	return b.touch || len(w.Events)+len(w.Turns)+len(w.Interactions)+len(w.Tokens)+len(w.DeadLetters)+len(w.DropEvents) > 0 ||
+		w.DropAllTokens
+}
+
+// record is the session's row, to be changed.
+func (b *batch) record() *SessionRecord {
+	b.touch = true
+	return &b.rec
+}
+
 func (b *batch) announce() {
 	s := b.s
 	changed := s.rec.Status != b.rec.Status || s.rec.Reason != b.rec.Reason || s.rec.Outbox != b.rec.Outbox || !s.durable.Load()
 	s.rec, s.next = b.rec, b.next
-	s.pending += int64(len(b.w.Events) - len(b.w.DropEvents))
+	added := int64(len(b.w.Events) - len(b.w.DropEvents))
+	s.pending = max(s.pending+added, added)
 	s.durable.Store(true)
 	for _, f := range b.frames {
 		s.window.add(f)

@@ -91,9 +91,10 @@ type fakeAgent struct {
 	outcome agenthost.Outcome
 	specs   []agenthost.AgentSpec
 	stops   int
+	heeds   bool // no interrupt when false
 }
 
-func newFakeAgent() *fakeAgent { return &fakeAgent{} }
+func newFakeAgent() *fakeAgent { return &fakeAgent{heeds: true} }
 
 // script is for all turns that begin from now on.
 func (f *fakeAgent) script(steps ...step) {
@@ -106,6 +107,13 @@ func (f *fakeAgent) ends(o agenthost.Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcome = o
+}
+
+// deaf makes interrupts do nothing.
+func (f *fakeAgent) deaf(v bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.heeds = !v
 }
 
 func (f *fakeAgent) stopped() int {
@@ -143,7 +151,7 @@ func (a *fakeRun) Run(ctx context.Context, _ agenthost.Prompt, out agenthost.Out
 	a.fake.mu.Unlock()
 	for _, s := range steps {
 		if err := s(ctx, out); err != nil {
-			return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil //nolint:nilerr // the turn was stopped
+			return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil
 		}
 	}
 	return outcome, nil
@@ -153,7 +161,10 @@ func (a *fakeRun) Interrupt(context.Context) error {
 	a.mu.Lock()
 	cancel, done := a.cancel, a.done
 	a.mu.Unlock()
-	if cancel != nil {
+	a.fake.mu.Lock()
+	heeds := a.fake.heeds
+	a.fake.mu.Unlock()
+	if cancel != nil && heeds {
 		cancel()
 		<-done
 	}
@@ -201,6 +212,7 @@ func types(frames []frame) []string {
 // epoch. A scripted answer goes before that.
 type fakeBroker struct {
 	server *httptest.Server
+	base   string // its address
 
 	mu       sync.Mutex
 	events   map[string][]protocol.Event // accepted ones, by session
@@ -220,11 +232,12 @@ type request struct {
 func newFakeBroker(t *testing.T) *fakeBroker {
 	b := &fakeBroker{events: map[string][]protocol.Event{}}
 	b.server = httptest.NewServer(b)
+	b.base = b.server.URL
 	t.Cleanup(b.server.Close)
 	return b
 }
 
-func (b *fakeBroker) url() string { return b.server.URL + "/api/agent/webhook?token=first" }
+func (b *fakeBroker) url() string { return b.base + "/api/agent/webhook?token=first" }
 
 // next scripts the answers of the next requests.
 func (b *fakeBroker) next(answers ...func(http.ResponseWriter, request)) {
@@ -261,7 +274,7 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/api/agent/webhook/renew" {
 		b.renewed++
-		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.server.URL + "/api/agent/webhook?token=renewed"})
+		_ = json.NewEncoder(w).Encode(protocol.RenewResponse{WebhookURL: b.base + "/api/agent/webhook?token=renewed"})
 		return
 	}
 	if b.refuse != nil {

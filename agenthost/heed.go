@@ -22,7 +22,7 @@ func (s *session) heed(ctx context.Context, p *parcel, a *answer) time.Duration 
 	case a.status/100 == 2:
 		return s.delivered(p, a)
 	case a.status == http.StatusUnauthorized && a.code == protocol.CodeTokenExpired:
-		return s.renew(ctx)
+		return s.expired(ctx, p)
 	case a.status == http.StatusGone:
 		return s.halted(p, "the broker has deleted the task")
 	case a.status == http.StatusRequestEntityTooLarge:
@@ -42,6 +42,18 @@ func aboutRequest(message string) bool {
 	return slices.Contains([]string{
 		"Missing token", "Invalid token format", "Invalid token payload", "Session ID mismatch",
 	}, message)
+}
+
+// expired renews the token. A broker that does not take the one it gave gets time.
+func (s *session) expired(ctx context.Context, p *parcel) time.Duration {
+	s.mu.Lock()
+	again := s.outbox.renewed && p.version == s.outbox.version
+	s.outbox.renewed = !again
+	s.mu.Unlock()
+	if again {
+		return s.failed("the broker does not take the token it renewed", nil, 0)
+	}
+	return s.renew(ctx)
 }
 
 func (s *session) delivered(p *parcel, a *answer) time.Duration {
@@ -134,7 +146,8 @@ func (s *session) halted(p *parcel, why string) time.Duration {
 		return 0
 	}
 	b := s.begin()
-	b.rec.Outbox, b.rec.OutboxError = OutboxStopped, why
+	rec := b.record()
+	rec.Outbox, rec.OutboxError = OutboxStopped, why
 	if err := b.commit(); err != nil {
 		return s.failedLocked(why, err, maxBackoff)
 	}

@@ -89,7 +89,7 @@ func (o *Options) complete() error {
 	fallback(&o.TokenTTL, 10*time.Minute)
 	fallback(&o.InteractionTimeout, 30*time.Minute)
 	fallback(&o.IdleStop, 10*time.Minute)
-	fallback(&o.DrainTimeout, 3*time.Second)
+	fallback(&o.DrainTimeout, 2*time.Second)
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	return nil
 }
@@ -103,7 +103,7 @@ func fallback(d *time.Duration, usual time.Duration) {
 // newPoster has its own connections, so that ending the host ends them.
 func newPoster() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 16
+	transport.MaxIdleConnsPerHost = 64 // usually all go to one broker
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

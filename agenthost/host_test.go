@@ -17,6 +17,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is after how long a test is taken to hang.
+const patience = 3 * time.Minute
+
 const agentPassword = "agent-password-canary"
 
 // rig is a host on a real journal, with a scripted agent and a scripted broker.
@@ -195,7 +198,7 @@ func (r *rig) next(stream *agenthost.Stream) (frame, bool) {
 	if stream.Live == nil {
 		return frame{}, false
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	data, err := stream.Live.Next(ctx)
 	if err != nil {

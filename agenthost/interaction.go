@@ -10,10 +10,6 @@ import (
 	"bellhop/protocol"
 )
 
-// partAnswer tells readers that a data-ask is settled. It is not in the AI SDK's
-// grammar; clients ignore part types they do not know.
-const partAnswer = "data-answer"
-
 const (
 	reasonInterrupted = "interrupted"
 	reasonExpired     = "expired"
@@ -153,7 +149,7 @@ func (t *turn) settle(b *batch, q *question, state protocol.InteractionState, an
 	rec.State, rec.Answer = state, answer
 	e := rec.Question
 	e.State, e.Answer = state, answer
-	p := &protocol.Part{Type: partAnswer, ID: rec.ID, Data: b.encode(map[string]any{"state": state, "answer": answer})}
+	p := &protocol.Part{Type: protocol.PartDataAnswer, ID: rec.ID, Data: b.encode(map[string]any{"state": state, "answer": answer})}
 	if rec.Kind == protocol.KindConfirm {
 		approved, reason := false, reasonExpired
 		if answer != nil {
@@ -224,18 +220,41 @@ func (t *turn) settleAs(b *batch, q *question, reason string) {
 	t.settle(b, q, protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &no, Reason: reason})
 }
 
-// settleQuestions closes all open questions and then denies their calls.
+// settleQuestions closes all open questions, then denies their calls, then says
+// of the other unfinished calls that they came to nothing: a call without a
+// result would look like a running one for ever.
 func (t *turn) settleQuestions(b *batch, reason string) {
 	open := t.s.openQuestions()
+	denied := map[string]bool{}
 	for _, q := range open {
 		t.settleAs(b, q, reason)
-	}
-	for _, q := range open {
-		id := q.rec.Question.ToolCallID
-		if known := t.calls[id]; q.rec.Kind == protocol.KindConfirm && known != nil && !known.done {
-			t.result(b, ToolResult{ID: id, Name: known.name, Denied: true})
+		if q.rec.Kind == protocol.KindConfirm {
+			denied[q.rec.Question.ToolCallID] = true
 		}
 	}
+	unfinished := t.unfinishedCalls()
+	for _, id := range unfinished {
+		if denied[id] {
+			t.result(b, ToolResult{ID: id, Denied: true})
+		}
+	}
+	for _, id := range unfinished {
+		if !denied[id] {
+			t.result(b, ToolResult{ID: id, IsError: true, Output: b.encode("The turn ended before this tool had: " + reason)})
+		}
+	}
+}
+
+// unfinishedCalls are in the order they were made.
+func (t *turn) unfinishedCalls() []string {
+	var ids []string
+	for id, c := range t.calls {
+		if !c.done {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(t.calls[a].number, t.calls[b].number) })
+	return ids
 }
 
 // endingReason is what open confirms are told when their turn ends.

@@ -45,7 +45,8 @@ func TestAPermissionIsAskedAnsweredAndTold(t *testing.T) {
 		events []string
 	}{
 		{
-			"approved", protocol.AnswerRequest{Approved: yes()},
+			"approved",
+			protocol.AnswerRequest{Approved: yes()},
 			[]string{"tool-approval-response", "tool-result", "finish"},
 			[]string{
 				"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting",
@@ -53,7 +54,8 @@ func TestAPermissionIsAskedAnsweredAndTold(t *testing.T) {
 			},
 		},
 		{
-			"denied", protocol.AnswerRequest{Approved: no(), Reason: "not now"},
+			"denied",
+			protocol.AnswerRequest{Approved: no(), Reason: "not now"},
 			[]string{"tool-approval-response", "tool-output-denied", "finish"},
 			[]string{
 				"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting",

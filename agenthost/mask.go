@@ -54,7 +54,7 @@ func (m masker) scan(s string, final bool) (out, rest string) {
 	var b strings.Builder
 	for i := 0; i < end; {
 		switch n, partial := m.match(s[i:]); {
-		case n > 0 && !(partial && !final):
+		case n > 0 && (final || !partial):
 			b.WriteString(mask)
 			i += n
 		case partial && !final:

@@ -78,7 +78,7 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 
 // refresh takes over what the request says about the session.
 func (o *opening) refresh(ctx context.Context) error {
-	s, rec := o.s, &o.b.rec
+	s, rec := o.s, o.b.record()
 	fresh := !s.durable.Load()
 	if fresh {
 		*rec = SessionRecord{
@@ -205,7 +205,7 @@ func (s *session) afterOpen(ctx context.Context) {
 	}
 	s.outbox.nudge()
 	s.wakeOutbox()
-	s.armRenewal()
+	s.armRenewal(0)
 }
 
 func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionResponse {

@@ -52,7 +52,7 @@ type Options struct {
 	TokenTTL           time.Duration // of stream tokens; 0: 10 min
 	InteractionTimeout time.Duration // 0: 30 min
 	IdleStop           time.Duration // an idle agent program is stopped after; 0: 10 min
-	DrainTimeout       time.Duration // how long Run pushes outboxes at its end; 0: 3 s
+	DrainTimeout       time.Duration // how long Run pushes outboxes at its end; 0: 2 s
 
 	Now func() time.Time // nil: time.Now
 	Log *slog.Logger     // nil: discarded

@@ -26,6 +26,7 @@ type outbox struct {
 
 	limit    int // events a request, after a refusal fewer
 	failures int
+	renewed  bool // since the last delivery
 
 	renewal  *time.Timer
 	renewDue bool
@@ -34,6 +35,9 @@ type outbox struct {
 func newOutbox() outbox { return outbox{nudges: make(chan struct{}, 1), limit: maxPostEvents} }
 
 func (o *outbox) nudge() {
+	if !o.active {
+		return // nobody waits; the next one to do so must not be spared
+	}
 	select {
 	case o.nudges <- struct{}{}:
 	default:
@@ -47,6 +51,10 @@ func (o *outbox) rewind() { o.version++ }
 func (s *session) wakeOutbox() {
 	if s.outbox.active || !s.hasPost() || !s.host.in(running, draining) {
 		return
+	}
+	select {
+	case <-s.outbox.nudges: // meant for the last one
+	default:
 	}
 	s.outbox.active = s.host.spawn(s.post)
 }

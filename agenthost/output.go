@@ -50,6 +50,7 @@ func (o *output) ToolCall(c ToolCall) error {
 		b.event(t.rec.ID, protocol.Event{
 			Type: protocol.EventToolCall, ToolCallID: id, ToolName: known.name, Input: known.input, Truncated: truncated,
 		}, &protocol.Part{Type: protocol.PartToolCall, ToolCallID: id, ToolName: known.name, Input: known.input}, true)
+		known.number = len(t.calls)
 		b.then(func() { t.calls[id] = known })
 	})
 }
@@ -106,11 +107,11 @@ func (o *output) Notice(level, message string) {
 func (t *turn) notice(b *batch, level, message string) {
 	message = cutText(t.masker.text(message), maxPhrase)
 	data := b.encode(map[string]string{"level": level, "message": message})
-	t.voice.count(b.frame(&protocol.Part{Type: "data-notice", Data: data}, t.voice.open == nil))
+	t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, t.voice.open == nil))
 }
 
 func (o *output) SetNative(id string) error {
-	return o.t.step(func(b *batch) { b.rec.Native = id })
+	return o.t.step(func(b *batch) { b.record().Native = id })
 }
 
 // name makes an id or name one that every broker takes.

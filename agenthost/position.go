@@ -22,10 +22,16 @@ func (s *session) recount(ctx context.Context) {
 // next event's write says it. A crash before that repeats deliveries, which the
 // broker takes for duplicates.
 func (s *session) savePosition() time.Duration {
-	if err := s.begin().commit(); err != nil {
+	if err := s.save(); err != nil {
 		return maxBackoff
 	}
 	return 0
+}
+
+func (s *session) save() error {
+	b := s.begin()
+	b.record()
+	return b.commit()
 }
 
 // pack takes the events of the first one's epoch, as many as a request may hold.
@@ -89,7 +95,7 @@ func (s *session) acknowledge(p *parcel, c protocol.Cursor) time.Duration {
 	if s.rec.Acked.Less(c) {
 		s.rec.Acked = c
 	}
-	o.failures, o.unsaved = 0, true
+	o.failures, o.renewed, o.unsaved = 0, false, true
 	o.limit = min(o.limit*2, maxPostEvents)
 	if s.rec.Outbox != OutboxStopped {
 		s.rec.Outbox, s.rec.OutboxError = OutboxOK, ""

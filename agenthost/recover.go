@@ -71,17 +71,15 @@ func (s *session) recoverOpen(ctx context.Context, rec TurnRecord, questions []I
 			s.questions[q.ID] = &question{rec: q, answer: make(chan Answer, 1)}
 		}
 	}
-	if len(s.questions) > 0 {
-		if err := t.recoverCalls(ctx); err != nil {
-			return err
-		}
+	if err := t.recoverCalls(ctx); err != nil {
+		return err
 	}
 	b := s.begin()
 	t.finish(b, Outcome{})
 	return b.commit()
 }
 
-// recoverCalls finds the calls that the turn's questions are about.
+// recoverCalls finds the calls that have no result.
 func (t *turn) recoverCalls(ctx context.Context) error {
 	events, err := t.s.host.opts.Journal.TurnEvents(ctx, t.s.id, t.rec.ID)
 	if err != nil {
@@ -94,7 +92,7 @@ func (t *turn) recoverCalls(ctx context.Context) error {
 		}
 		switch e.Type {
 		case protocol.EventToolCall:
-			t.calls[e.ToolCallID] = &call{name: e.ToolName, input: e.Input}
+			t.calls[e.ToolCallID] = &call{name: e.ToolName, input: e.Input, number: len(t.calls)}
 		case protocol.EventToolResult:
 			if known := t.calls[e.ToolCallID]; known != nil {
 				known.done = true

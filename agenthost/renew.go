@@ -20,8 +20,8 @@ const (
 )
 
 // armRenewal has the webhook token renewed before it expires, while a turn is
-// open. The lock is held.
-func (s *session) armRenewal() {
+// open, and not before least has passed. The lock is held.
+func (s *session) armRenewal(least time.Duration) {
 	s.stopRenewal()
 	if s.turn == nil || s.rec.Basic || s.gone {
 		return
@@ -30,7 +30,7 @@ func (s *session) armRenewal() {
 	if !ok {
 		return
 	}
-	left := max(exp.Add(-renewBefore).Sub(s.host.opts.Now()), renewAtLeast)
+	left := max(exp.Add(-renewBefore).Sub(s.host.opts.Now()), least)
 	s.outbox.renewal = time.AfterFunc(left, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -107,11 +107,15 @@ func (s *session) renew(ctx context.Context) time.Duration {
 		return 0
 	}
 	b := s.begin()
-	b.rec.WebhookURL = renewed.WebhookURL
+	rec := b.record()
+	rec.WebhookURL = renewed.WebhookURL
+	if rec.Outbox == OutboxRetrying {
+		rec.Outbox, rec.OutboxError = OutboxOK, ""
+	}
 	if err := b.commit(); err != nil {
 		return s.failedLocked("the journal cannot be written", err, 0)
 	}
-	s.armRenewal()
+	s.armRenewal(renewAtLeast)
 	if renewed.WebhookURL == old {
 		return renewAtLeast
 	}

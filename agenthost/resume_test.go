@@ -14,16 +14,6 @@ import (
 	"bellhop/protocol"
 )
 
-func ids(frames []frame) []string {
-	var out []string
-	for _, f := range frames {
-		if f.id != "" {
-			out = append(out, f.id)
-		}
-	}
-	return out
-}
-
 func bodies(frames []frame) []string {
 	out := make([]string, len(frames))
 	for i, f := range frames {
@@ -161,7 +151,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	}
 	wantLines(t, "the turn and its end", types(got[1:]), []string{
 		"tool-call", "text-start", "text-delta", "text-end", "tool-call", "text-start", "text-delta", "text-end",
-		"tool-approval-request", "tool-approval-response", "tool-output-denied", "finish",
+		"tool-approval-request", "tool-approval-response", "tool-output-denied", "tool-error", "finish",
 	})
 	last := got[len(got)-1]
 	if last.part.RawFinishReason != "host-restarted" || last.part.FinishReason != "other" {
@@ -173,7 +163,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	r.delivered()
 	lines := withoutTimes(summary(r.broker.of("s1")), " status ")
 	wantLines(t, "the end's events", lines[len(lines)-4:], []string{
-		"t1 interaction confirm open", "t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied", "t1 finish other host-restarted",
+		"t1 interaction confirm resolved host-restarted", "t1 tool-result c2 denied", "t1 tool-result c1", "t1 finish other host-restarted",
 	})
 }
 
@@ -218,9 +208,8 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 // Catalogue 66, scaled: random cuts of a reader, with a window that is purged and
 // blocks that are split; each resume is exact or an honest gap.
 func TestResumeIsExactOrHonest(t *testing.T) {
+	r := newRig(t).start()
 	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(t).start()
-		defer r.stop()
 		session := protocol.NewID()
 		var script []step
 		n := rapid.IntRange(1, 40).Draw(rt, "steps")
@@ -348,4 +337,16 @@ func TestTheWindowIsBounded(t *testing.T) {
 	}
 	close(gate)
 	r.read(attached)
+}
+
+func TestAJournalThatCannotBeReadIsNoEmptyStream(t *testing.T) {
+	r := newRig(t).start()
+	r.turn("s1", "t1", say("x"))
+	r.stop()
+	if stream, err := r.host.Attach(t.Context(), "s1", "never", false); err == nil {
+		t.Errorf("got %v", stream)
+	}
+	if stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: "s1", TurnID: "t1"}, &protocol.PromptRequest{Prompt: "x"}); err == nil {
+		t.Errorf("got %v", stream)
+	}
 }

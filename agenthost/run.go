@@ -8,11 +8,13 @@ import (
 	"bellhop/protocol"
 )
 
-// How long Run waits at its end: for interrupted turns, and for goroutines that
-// heed no context.
+// How long Run waits at its end: for interrupted turns (an agent that heeds nothing
+// is killed after 6 s), for programs to close, and for goroutines that heed no
+// context. With DrainTimeout it stays below the 10 s that an ending may take.
 const (
-	turnsLimit  = 5 * time.Second
-	leaveBehind = time.Second
+	turnsLimit  = 6500 * time.Millisecond
+	closeWait   = 500 * time.Millisecond
+	leaveBehind = 250 * time.Millisecond
 )
 
 // Run brings events to brokers until ctx ends. Then it interrupts the agents,
@@ -34,7 +36,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.stopWork()
 	h.closeSessions()
 	h.enter(stopped)
-	h.wait()
+	h.wait(&h.wg, leaveBehind)
 	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
 		client.CloseIdleConnections()
 	}
@@ -42,18 +44,18 @@ func (h *Host) Run(ctx context.Context) error {
 }
 
 // wait is bounded: an agent that never returns must not keep the process.
-func (h *Host) wait() {
+func (h *Host) wait(wg *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
-		h.wg.Wait()
+		wg.Wait()
 		close(done)
 	}()
-	limit := time.NewTimer(leaveBehind)
+	limit := time.NewTimer(most)
 	defer limit.Stop()
 	select {
 	case <-done:
 	case <-limit.C:
-		h.opts.Log.Error("an agent does not return; the host ends without it")
+		h.opts.Log.Error("an agent does not end in time; the host ends without it")
 	}
 }
 
@@ -116,10 +118,10 @@ func (h *Host) closeSessions() {
 			s.turn.fan.Close()
 		}
 		if s.outbox.unsaved {
-			_ = s.begin().commit() // best effort: else events are sent twice, which is harmless
+			_ = s.save() // best effort: else events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)
 	}
-	wg.Wait()
+	h.wait(&wg, closeWait)
 }

@@ -74,6 +74,9 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 			Hint: "Wait for it to end, or interrupt it",
 		}
 	}
+	if s.rec.Outbox == OutboxStopped {
+		return nil, errNoTurn("The session has stopped: " + s.rec.OutboxError)
+	}
 	if s.host.in(draining, stopped) {
 		return nil, errStopping()
 	}
@@ -90,7 +93,7 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 		}
 		s.window.dropBefore(s.newest)
 		s.newest, s.turn = rec.FirstOffset, t
-		s.armRenewal()
+		s.armRenewal(0)
 	})
 	b.reserveAhead()
 	if err := b.commit(); err != nil {

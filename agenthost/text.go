@@ -170,7 +170,8 @@ func (v *voice) endText(b *batch, turnID, final string) {
 		v.end(b, turnID)
 	}
 	v.say(b, turnID, textBlock, v.text.flush())
-	final = v.unsaid(v.text.masker.text(final))
+	mask := v.text.masker
+	final = v.unsaid(mask.text(final))
 	said := ""
 	if v.open != nil {
 		said = string(v.open.text)

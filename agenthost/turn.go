@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,9 +37,10 @@ type turn struct {
 
 // call is a tool call of a turn.
 type call struct {
-	name  string
-	input json.RawMessage
-	done  bool
+	name   string
+	input  json.RawMessage
+	number int // of the turn's calls
+	done   bool
 }
 
 func (s *session) newTurn(rec TurnRecord) *turn {
@@ -58,7 +61,14 @@ func (t *turn) run(prompt Prompt) {
 	t.end(outcome)
 }
 
-func (t *turn) play(prompt Prompt) (Outcome, error) {
+// play lets the agent work. A provider that panics ends this turn and no other.
+func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.rec.ID, "panic", t.masker.text(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
+		}
+	}()
 	agent, err := t.s.openAgent(t.ctx)
 	if err != nil {
 		return Outcome{}, err

@@ -18,7 +18,7 @@ import (
 func summary(events []protocol.Event) []string {
 	out := make([]string, len(events))
 	for i, e := range events {
-		detail := ""
+		var detail string
 		switch e.Type {
 		case protocol.EventText:
 			detail = *e.Text
@@ -97,25 +97,29 @@ func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
 		events []string
 	}{
 		{
-			"stop is the default", agenthost.Outcome{Usage: []byte(`{"inputTokens":3}`)},
+			"stop is the default",
+			agenthost.Outcome{Usage: []byte(`{"inputTokens":3}`)},
 			[]string{"text-start", "text-delta", "text-end", "finish"},
 			`{"type":"finish","finishReason":"stop","totalUsage":{"inputTokens":3},"event":{"id":"?","seq":3,"turnId":"t1"}}`,
 			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle "},
 		},
 		{
-			"an error has an error event before its finish", agenthost.Outcome{FinishReason: "error", Reason: "agent-exited", Err: "boom"},
+			"an error has an error event before its finish",
+			agenthost.Outcome{FinishReason: "error", Reason: "agent-exited", Err: "boom"},
 			[]string{"text-start", "text-delta", "text-end", "error"},
 			`{"type":"error","error":"boom","event":{"id":"?","seq":4,"turnId":"t1"}}`,
 			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 error boom", "1/4 t1 finish error agent-exited", "1/5 t1 status idle "},
 		},
 		{
-			"aborted", agenthost.Outcome{FinishReason: "other", Reason: "aborted"},
+			"aborted",
+			agenthost.Outcome{FinishReason: "other", Reason: "aborted"},
 			[]string{"text-start", "text-delta", "text-end", "abort"},
 			`{"type":"abort","reason":"aborted","event":{"id":"?","seq":3,"turnId":"t1"}}`,
 			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish other aborted", "1/4 t1 status idle "},
 		},
 		{
-			"a finish reason nobody knows is other", agenthost.Outcome{FinishReason: "tired"},
+			"a finish reason nobody knows is other",
+			agenthost.Outcome{FinishReason: "tired"},
 			[]string{"text-start", "text-delta", "text-end", "finish"},
 			`{"type":"finish","finishReason":"other","rawFinishReason":"tired","totalUsage":{},"event":{"id":"?","seq":3,"turnId":"t1"}}`,
 			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish other tired", "1/4 t1 status idle "},

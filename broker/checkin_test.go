@@ -248,6 +248,8 @@ func TestInterrupt(t *testing.T) {
 	same(t, k.host.interrupts, `['`+task.ID+`']`)
 	k.host.failure = &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: errors.New("refused")}
 	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
+	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Not found")
+	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'The agent host cannot interrupt'}`)
 	k.checkIn(task.ID, "x") // now the host is known to have events
 	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Session not found")
 	k.must(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID))

@@ -286,15 +286,19 @@ func (e *edit) saveQuestion(q *Interaction) {
 	e.touch()
 }
 
-// save writes everything. An edit without effect writes nothing.
-func (e *edit) save(ctx context.Context) error {
+// moved notes that the host was heard up to cursor.
+func (e *edit) moved(cursor protocol.Cursor) {
+	e.task.Cursor = cursor
+	heard := e.now // of its own: tasks are remembered longer than edits
+	e.task.LastEventAt, e.task.LastActivityAt = &heard, heard
+}
+
+// collect puts everything into the batch, and reports whether there is anything.
+func (e *edit) collect() bool {
 	if e.touched {
 		e.change(ChangeTask, e.task.ID)
 	}
 	b := &e.batch
-	if len(b.Changes) == 0 && len(b.Events) == 0 && len(e.dirtyTurns) == 0 && !e.dirty {
-		return nil
-	}
 	for _, id := range e.freshOrder {
 		b.NewMessages = append(b.NewMessages, *e.fresh[id])
 	}
@@ -307,7 +311,17 @@ func (e *edit) save(ctx context.Context) error {
 	for _, id := range e.dirtyAsks {
 		b.Interactions = append(b.Interactions, *e.questions[id])
 	}
-	e.task.ChangedAt = e.now
 	b.Task = e.task
-	return e.store.Apply(ctx, b)
+	if len(b.Changes) > 0 {
+		e.task.ChangedAt = e.now
+	}
+	return len(b.Changes) > 0 || len(b.Events) > 0 || len(b.Turns) > 0 || e.dirty
+}
+
+// save writes everything. An edit without effect writes nothing.
+func (e *edit) save(ctx context.Context) error {
+	if !e.collect() {
+		return nil
+	}
+	return e.store.Apply(ctx, &e.batch)
 }

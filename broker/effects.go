@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"bellhop/protocol"
@@ -179,6 +178,6 @@ func (e *edit) interaction(ctx context.Context, a arrival) error {
 
 func (q *Interaction) describe(ev *protocol.Event, turn string) {
 	q.TurnID, q.Kind, q.Prompt = turn, ev.Kind, ev.Prompt
-	q.ToolCallID, q.ToolName, q.Args = ev.ToolCallID, ev.ToolName, json.RawMessage(ev.Args)
+	q.ToolCallID, q.ToolName, q.Args = ev.ToolCallID, ev.ToolName, ev.Args
 	q.Level, q.Default, q.Options, q.ExpiresAt = ev.Level, ev.Default, ev.Options, ev.ExpiresAt
 }

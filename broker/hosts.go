@@ -146,7 +146,7 @@ func (s *Hosts) Run(ctx context.Context) error {
 func (s *Hosts) Probe(ctx context.Context) {
 	hosts, err := s.Store.Hosts(ctx)
 	if err != nil {
-		s.complain(ctx, "hosts not probed", err)
+		s.complain(ctx, "list", err)
 		return
 	}
 	var group errgroup.Group
@@ -174,12 +174,12 @@ func (s *Hosts) probe(ctx context.Context, h Host) {
 		s.Log.InfoContext(ctx, "host health changed", "host", h.Name, "health", string(health))
 	}
 	if err := s.Store.SetHostHealth(ctx, h.ID, health, at(s.Now)); err != nil {
-		s.complain(ctx, "host health not stored", err)
+		s.complain(ctx, "store health", err)
 	}
 }
 
 func (s *Hosts) complain(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
-		s.Log.WarnContext(ctx, what, "error", err)
+		s.Log.WarnContext(ctx, "hosts not looked after", "step", what, "error", err)
 	}
 }

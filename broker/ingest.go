@@ -21,6 +21,7 @@ type Ingest struct {
 	Log        *slog.Logger
 
 	secrets secretCache
+	last    lastSeen
 }
 
 // Inbound is an event as it was sent and as it was read.
@@ -42,20 +43,11 @@ func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []
 	if err != nil {
 		return nil, err
 	}
-	var out *outcome
-	attempt := func(look bool) error {
-		return s.Store.Write(ctx, func(ctx context.Context) error {
-			var err error
-			out, err = s.ingest(ctx, taskID, arrivals, look)
-			failpoint.Hit("ingest-before-commit")
-			return err
-		})
-	}
-	if err = attempt(false); errors.Is(err, ErrTaken) {
-		err = attempt(true)
-	}
-	if err != nil {
-		return nil, err
+	out := s.append(ctx, taskID, arrivals)
+	if out == nil {
+		if out, err = s.transact(ctx, taskID, arrivals); err != nil {
+			return nil, err
+		}
 	}
 	failpoint.Hit("ingest-after-commit")
 	if out.rev > 0 && s.Notifier != nil {
@@ -70,8 +62,33 @@ func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []
 	return out.response, nil
 }
 
+// transact locks the task's row before anything else.
+func (s *Ingest) transact(ctx context.Context, taskID string, arrivals []arrival) (*outcome, error) {
+	var out *outcome
+	attempt := func(look bool) error {
+		return s.Store.Write(ctx, func(ctx context.Context) error {
+			var err error
+			out, err = s.ingest(ctx, taskID, arrivals, look)
+			failpoint.Hit("ingest-before-commit")
+			return err
+		})
+	}
+	err := attempt(false)
+	if errors.Is(err, ErrTaken) {
+		err = attempt(true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.task != nil {
+		s.last.put(*out.task)
+	}
+	return out, nil
+}
+
 // outcome of a transaction that committed; a refusal may have left a trace.
 type outcome struct {
+	task     *Task // as the transaction left it, nil when it was refused
 	userID   string
 	rev      int64 // 0 when nothing that users see changed
 	wake     bool
@@ -112,14 +129,12 @@ func (s *Ingest) ingest(ctx context.Context, taskID string, arrivals []arrival, 
 		}
 	}
 	if len(p.fresh) > 0 {
-		task.Cursor = p.cursor
-		task.LastEventAt = &e.now
-		task.LastActivityAt = e.now
+		e.moved(p.cursor)
 	}
 	if err := e.save(ctx); err != nil {
 		return nil, err
 	}
-	out := &outcome{userID: task.UserID, wake: e.strayTurn, response: &protocol.IngestResponse{
+	out := &outcome{task: task, userID: task.UserID, wake: e.strayTurn, response: &protocol.IngestResponse{
 		Success: true, Accepted: len(p.fresh), Duplicates: len(arrivals) - len(p.fresh),
 	}}
 	if len(e.batch.Changes) > 0 {

@@ -225,3 +225,67 @@ func TestIngestSurvivesItsDatabase(t *testing.T) {
 		}
 	})
 }
+
+func TestRefusedEventsLeaveATrace(t *testing.T) {
+	for name, url := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + t.TempDir() + "/trace.db" },
+		"postgres": func() string { return storetest.PostgresURL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.OpenDB(t, url())
+			k := kitOn(t, store.New(db, storetest.Sealer(t)))
+			task := k.task()
+			k.mustSend(task.ID, "", seqd(2, 1, "t1", text("a")))
+			for range 2 {
+				_, err := k.send(task.ID, "", seqd(1, 1, "t1", text("late")), seqd(2, 2, "t1", text("b")), seqd(1, 2, "t1", text("later")))
+				if protocol.CodeOf(err) != protocol.CodeFenced {
+					t.Fatal(err)
+				}
+			}
+			_, err := k.send(task.ID, "", seqd(2, 1, "t1", text("forged")))
+			if protocol.CodeOf(err) != protocol.CodeConflict {
+				t.Fatal(err)
+			}
+			var late, audited []string
+			k.must(db.Conn(k.ctx).Raw(`SELECT event_id FROM events WHERE late ORDER BY event_id`).Scan(&late).Error)
+			k.must(db.Conn(k.ctx).Raw(`SELECT what || ' ' || event_id FROM audit`).Scan(&audited).Error)
+			same(t, late, `['e1-1','e1-2']`)
+			same(t, audited, `['conflict e2-1']`)
+			same(t, k.brief(task.ID), `{'status':'busy','open':'t1','messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`)
+		})
+	}
+}
+
+// The short way of PostgreSQL believes what it remembers; what another replica
+// did meanwhile sends it the long way.
+func TestReplicasThatRememberDoNotHarmEachOther(t *testing.T) {
+	url, sealer := storetest.PostgresURL(t), storetest.Sealer(t)
+	one := kitOn(t, store.New(storetest.OpenDB(t, url), sealer))
+	two := kitWithUser(t, store.New(storetest.OpenDB(t, url), sealer), one.user)
+	task := one.task()
+	title := "Renamed"
+	one.mustSend(task.ID, "", seqd(1, 1, "t1", text("1")))
+	one.mustSend(task.ID, "", seqd(1, 2, "t1", text("2")))
+	two.mustSend(task.ID, "", seqd(1, 3, "t1", text("3")))
+	one.mustSend(task.ID, "", seqd(1, 4, "t1", text("4")))
+	_, err := two.tasks.Update(two.ctx, two.user.UserID, task.ID, broker.TaskPatch{Title: &title}, two.user)
+	two.must(err)
+	one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5")))
+	two.mustSend(task.ID, "", seqd(1, 6, "t1", finishStop))
+	one.mustSend(task.ID, "", seqd(1, 7, "t1", text("6")))
+	same(t, one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5"))), `{'success':true,'accepted':0,'duplicates':1,'cursor':{'epoch':1,'seq':7}}`)
+	_, err = one.send(task.ID, "", seqd(1, 7, "t1", text("other")))
+	same(t, fault(err), `{'code':'conflict','error':'An event with this id and other content is known'}`)
+	two.must(two.tasks.Delete(two.ctx, two.user.UserID, task.ID))
+	_, err = one.send(task.ID, "", seqd(1, 8, "t1", text("7")))
+	same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
+
+	task = one.task()
+	one.mustSend(task.ID, "", seqd(1, 1, "t1", text("1")))
+	one.mustSend(task.ID, "", seqd(1, 2, "t1", text("2")), seqd(1, 3, "t1", text("3")))
+	two.mustSend(task.ID, "", seqd(1, 4, "t1", finishStop))
+	one.mustSend(task.ID, "", seqd(1, 5, "t2", text("4")))
+	same(t, one.brief(task.ID), `{'status':'busy','open':'t2','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[
+		{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'1'},{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'2'},
+		{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'3'},{'role':'ASSISTANT','turn':'t2','status':'SENT','text':'4'}]}`)
+}

@@ -46,11 +46,18 @@ func newKit(t *testing.T) *kit { return kitOn(t, storetest.Open(t)) }
 
 func kitOn(t *testing.T, st *store.Store) *kit {
 	t.Helper()
+	k := kitWithUser(t, st, broker.Caller{})
+	k.user = k.newUser("ada@example.org", true)
+	return k
+}
+
+func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
+	t.Helper()
 	clock := testenv.NewClock(start)
 	log := slog.New(slog.DiscardHandler)
 	heard := &notifications{}
 	host := &fakeHost{}
-	k := &kit{t: t, ctx: t.Context(), clock: clock, store: st, host: host, heard: heard}
+	k := &kit{t: t, ctx: t.Context(), clock: clock, store: st, host: host, heard: heard, user: user}
 	k.ingest = &broker.Ingest{Store: st, Notifier: heard, Now: clock.Now, Log: log}
 	k.reconciler = &broker.Reconciler{Store: st, Link: host, Ingest: k.ingest, Notifier: heard, Now: clock.Now, Log: log}
 	k.tasks = &broker.Tasks{Store: st, Link: host, Notifier: heard, DefaultAgent: "demo", Now: clock.Now, Log: log}
@@ -61,7 +68,6 @@ func kitOn(t *testing.T, st *store.Store) *kit {
 	k.questions = &broker.Interactions{Store: st, Link: host, Now: clock.Now, Log: log}
 	k.hosts = &broker.Hosts{Store: st, Link: host, Now: clock.Now, Log: log}
 	k.upkeep = &broker.Maintenance{Store: st, Notifier: heard, Now: clock.Now, Log: log}
-	k.user = k.newUser("ada@example.org", true)
 	return k
 }
 

@@ -50,9 +50,9 @@ func (m *Maintenance) Run(ctx context.Context) error {
 func (m *Maintenance) Sweep(ctx context.Context) {
 	now := at(m.Now)
 	stuck, err := m.Store.StuckMessages(ctx, now.Add(-sendingLimit), sweepBatch)
-	m.report(ctx, "messages not swept", err)
+	m.report(ctx, "find stuck messages", err)
 	for _, s := range stuck {
-		m.report(ctx, "message not failed", m.edit(ctx, s.TaskID, func(ctx context.Context, e *edit) error {
+		m.report(ctx, "fail a stuck message", m.edit(ctx, s.TaskID, func(ctx context.Context, e *edit) error {
 			message, err := m.Store.Message(ctx, s.TaskID, s.MessageID)
 			if err != nil {
 				return err
@@ -62,9 +62,9 @@ func (m *Maintenance) Sweep(ctx context.Context) {
 	}
 	limit := now.Add(-basicSilence)
 	due, err := m.Store.DueTasks(ctx, false, limit, limit)
-	m.report(ctx, "silent turns not found", err)
+	m.report(ctx, "find silent turns", err)
 	for _, d := range due {
-		m.report(ctx, "silent turn not closed", m.edit(ctx, d.ID, func(ctx context.Context, e *edit) error {
+		m.report(ctx, "close a silent turn", m.edit(ctx, d.ID, func(ctx context.Context, e *edit) error {
 			return e.closeSilent(ctx, limit)
 		}))
 	}
@@ -122,15 +122,15 @@ func (m *Maintenance) edit(ctx context.Context, taskID string, do func(context.C
 func (m *Maintenance) Prune(ctx context.Context) {
 	now := at(m.Now)
 	_, err := m.Store.PruneLogins(ctx, now)
-	m.report(ctx, "logins not pruned", err)
+	m.report(ctx, "prune logins", err)
 	_, err = m.Store.PurgeTasks(ctx, now.Add(-tombstoneLife))
-	m.report(ctx, "tombstones not removed", err)
+	m.report(ctx, "remove tombstones", err)
 	_, err = m.Store.PruneChanges(ctx, changesPerTask)
-	m.report(ctx, "changes not pruned", err)
+	m.report(ctx, "prune changes", err)
 }
 
 func (m *Maintenance) report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
-		m.Log.WarnContext(ctx, what, "error", err)
+		m.Log.WarnContext(ctx, "maintenance failed", "step", what, "error", err)
 	}
 }

@@ -63,11 +63,18 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 		return err
 	}
 	err = s.Link.Interrupt(ctx, target, task.ID)
-	if protocol.CodeOf(err) == protocol.CodeNotFound && task.HostEvents {
-		s.wake(task.ID)
-		return nil
+	switch protocol.CodeOf(err) {
+	case protocol.CodeNotFound:
+		if task.HostEvents {
+			s.wake(task.ID)
+			return nil
+		}
+		fallthrough
+	case protocol.CodeMethodNotAllowed: // a basic host has no such route
+		return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host cannot interrupt", Err: err}
+	default:
+		return err
 	}
-	return err
 }
 
 // find is a user's task and where its host is.

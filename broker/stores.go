@@ -155,6 +155,18 @@ type BatchStore interface {
 	Apply(ctx context.Context, b *Batch) error
 }
 
+// AppendStore is for what hosts send most: events that go on where a task
+// stands, and messages of them.
+type AppendStore interface {
+	// Appends is false where Append is no faster than LockTask and Apply.
+	Appends() bool
+	// Append is Apply without a lock taken before: it writes b's events,
+	// messages and changes if the task is not deleted and still at rev and
+	// cursor, and reports whether it did. Of the task it writes cursor, revs
+	// and times only.
+	Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *Batch) (bool, error)
+}
+
 // PruneStore removes what time made worthless.
 type PruneStore interface {
 	PruneLogins(ctx context.Context, now time.Time) (int64, error)
@@ -175,5 +187,6 @@ type Store interface {
 	InteractionStore
 	ChangeStore
 	BatchStore
+	AppendStore
 	PruneStore
 }

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"errors"
 	"testing"
 
 	"bellhop/broker"
@@ -60,7 +61,7 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 				t.Errorf("change %d: %+v", i, c)
 			}
 		}
-		if _, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 7, 100); err != broker.ErrReset {
+		if _, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 7, 100); !errors.Is(err, broker.ErrReset) {
 			t.Errorf("a future rev: %v", err)
 		}
 	})

@@ -64,6 +64,8 @@ const (
 	PartToolApprovalRequest  = "tool-approval-request"
 	PartToolApprovalResponse = "tool-approval-response"
 	PartDataAsk              = "data-ask"
+	PartDataAnswer           = "data-answer" // the end of a data-ask: {state, answer}
+	PartDataNotice           = "data-notice" // shown, not kept: {level, message}
 	PartDataResume           = "data-resume"
 	PartFinish               = "finish"
 	PartAbort                = "abort"

@@ -61,6 +61,7 @@ func TestPasswordRoutesTakeNothingElse(t *testing.T) {
 	})
 }
 
+// Fault catalogue 73 among others.
 func TestStreamTokensOpenTheirSession(t *testing.T) {
 	h := newHost(t, nil)
 	own, foreign, reading := h.announce("s1", "t1"), h.open("s2"), h.open("s1", `"attach":true`)
@@ -107,6 +108,7 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 	}
 }
 
+// Fault catalogue 72.
 func TestATokenThatExpiresLeavesItsStreamAlone(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
@@ -120,6 +122,7 @@ func TestATokenThatExpiresLeavesItsStreamAlone(t *testing.T) {
 	want(t, "the rest", words(s.rest()), "text-delta after, text-end, finish")
 }
 
+// Reliability SSE-5.
 func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")

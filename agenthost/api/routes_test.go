@@ -91,6 +91,7 @@ func everyAnswer(h *host) map[string]request {
 	}
 }
 
+// Fault catalogue 78.
 func TestEveryAnswerCarriesCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(&atomic.Bool{}) })
 	for status, q := range everyAnswer(h) {
@@ -136,6 +137,7 @@ func TestPreflights(t *testing.T) {
 	}
 }
 
+// Fault catalogue 77.
 func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	h := newHost(t, nil)
 	for _, origin := range []string{"null", console + ".evil.io", "http://console.example.com", console + ":444", "https://CONSOLE.example.com", "*"} {
@@ -159,6 +161,7 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	}
 }
 
+// Reliability AUTH-9.
 func TestLoopbackAnswersItsOwnNamesOnly(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.PublicURL = "https://agents.example.com" })
 	for name, c := range map[string]struct {

@@ -28,6 +28,7 @@ func (h *host) stall(session, token string) {
 	}
 }
 
+// Fault catalogue 65.
 func TestReadersThatNeverReadAreCutAndCostNobodyAnything(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.WriteTimeout = 100 * time.Millisecond })
 	const pieces = 200

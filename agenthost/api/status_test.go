@@ -63,7 +63,7 @@ func TestStatusEventsFollowTheHost(t *testing.T) {
 	}
 }
 
-// Marked secrets go through every route and every refusal; no log line and no
+// Reliability AUTH-6: marked secrets go through every route and every refusal; no log line and no
 // answer but the one that hands a token out may show them.
 func TestNoSecretIsLogged(t *testing.T) {
 	h := newHost(t, nil)

@@ -72,6 +72,7 @@ func TestAnIdleSessionAnswersNoContent(t *testing.T) {
 	}
 }
 
+// Fault catalogue 67.
 func TestCursorsThatNameNothingAreAGapAndNeverAnError(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
@@ -224,7 +225,7 @@ func TestInterruptAnswersWhenTheTurnHasStopped(t *testing.T) {
 	want(t, "the rest", words(s.rest()), "text-end, abort")
 }
 
-// A silent turn lives behind proxies that cut idle connections, and under a
+// Fault catalogue 70 and 71: a silent turn lives behind proxies that cut idle connections, and under a
 // server's write timeout.
 func TestASilentStreamIsKeptAlive(t *testing.T) {
 	h := newHost(t, func(a *api.API, s *http.Server) {
@@ -251,6 +252,7 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	}
 }
 
+// Fault catalogue 75.
 func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 	h := newHost(t, nil)
 	var streams []*stream

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Journal struct {
 	path    string
 	notices []string
 	readers *sql.DB
+	lock    *os.File
 
 	mu     sync.RWMutex // guards closed against sends to requests
 	closed bool
@@ -54,6 +56,19 @@ func Open(dir string, now time.Time) (*Journal, error) {
 		return nil, fmt.Errorf("journal directory: %w", err)
 	}
 	path := filepath.Join(dir, fileName)
+	held, err := lock(filepath.Join(dir, "journal.lock"))
+	if err != nil {
+		return nil, err
+	}
+	j, err := open(path, now)
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	j.lock = held
+	return j, nil
+}
+
+func open(path string, now time.Time) (*Journal, error) {
 	conn, err := openWriter(path)
 	if damaged(err) {
 		if err := setAside(path, now); err != nil {
@@ -98,7 +113,7 @@ func (j *Journal) Close() error {
 	close(j.requests)
 	j.mu.Unlock()
 	<-j.done
-	return j.readers.Close()
+	return errors.Join(j.readers.Close(), j.lock.Close())
 }
 
 func openReaders(path string) (*sql.DB, error) {
@@ -111,7 +126,7 @@ func openReaders(path string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(readerConns)
 	db.SetMaxIdleConns(readerConns)
-	if err := db.Ping(); err != nil {
+	if err := db.PingContext(context.Background()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -157,7 +172,7 @@ func fault(what string, err error) error {
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return &protocol.Error{Code: protocol.CodeNotFound, Message: what + " not found"}
-	case errors.Is(err, sqlite3.FULL):
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		return &protocol.Error{
 			Code: protocol.CodeStorageFull, Message: "The agent host's disk is full",
 			Hint: "Make room on the host; nothing that was acknowledged is lost", Err: err,
@@ -167,7 +182,13 @@ func fault(what string, err error) error {
 	}
 }
 
-// exec runs f between two commits, for tests.
+// Limit bounds the file's size in pages of 4 KiB, as a full disk would; the bound
+// is never below the present size and lasts until Close.
+func (j *Journal) Limit(ctx context.Context, pages int) error {
+	return j.exec(ctx, func(c *sqlite3.Conn) error { return c.Exec("PRAGMA max_page_count = " + strconv.Itoa(pages)) })
+}
+
+// exec runs f in the writer, in a transaction.
 func (j *Journal) exec(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	return j.send(ctx, &request{raw: f})
 }

@@ -51,7 +51,8 @@ func (j *Journal) write(w *writer) {
 	defer close(j.done)
 	defer w.close()
 	for first := range j.requests {
-		group := append(w.group[:0], first)
+		group := w.group[:0]
+		group = append(group, first)
 	collect:
 		for len(group) < maxGroup {
 			select {

@@ -23,24 +23,35 @@ func (s *Store) DueTasks(ctx context.Context, hostEvents bool, silent, announced
 }
 
 // PurgeTasks implements broker.TaskStore. One at a time: a task may have many
-// rows.
+// rows. Those of the other tables go by their foreign key.
 func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {
 	var ids []string
 	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?`, deletedBefore.UTC()).Scan(&ids).Error
 	if err != nil {
 		return 0, database.Fault(err, "Tombstones", "")
 	}
-	var total int64
-	for _, id := range ids {
-		n, err := s.exec(ctx, "Task", id, func(db *gorm.DB) *gorm.DB {
-			return db.Exec(`DELETE FROM tasks WHERE id = ?`, id)
-		})
-		if err != nil {
-			return total, err
+	for i, id := range ids {
+		if err := s.purge(ctx, id); err != nil {
+			return int64(i), err
 		}
-		total += n
 	}
-	return total, nil
+	return int64(len(ids)), nil
+}
+
+func (s *Store) purge(ctx context.Context, id string) error {
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		for _, sql := range []string{
+			`DELETE FROM events WHERE task_id = ?`,
+			`DELETE FROM messages WHERE task_id = ?`,
+			`DELETE FROM changes WHERE task_id = ?`,
+			`DELETE FROM tasks WHERE id = ?`,
+		} {
+			if err := s.conn(ctx).Exec(sql, id).Error; err != nil {
+				return database.Fault(err, "Task", id)
+			}
+		}
+		return nil
+	})
 }
 
 // PruneChanges implements broker.ChangeStore.

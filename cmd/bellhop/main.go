@@ -91,8 +91,11 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	defer cancel()
 	if _, own := parsed.Selected().Target.Interface().(chatCommand); !own {
 		go func() {
-			<-signals
-			cancel()
+			defer cancel()
+			select {
+			case <-signals:
+			case <-ctx.Done():
+			}
 		}()
 	}
 	env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}

@@ -144,7 +144,9 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
 	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
 
-	tasks := &broker.Tasks{Store: st, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log}
+	tasks := &broker.Tasks{
+		Store: st, Link: link, DefaultAgent: c.DefaultAgent, CustomAgentURL: c.CustomAgentURL, CheckURL: guard.CheckURL, Now: now, Log: log,
+	}
 	changes := feed.New(tasks, feed.Options{Log: log})
 	tasks.Notifier = changes
 	reconciler := &broker.Reconciler{Store: st, Link: link, Notifier: changes, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log}

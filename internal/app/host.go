@@ -126,6 +126,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
+	srv.http.RegisterOnShutdown(api.End)
 	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, policy: rules, log: c.Log}, nil
 }
 
@@ -139,7 +140,7 @@ func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
 		for key, value := range agent.Env {
 			env = append(env, key+"="+value)
 		}
-		providers[name] = jsonl.New(jsonl.Options{Name: name, Command: agent.Command, Env: env, Records: processes})
+		providers[name] = jsonl.New(jsonl.Options{Name: name, Command: agent.Command, Env: env, ModelFlag: agent.ModelFlag, Records: processes})
 	}
 	for name, provider := range c.Providers {
 		providers[name] = provider

@@ -24,8 +24,9 @@ type HostFile struct {
 
 // AgentFile is an agent that speaks the headless interface on stdio.
 type AgentFile struct {
-	Command []string          `yaml:"command"`
-	Env     map[string]string `yaml:"env"`
+	Command   []string          `yaml:"command"`
+	Env       map[string]string `yaml:"env"`
+	ModelFlag string            `yaml:"modelFlag"` // flag that names the model, such as --model; "" = it cannot be told
 }
 
 var agentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)

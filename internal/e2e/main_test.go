@@ -26,8 +26,10 @@ var build = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(builtIn, "bellhop")
-	cmd := exec.Command("go", "build", "-o", path, "bellhop/cmd/bellhop")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.Command("go", append(append([]string{"build"}, raceFlags...), "-o", path, "bellhop/cmd/bellhop")...)
+	if cmd.Env = append(os.Environ(), "CGO_ENABLED=0"); raceFlags != nil {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	}
 	cmd.Stderr = os.Stderr
 	return path, cmd.Run()
 })

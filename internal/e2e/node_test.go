@@ -68,6 +68,9 @@ func newNode(t testing.TB, name, url string, env []string, args ...string) *node
 	n := &node{t: t, name: name, args: args, env: env, url: url}
 	t.Cleanup(func() {
 		n.kill()
+		if strings.Contains(n.log.String(), "DATA RACE") {
+			t.Errorf("a data race in %s", name)
+		}
 		if t.Failed() {
 			t.Logf("the end of what %s printed:\n%s", name, lastLines(n.log.String(), 60))
 		}

@@ -76,12 +76,17 @@ func newStack(t testing.TB, kind storeKind) *stack {
 
 func prepareStack(t testing.TB, kind storeKind) *stack {
 	t.Helper()
-	s := &stack{t: t, dir: t.TempDir(), store: kind}
-	s.keyset = s.file("keyset", run(t, nil, "keys", "generate"))
-	s.dbURL = "sqlite:" + filepath.Join(s.dir, "broker.db")
+	dir := t.TempDir()
 	if kind == postgres {
-		s.dbURL = testenv.Postgres(t, nil)
+		return prepareStackOn(t, dir, kind, testenv.Postgres(t, nil))
 	}
+	return prepareStackOn(t, dir, kind, "sqlite:"+filepath.Join(dir, "broker.db"))
+}
+
+func prepareStackOn(t testing.TB, dir string, kind storeKind, dbURL string) *stack {
+	t.Helper()
+	s := &stack{t: t, dir: dir, store: kind, dbURL: dbURL}
+	s.keyset = s.file("keyset", run(t, nil, "keys", "generate"))
 	brokerAddr, hostAddr := freeAddr(t), freeAddr(t)
 	s.toHost, s.toStream = testenv.NewProxy(t, hostAddr), testenv.NewProxy(t, hostAddr)
 	s.toBroker = testenv.NewProxy(t, brokerAddr)

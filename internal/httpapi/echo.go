@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -115,12 +116,13 @@ func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // plainPaths answers 404 where Echo would match an empty path parameter, which
-// would make /tasks/ another spelling of /tasks/:id.
+// would make /tasks/ another spelling of /tasks/:id, or would let the last one
+// swallow the rest of a longer path.
 func plainPaths(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
 		for i, name := range c.ParamNames() {
-			if name != "*" && i < len(values) && values[i] == "" {
+			if name != "*" && i < len(values) && (values[i] == "" || strings.Contains(values[i], "/")) {
 				return echo.ErrNotFound
 			}
 		}

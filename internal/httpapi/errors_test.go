@@ -159,6 +159,7 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 		{"an unknown path", "GET", "/api/nothing", 404, notFound, ""},
 		{"a trailing slash", "POST", "/api/agent/webhook/", 404, notFound, ""},
 		{"a trailing slash where a parameter could follow", "GET", "/api/tasks/", 404, notFound, ""},
+		{"more behind the last parameter", "GET", "/api/tasks/7/more", 404, notFound, ""},
 		{"a double slash", "POST", "/api//agent/webhook", 404, notFound, ""},
 		{"a wrong method", "GET", "/api/agent/webhook", 405, wrongMethod, "OPTIONS, POST"},
 		{"PUT", "PUT", "/api/agent/webhook", 405, wrongMethod, "OPTIONS, POST"},

@@ -134,6 +134,7 @@ func TestStopTakesTheSteps(t *testing.T) {
 		"SIGINT is enough":            {`trap 'echo int >&2; exit' INT; echo ready; while :; do read line; done`, []string{"int"}},
 		"SIGTERM follows":             {`trap 'echo int >&2' INT; trap 'echo term >&2; exit' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
 		"SIGKILL ends what stays":     {`trap 'echo int >&2' INT; trap 'echo term >&2' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
+		"the whole group hears them":  {`trap '' INT; (trap 'echo child >&2; exit' TERM; echo ready; while :; do :; done) & trap 'wait; exit' TERM; while :; do wait; done`, []string{"child"}},
 		"a group ignoring both":       {`trap '' INT TERM; (sleep 1000; echo) & (sleep 1000; echo) & echo ready; wait`, []string{}},
 		"children outliving a parent": {`(trap '' INT TERM; sleep 1000; echo) & trap exit INT; echo ready; while :; do read line; done`, []string{}},
 	} {

@@ -17,6 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
+// Fault catalogue 85.
 func TestALineWithoutAnEndIsRefusedAndMemoryBounded(t *testing.T) {
 	script := `read -r input; head -c 104857600 /dev/zero | tr '\0' x; echo; echo '{"type":"chunk","content":"still here"}'; echo '` + done + `'; cat >/dev/null`
 	out := &providertest.Recorder{}
@@ -32,6 +33,7 @@ func TestALineWithoutAnEndIsRefusedAndMemoryBounded(t *testing.T) {
 	}
 }
 
+// Fault catalogue 87.
 func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
 	var lines []string
 	for i := 11; i <= 60; i++ {
@@ -83,6 +85,7 @@ func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, a
 	return a, <-outcome
 }
 
+// Fault catalogue 88.
 func TestAnInterruptLeavesNothing(t *testing.T) {
 	ready := `echo '{"type":"chunk","content":"ready"}'; `
 	for name, c := range map[string]struct{ script, prompt string }{
@@ -154,6 +157,7 @@ func TestAnAgentThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 	}
 }
 
+// Reliability PROC-2.
 func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_PASSWORD", "canary")
 	file := filepath.Join(t.TempDir(), "env")

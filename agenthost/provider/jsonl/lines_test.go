@@ -31,6 +31,7 @@ func recite(lines ...string) string {
 	return script.String() + "cat >/dev/null"
 }
 
+// Fault catalogue 86 is one of the cases.
 func TestLinesBecomeOutput(t *testing.T) {
 	stop := agenthost.Outcome{FinishReason: protocol.FinishStop}
 	for name, c := range map[string]struct {

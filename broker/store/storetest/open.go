@@ -7,6 +7,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
@@ -43,7 +44,7 @@ func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *st
 // OpenDB opens and migrates a database for t.
 func OpenDB(t testing.TB, url string) *database.DB {
 	t.Helper()
-	db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF"})
+	db, err := connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +57,17 @@ func OpenDB(t testing.TB, url string) *database.DB {
 		t.Fatal(err)
 	}
 	return db
+}
+
+// connect is patient: a machine full of tests may take seconds to answer.
+func connect(url string) (*database.DB, error) {
+	const attempts = 5
+	for i := 1; ; i++ {
+		db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
+		if err == nil || i == attempts {
+			return db, err
+		}
+	}
 }
 
 // Sealer has a keyset of its own.
@@ -73,7 +85,7 @@ func Sealer(t testing.TB) *seal.Sealer {
 }
 
 func migrate(url string) error {
-	db, err := database.Open(context.Background(), url, database.Options{})
+	db, err := connect(url)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,67 @@
+package broker_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/protocol"
+)
+
+// One text event per transaction, many clients, a thousand tasks.
+func BenchmarkIngest(b *testing.B) {
+	for name, open := range map[string]func(testing.TB) *store.Store{"sqlite": storetest.Open, "postgres": storetest.OpenPostgres} {
+		b.Run(name, func(b *testing.B) {
+			st := open(b)
+			user := &broker.User{ID: protocol.NewID(), Email: "a@example.org", CreatedAt: start}
+			if err := st.CreateUser(b.Context(), user); err != nil {
+				b.Fatal(err)
+			}
+			log := slog.New(slog.DiscardHandler)
+			tasks := &broker.Tasks{Store: st, Now: time.Now, Log: log}
+			ingest := &broker.Ingest{Store: st, Now: time.Now, Log: log}
+			type line struct {
+				id  string
+				seq atomic.Int64
+			}
+			const clients, perClient = 32, 32
+			lines := make([]*line, clients*perClient)
+			for i := range lines {
+				task, err := tasks.Create(b.Context(), broker.Caller{UserID: user.ID, Admin: true}, &protocol.CreateTaskRequest{Title: "x"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				lines[i] = &line{id: task.ID}
+			}
+			var client atomic.Int64
+			b.SetParallelism(clients / 2)
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				mine := int(client.Add(1)-1) * perClient
+				for i := 0; pb.Next(); i++ {
+					l := lines[(mine+i%perClient)%len(lines)]
+					seq := l.seq.Add(1)
+					raw := json.RawMessage(`{"type":"text","eventId":"e` + strconv.FormatInt(seq, 10) + `","epoch":1,"seq":` + strconv.FormatInt(seq, 10) +
+						`,"turnId":"t1","id":"t","text":"Some words of an answer that is neither short nor long.","timestamp":1767225600000}`)
+					event, err := protocol.ParseEvent(raw)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					if _, err := ingest.Ingest(b.Context(), l.id, "t1", []broker.Inbound{{Raw: raw, Event: event}}); err != nil {
+						b.Error(fmt.Errorf("seq %d: %w", seq, err))
+						return
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}

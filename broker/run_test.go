@@ -1,0 +1,117 @@
+package broker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store/storetest"
+	"bellhop/protocol"
+)
+
+func TestMaintenanceRunsByItself(t *testing.T) {
+	st := storetest.Open(t)
+	synctest.Test(t, func(t *testing.T) {
+		k := kitOn(t, st)
+		k.sessions.Now, k.tasks.Now, k.upkeep.Now = time.Now, time.Now, time.Now
+		task := k.task()
+		k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) { panic("killed") }
+		func() {
+			defer func() { _ = recover() }()
+			k.checkIn(task.ID, "x")
+		}()
+		old := k.task()
+		k.tasks.Now = func() time.Time { return time.Now().Add(-48*time.Hour - time.Second) }
+		k.must(k.tasks.Delete(k.ctx, k.user.UserID, old.ID))
+		ctx, cancel := context.WithCancel(k.ctx)
+		done := make(chan error)
+		go func() { done <- k.upkeep.Run(ctx) }()
+		time.Sleep(45 * time.Second)
+		if status := k.messages(task.ID)[0].Status; status != protocol.MessageError {
+			t.Errorf("after 45 s the message is %s", status)
+		}
+		if _, err := st.AnyTask(k.ctx, old.ID); protocol.CodeOf(err) != protocol.CodeNotFound {
+			t.Errorf("a tombstone of 48 h: %v", err)
+		}
+		cancel()
+		k.must(<-done)
+	})
+}
+
+func TestHostsAreProbedAgainAndAgain(t *testing.T) {
+	st := storetest.Open(t)
+	synctest.Test(t, func(t *testing.T) {
+		k := kitOn(t, st)
+		k.hosts.Now = time.Now
+		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "p"})
+		k.must(err)
+		answers := make(chan error, 2)
+		answers <- nil
+		answers <- protocol.Errorf(protocol.CodeBadGateway, "away")
+		k.host.onReady = func(broker.Target) error { return <-answers }
+		ctx, cancel := context.WithCancel(k.ctx)
+		done := make(chan error)
+		go func() { done <- k.hosts.Run(ctx) }()
+		health := func() broker.HostHealth {
+			h, err := st.Host(k.ctx, host.ID)
+			k.must(err)
+			return h.Health
+		}
+		time.Sleep(5 * time.Second)
+		if got := health(); got != broker.HostOK {
+			t.Errorf("at first %s", got)
+		}
+		time.Sleep(10 * time.Second)
+		if got := health(); got != broker.HostUnreachable {
+			t.Errorf("then %s", got)
+		}
+		cancel()
+		k.must(<-done)
+	})
+}
+
+func TestAnswersTheHostRefuses(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	ask := `'type':'interaction','interactionId':'q','kind':'ask'`
+	k.mustSend(task.ID, "", seqd(1, 1, "t1", ask+`,'state':'open','prompt':'Name?'`))
+	for _, c := range []struct {
+		rule string
+		host error
+		want string
+	}{
+		{"the host is away", protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server"), `{'code':'bad_gateway','error':'Failed to connect to agent server'}`},
+		{"92 another answer came first", protocol.Errorf(protocol.CodeAnswered, "Answered otherwise"), `{'code':'answered','error':'Answered otherwise'}`},
+		{"too late", protocol.Errorf(protocol.CodeExpired, "Expired"), `{'code':'expired','error':'Expired'}`},
+		{"the host does not know it", protocol.Errorf(protocol.CodeNotFound, "No"), `{'code':'expired','error':'The interaction\u0027s time is over'}`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			k.host.onAnswer = func(*protocol.AnswerRequest) error { return c.host }
+			_, err := k.questions.Answer(k.ctx, k.user.UserID, "q", &protocol.AnswerRequest{Text: "Ada"})
+			same(t, fault(err), c.want)
+		})
+	}
+	t.Run("an answer that the host took leaves the row to the host's event", func(t *testing.T) {
+		k.host.onAnswer = func(*protocol.AnswerRequest) error { return nil }
+		q, err := k.questions.Answer(k.ctx, k.user.UserID, "q", &protocol.AnswerRequest{Text: "Ada"})
+		k.must(err)
+		if q.State != protocol.InteractionOpen || q.Answer != nil {
+			t.Errorf("%+v", q)
+		}
+	})
+	t.Run("an expired question is not relayed", func(t *testing.T) {
+		k.mustSend(task.ID, "", seqd(1, 2, "t1", ask+`,'state':'expired'`))
+		k.host.onAnswer = func(*protocol.AnswerRequest) error { t.Error("relayed"); return nil }
+		_, err := k.questions.Answer(k.ctx, k.user.UserID, "q", &protocol.AnswerRequest{Text: "Ada"})
+		same(t, fault(err), `{'code':'expired','error':'The interaction\u0027s time is over'}`)
+	})
+	t.Run("a confirm needs approved", func(t *testing.T) {
+		k.mustSend(task.ID, "", seqd(1, 3, "t1", `'type':'interaction','interactionId':'c','kind':'confirm','state':'open','prompt':'?'`))
+		_, err := k.questions.Answer(k.ctx, k.user.UserID, "c", &protocol.AnswerRequest{})
+		same(t, fault(err), `{'code':'invalid','error':'approved is required'}`)
+		_, err = k.questions.List(k.ctx, k.user.UserID, "maybe", 0)
+		same(t, fault(err), `{'code':'invalid','error':'state must be open, resolved or expired'}`)
+	})
+}

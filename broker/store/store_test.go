@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
+
+func TestContract(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		storetest.Run(t, func(t testing.TB) broker.Store { return open(t) })
+	})
+}
+
+func TestInstallationIDNeverChanges(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		s := open(t)
+		first, err := s.InstallationID(t.Context())
+		if err != nil || len(first) != 36 {
+			t.Fatalf("%q, %v", first, err)
+		}
+		if again, err := s.InstallationID(t.Context()); again != first || err != nil {
+			t.Errorf("%q after %q, %v", again, first, err)
+		}
+	})
+}
+
+func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
+	for name, url := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
+		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.OpenDB(t, url(t))
+			right := storetest.Sealer(t)
+			for range 2 {
+				if err := store.New(db, right).CheckKey(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := store.New(db, storetest.Sealer(t)).CheckKey(t.Context())
+			if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "BELLHOP_KEYSET does not open this database") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A sealed value opens in its own row and column only, and one that does not
+// open breaks nothing but itself (reliability ENC-1, ENC-4).
+func TestDamagedSecrets(t *testing.T) {
+	db := storetest.OpenDB(t, "sqlite:"+t.TempDir()+"/a.db")
+	s := store.New(db, storetest.Sealer(t))
+	ctx := t.Context()
+	now := time.Now()
+	for _, id := range []string{"one", "two"} {
+		must(t, s.CreateHost(ctx, &broker.Host{ID: id, Name: id, URL: "https://x.example", Password: seal.NewSecret("pw-" + id), Health: broker.HostUnknown, CreatedAt: now}))
+	}
+	exec(t, db, `UPDATE hosts SET password = (SELECT password FROM hosts WHERE id = 'two') WHERE id = 'one'`)
+	if _, err := s.Host(ctx, "one"); !errors.Is(err, seal.ErrCiphertext) || protocol.CodeOf(err) != protocol.CodeInternal {
+		t.Errorf("%v", err)
+	}
+	if hosts, err := s.Hosts(ctx); err != nil || len(hosts) != 2 {
+		t.Errorf("%v, %v", hosts, err)
+	}
+	_, err := s.UpdateHost(ctx, "one", func(h *broker.Host) error { h.Password = seal.NewSecret("mended"); return nil })
+	must(t, err)
+	if h, err := s.Host(ctx, "one"); err != nil || h.Password.Reveal() != "mended" {
+		t.Errorf("%v, %v", h, err)
+	}
+	exec(t, db, `UPDATE hosts SET password = x'' WHERE id = 'two'`)
+	if _, err := s.Host(ctx, "two"); !errors.Is(err, seal.ErrCiphertext) {
+		t.Errorf("an empty ciphertext: %v", err)
+	}
+}
+
+func exec(t *testing.T, db *database.DB, sql string) {
+	t.Helper()
+	must(t, db.Write(t.Context(), func(ctx context.Context) error { return db.Conn(ctx).Exec(sql).Error }))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

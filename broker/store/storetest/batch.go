@@ -1,0 +1,300 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+func testSecrets(t *testing.T, s suite) {
+	task := s.task(s.user())
+	secret, err := s.store.WebhookSecret(s.ctx, task.ID)
+	s.must(err)
+	if secret.Reveal() != "webhook-secret" {
+		t.Error("another secret")
+	}
+	_, err = s.store.WebhookSecret(s.ctx, "none")
+	s.code(err, protocol.CodeNotFound)
+	passwords := func(at time.Time) string {
+		list, err := s.store.TaskPasswords(s.ctx, task.ID, at)
+		s.must(err)
+		var all []string
+		for _, p := range list {
+			all = append(all, p.Reveal())
+		}
+		return fmt.Sprint(all)
+	}
+	until := now.Add(time.Hour)
+	for _, step := range []struct{ set, want, later string }{
+		{"one", "[one]", "[one]"}, {"two", "[two one]", "[two]"}, {"", "[]", "[]"},
+	} {
+		s.must(s.store.SetTaskPassword(s.ctx, task.ID, seal.NewSecret(step.set), until))
+		if got := passwords(now); got != step.want {
+			t.Errorf("after %q: %s", step.set, got)
+		}
+		if got := passwords(until); got != step.later {
+			t.Errorf("an hour after %q: %s", step.set, got)
+		}
+	}
+}
+
+func testBatch(t *testing.T, s suite) {
+	task := s.task(s.user())
+	message := func(id string, seq int64) broker.Message {
+		return broker.Message{ToolCallID: "call", Phase: broker.PhaseCall, BodyHash: "hash", Message: protocol.Message{
+			ID: id, TaskID: task.ID, Seq: seq, Rev: seq, TurnID: "t", Role: protocol.RoleUser, Status: protocol.MessageSending,
+			Message: "é\n<b>?", Artifacts: []protocol.Artifact{{ID: "a", Type: "A", Content: json.RawMessage(`{"x":"<&>"}`)}}, CreatedAt: now,
+		}}
+	}
+	yes := true
+	question := broker.Interaction{
+		ID: "q", TaskID: task.ID, TurnID: "t", State: protocol.InteractionOpen, Kind: protocol.KindAsk, Prompt: "?", Options: []string{"a", "b"},
+		Args: json.RawMessage(`{"n":1}`), CreatedAt: now,
+	}
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.Task.Rev, b.Task.LastSeq = 3, 2
+		b.NewMessages = []broker.Message{message("m1", 1), message("m2", 2)}
+		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, MessageID: "m1", State: broker.TurnOpen, AnnouncedAt: now}}
+		b.Interactions = []broker.Interaction{question}
+		b.Changes = []broker.ChangeRef{{Rev: 1, Kind: broker.ChangeMessage, RefID: "m1"}, {Rev: 2, Kind: broker.ChangeMessage, RefID: "m2"}, {Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"}}
+		b.Events = []broker.StoredEvent{
+			{TaskID: task.ID, EventID: "e1", Epoch: 1, Seq: 1, Body: []byte(`{"b":"?"}`), Digest: "d1", ReceivedAt: now},
+			{TaskID: task.ID, EventID: "e2", Body: []byte(`{}`), Digest: "d2", Late: true, ReceivedAt: now},
+		}
+	}))
+	changed := message("m1", 1)
+	changed.Rev, changed.Status, changed.TurnID, changed.Phase, changed.Artifacts = 4, protocol.MessageSent, "t2", broker.PhaseBoth, nil
+	question.State, question.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &yes}
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.Task.Rev = 4
+		b.ChangedMessages = []broker.Message{changed}
+		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnClosed, FinishReason: "stop", Usage: []byte(`{"u":1}`), AnnouncedAt: now, FinishedAt: &now}}
+		b.Interactions = []broker.Interaction{question}
+		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, RefID: "m1"}}
+	}))
+	s.readBatch(t, task.ID)
+}
+
+// readBatch looks at what testBatch wrote.
+func (s suite) readBatch(t *testing.T, taskID string) {
+	got, err := s.store.Message(s.ctx, taskID, "m1")
+	s.must(err)
+	if got.Rev != 4 || got.Status != protocol.MessageSent || got.TurnID != "t2" || got.Phase != broker.PhaseBoth ||
+		got.Artifacts == nil || len(got.Artifacts) != 0 || got.Message.Message != "é\n<b>?" || got.BodyHash != "hash" {
+		t.Errorf("%+v", got)
+	}
+	if got, err = s.store.TurnMessage(s.ctx, taskID, "t"); err != nil || got.ID != "m2" || string(got.Artifacts[0].Content) != `{"x":"<&>"}` {
+		t.Errorf("%+v, %v", got, err)
+	}
+	turns, err := s.store.Turns(s.ctx, taskID, []string{"t", "none"})
+	s.must(err)
+	if len(turns) != 1 || turns[0].State != broker.TurnClosed || turns[0].MessageID != "m1" || string(turns[0].Usage) != `{"u":1}` {
+		t.Errorf("%+v", turns)
+	}
+	found, err := s.store.TaskInteractions(s.ctx, taskID, []string{"q"})
+	s.must(err)
+	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved || fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
+		t.Errorf("%+v", found)
+	}
+	known, err := s.store.KnownEvents(s.ctx, taskID, []string{"e1", "e2", "e3"})
+	s.must(err)
+	if len(known) != 2 {
+		t.Errorf("%+v", known)
+	}
+	refs, err := s.store.ChangeRefs(s.ctx, taskID, 2, 10)
+	s.must(err)
+	if fmt.Sprint(refs) != "[{3 interaction q} {4 message m1}]" {
+		t.Errorf("%v", refs)
+	}
+	tools, err := s.store.ToolMessages(s.ctx, taskID, []string{"call"})
+	s.must(err)
+	if len(tools) != 2 || tools[0].ID != "m1" {
+		t.Errorf("%+v", tools)
+	}
+}
+
+func testTaken(t *testing.T, s suite) {
+	task := s.task(s.user())
+	store := func(e broker.StoredEvent) error {
+		e.TaskID, e.ReceivedAt = task.ID, now
+		return s.apply(task.ID, func(b *broker.Batch) {
+			b.Task.Rev++
+			b.Events = []broker.StoredEvent{e}
+		})
+	}
+	s.must(store(broker.StoredEvent{EventID: "a", Epoch: 1, Seq: 1}))
+	for rule, e := range map[string]broker.StoredEvent{
+		"an event id is unique in its task": {EventID: "a", Epoch: 1, Seq: 2},
+		"epoch and seq are too":             {EventID: "b", Epoch: 1, Seq: 1},
+	} {
+		if err := store(e); !errors.Is(err, broker.ErrTaken) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // late ones have no place
+	s.must(store(broker.StoredEvent{EventID: "basic-1"}))
+	s.must(store(broker.StoredEvent{EventID: "basic-2"}))
+	got, err := s.store.AnyTask(s.ctx, task.ID)
+	s.must(err)
+	if got.Rev != 4 {
+		t.Errorf("rev %d: a refused batch left a trace", got.Rev)
+	}
+}
+
+// testAppend: a store that appends does so only where the task stands as the
+// caller believes.
+func testAppend(t *testing.T, s suite) {
+	if !s.store.Appends() {
+		return
+	}
+	task := s.task(s.user())
+	at := protocol.Cursor{}
+	try := func(rev int64, cursor protocol.Cursor, events ...broker.StoredEvent) (bool, error) {
+		next := *task
+		next.Rev, next.LastSeq, next.Title = rev+1, 1, "not written"
+		next.Cursor = protocol.Cursor{Epoch: 1, Seq: cursor.Seq + int64(len(events))}
+		next.LastEventAt = &now
+		for i := range events {
+			events[i].TaskID, events[i].ReceivedAt = task.ID, now
+		}
+		message := protocol.Message{ID: protocol.NewID(), TaskID: task.ID, Seq: next.Rev, Rev: next.Rev, CreatedAt: now, Message: "it's ?"}
+		return s.store.Append(s.ctx, rev, cursor, &broker.Batch{
+			Task: &next, Events: events, NewMessages: []broker.Message{{Message: message}},
+			Changes: []broker.ChangeRef{{Rev: next.Rev, Kind: broker.ChangeMessage, RefID: message.ID}},
+		})
+	}
+	for _, c := range []struct {
+		rule   string
+		rev    int64
+		cursor protocol.Cursor
+		events []broker.StoredEvent
+		want   bool
+		err    error
+	}{
+		{"another rev", 3, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
+		{"as believed, several events", 0, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}}, true, nil},
+		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
+		{"a used event id", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
+		{"on from there", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
+	} {
+		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %t, %v", c.rule, done, err)
+		}
+	}
+	got, err := s.store.AnyTask(s.ctx, task.ID)
+	s.must(err)
+	list, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 10})
+	s.must(err)
+	if got.Rev != 2 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || len(list) != 2 || list[0].Message.Message != "it's ?" {
+		t.Errorf("%+v, %d messages", got, len(list))
+	}
+	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
+	if done, err := try(2, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
+		t.Errorf("to a deleted task: %t, %v", done, err)
+	}
+}
+
+// testLocking: revs are dense under concurrent writers.
+func testLocking(t *testing.T, s suite) {
+	task := s.task(s.user())
+	const writers, each = 4, 10
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				err := s.apply(task.ID, func(b *broker.Batch) {
+					b.Task.Rev++
+					b.Changes = []broker.ChangeRef{{Rev: b.Task.Rev, Kind: broker.ChangeTask, RefID: task.ID}}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	revs, err := s.store.Revs(s.ctx, []string{task.ID})
+	s.must(err)
+	refs, err := s.store.ChangeRefs(s.ctx, task.ID, 0, 1000)
+	s.must(err)
+	if revs[task.ID] != writers*each || len(refs) != writers*each {
+		t.Errorf("rev %d, %d changes", revs[task.ID], len(refs))
+	}
+}
+
+func testDue(t *testing.T, s suite) {
+	user := s.user()
+	add := func(state broker.TurnState, events bool, last *time.Time) string {
+		task := s.task(user)
+		s.must(s.apply(task.ID, func(b *broker.Batch) {
+			b.Task.HostEvents, b.Task.LastEventAt, b.Task.AgentURL = events, last, "https://a.example"
+			b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: state, AnnouncedAt: now}}
+		}))
+		return task.ID
+	}
+	early, late := now.Add(-time.Minute), now.Add(time.Minute)
+	silent := add(broker.TurnOpen, true, &early)
+	never := add(broker.TurnOpen, true, nil)
+	add(broker.TurnOpen, true, &late)
+	add(broker.TurnClosed, true, &early)
+	announced := add(broker.TurnAnnounced, true, nil)
+	basic := add(broker.TurnOpen, false, &early)
+	due := func(events bool, silent, announced time.Time) map[string]string {
+		list, err := s.store.DueTasks(s.ctx, events, silent, announced)
+		s.must(err)
+		all := map[string]string{}
+		for _, d := range list {
+			all[d.ID] = d.Host
+		}
+		return all
+	}
+	want := fmt.Sprint(map[string]string{silent: "https://a.example", never: "https://a.example"})
+	if got := due(true, now, now.Add(-time.Second)); fmt.Sprint(got) != want {
+		t.Errorf("%v\n%s", got, want)
+	}
+	if got := due(true, now, now); got[announced] == "" || len(got) != 3 {
+		t.Errorf("%v", got)
+	}
+	if got := due(false, now, now); got[basic] == "" || len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func testPurge(t *testing.T, s suite) {
+	user := s.user()
+	kept, gone := s.task(user), s.task(user)
+	for i, task := range []*broker.Task{kept, gone} {
+		deleted := now.Add(-time.Duration(i) * time.Hour)
+		s.must(s.apply(task.ID, func(b *broker.Batch) {
+			b.Task.DeletedAt = &deleted
+			b.Events = []broker.StoredEvent{{TaskID: task.ID, EventID: "e", ReceivedAt: now}}
+			b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnOpen, AnnouncedAt: now}}
+		}))
+		s.must(s.store.Audit(s.ctx, &broker.AuditEntry{ID: protocol.NewID(), TaskID: task.ID, At: now}))
+	}
+	n, err := s.store.PurgeTasks(s.ctx, now)
+	s.must(err)
+	if n != 1 {
+		t.Errorf("%d purged", n)
+	}
+	_, err = s.store.AnyTask(s.ctx, gone.ID)
+	s.code(err, protocol.CodeNotFound)
+	if events, err := s.store.KnownEvents(s.ctx, gone.ID, []string{"e"}); err != nil || len(events) != 0 {
+		t.Errorf("%v, %v", events, err)
+	}
+	_, err = s.store.AnyTask(s.ctx, kept.ID)
+	s.must(err)
+	s.must(s.store.Read(s.ctx, func(ctx context.Context) error {
+		_, err := s.store.AnyTask(ctx, kept.ID)
+		return err
+	}))
+}

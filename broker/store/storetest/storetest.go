@@ -1,0 +1,265 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+var now = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
+
+// Run holds a store to the contract of broker.Store. open returns an empty one.
+func Run(t *testing.T, open func(t testing.TB) broker.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, suite)
+	}{
+		{"Users", testUsers},
+		{"Tokens", testTokens},
+		{"Links", testLinks},
+		{"Logins", testLogins},
+		{"Hosts", testHosts},
+		{"Tasks", testTasks},
+		{"Secrets", testSecrets},
+		{"Batch", testBatch},
+		{"BatchTaken", testTaken},
+		{"Append", testAppend},
+		{"Locking", testLocking},
+		{"Due", testDue},
+		{"Purge", testPurge},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, suite{t, t.Context(), open(t)}) })
+	}
+}
+
+type suite struct {
+	*testing.T
+	ctx   context.Context
+	store broker.Store
+}
+
+func (s suite) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s suite) code(err error, want protocol.Code) {
+	s.Helper()
+	if got := protocol.CodeOf(err); got != want {
+		s.Errorf("code %q, want %q: %v", got, want, err)
+	}
+}
+
+func (s suite) user() string {
+	s.Helper()
+	id := protocol.NewID()
+	s.must(s.store.CreateUser(s.ctx, &broker.User{ID: id, Email: id + "@Example.org", PasswordHash: "h", CreatedAt: now}))
+	return id
+}
+
+func (s suite) task(userID string) *broker.Task {
+	s.Helper()
+	task := &broker.Task{
+		ID: protocol.NewID(), UserID: userID, Title: "x", Mode: protocol.ModeAgent, AgentStatus: protocol.StatusNone,
+		WebhookSecret: seal.NewSecret("webhook-secret"), CreatedAt: now, LastActivityAt: now, ChangedAt: now,
+	}
+	s.must(s.store.CreateTask(s.ctx, task))
+	return task
+}
+
+// apply writes a batch for a task under its lock.
+func (s suite) apply(taskID string, fill func(*broker.Batch)) error {
+	return s.store.Write(s.ctx, func(ctx context.Context) error {
+		task, err := s.store.LockTask(ctx, taskID)
+		if err != nil {
+			return err
+		}
+		batch := &broker.Batch{Task: task}
+		fill(batch)
+		return s.store.Apply(ctx, batch)
+	})
+}
+
+func testUsers(t *testing.T, s suite) {
+	u := &broker.User{ID: protocol.NewID(), Email: "Ada@Example.org", PasswordHash: "one", Admin: true, CreatedAt: now}
+	s.must(s.store.CreateUser(s.ctx, u))
+	s.code(s.store.CreateUser(s.ctx, &broker.User{ID: protocol.NewID(), Email: "ADA@example.org", CreatedAt: now}), protocol.CodeConflict)
+	got, err := s.store.UserByEmail(s.ctx, "aDA@example.org")
+	s.must(err)
+	if want := (broker.User{ID: u.ID, Email: "ada@example.org", PasswordHash: "one", Admin: true, CreatedAt: now}); *got != want {
+		t.Errorf("%+v", got)
+	}
+	s.must(s.store.UpdatePassword(s.ctx, u.ID, "two"))
+	got, err = s.store.User(s.ctx, u.ID)
+	s.must(err)
+	if got.PasswordHash != "two" {
+		t.Errorf("%+v", got)
+	}
+	_, err = s.store.User(s.ctx, "nobody")
+	s.code(err, protocol.CodeNotFound)
+	_, err = s.store.UserByEmail(s.ctx, "nobody@example.org")
+	s.code(err, protocol.CodeNotFound)
+	s.code(s.store.UpdatePassword(s.ctx, "nobody", "x"), protocol.CodeNotFound)
+}
+
+func testTokens(t *testing.T, s suite) {
+	owner, other := s.user(), s.user()
+	expires := now.Add(time.Hour)
+	token := &broker.APIToken{ID: protocol.NewID(), UserID: owner, Name: "ci", Kind: broker.TokenUser, Hash: []byte{0, 1, 255}, ExpiresAt: &expires, CreatedAt: now}
+	s.must(s.store.CreateToken(s.ctx, token))
+	again := *token
+	again.ID = protocol.NewID()
+	s.code(s.store.CreateToken(s.ctx, &again), protocol.CodeConflict)
+	got, err := s.store.TokenByHash(s.ctx, []byte{0, 1, 255})
+	s.must(err)
+	if got.ID != token.ID || !got.ExpiresAt.Equal(expires) || got.LastUsedAt != nil || got.Kind != broker.TokenUser {
+		t.Errorf("%+v", got)
+	}
+	s.must(s.store.TouchToken(s.ctx, token.ID, now.Add(time.Minute)))
+	list, err := s.store.Tokens(s.ctx, owner)
+	s.must(err)
+	if len(list) != 1 || !list[0].LastUsedAt.Equal(now.Add(time.Minute)) {
+		t.Errorf("%+v", list)
+	}
+	list, err = s.store.Tokens(s.ctx, other)
+	s.must(err)
+	if len(list) != 0 {
+		t.Errorf("another user's: %+v", list)
+	}
+	s.code(s.store.DeleteToken(s.ctx, other, token.ID), protocol.CodeNotFound)
+	s.must(s.store.DeleteToken(s.ctx, owner, token.ID))
+	s.code(s.store.DeleteToken(s.ctx, owner, token.ID), protocol.CodeNotFound)
+	_, err = s.store.TokenByHash(s.ctx, token.Hash)
+	s.code(err, protocol.CodeNotFound)
+}
+
+func testLinks(t *testing.T, s suite) {
+	user := s.user()
+	s.must(s.store.CreateLink(s.ctx, []byte("a"), user, now.Add(time.Minute)))
+	s.must(s.store.CreateLink(s.ctx, []byte("b"), user, now.Add(time.Minute)))
+	_, err := s.store.UseLink(s.ctx, []byte("b"), now.Add(time.Minute))
+	s.code(err, protocol.CodeNotFound) // expired
+	_, err = s.store.UseLink(s.ctx, []byte("c"), now)
+	s.code(err, protocol.CodeNotFound)
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got, err := s.store.UseLink(s.ctx, []byte("a"), now); err == nil && got == user {
+				won.Add(1)
+			} else if protocol.CodeOf(err) != protocol.CodeNotFound {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d winners", won.Load())
+	}
+}
+
+func testLogins(t *testing.T, s suite) {
+	s.must(s.store.CommitLogin(s.ctx, "tok", []byte{1}, now.Add(time.Hour)))
+	s.must(s.store.CommitLogin(s.ctx, "tok", []byte{2, 0}, now.Add(2*time.Hour)))
+	data, found, err := s.store.FindLogin(s.ctx, "tok")
+	s.must(err)
+	if !found || !bytes.Equal(data, []byte{2, 0}) {
+		t.Errorf("%v %t", data, found)
+	}
+	s.must(s.store.CommitLogin(s.ctx, "old", []byte{1}, now))
+	s.must(s.store.CreateLink(s.ctx, []byte("l"), s.user(), now))
+	n, err := s.store.PruneLogins(s.ctx, now)
+	s.must(err)
+	if n != 2 {
+		t.Errorf("%d pruned", n)
+	}
+	s.must(s.store.DeleteLogin(s.ctx, "tok"))
+	s.must(s.store.DeleteLogin(s.ctx, "tok"))
+	if _, found, err = s.store.FindLogin(s.ctx, "tok"); found || err != nil {
+		t.Errorf("%t %v", found, err)
+	}
+}
+
+func testHosts(t *testing.T, s suite) {
+	until := now.Add(time.Hour)
+	h := &broker.Host{
+		ID: protocol.NewID(), Name: "b", URL: "https://b.example", Password: seal.NewSecret("one"),
+		PreviousPassword: seal.NewSecret("zero"), PreviousUntil: &until, Health: broker.HostUnknown, CreatedAt: now,
+	}
+	s.must(s.store.CreateHost(s.ctx, h))
+	s.must(s.store.CreateHost(s.ctx, &broker.Host{ID: protocol.NewID(), Name: "a", URL: "https://a.example", Health: broker.HostUnknown, CreatedAt: now}))
+	s.code(s.store.CreateHost(s.ctx, &broker.Host{ID: protocol.NewID(), Name: "a", CreatedAt: now}), protocol.CodeConflict)
+	got, err := s.store.Host(s.ctx, h.ID)
+	s.must(err)
+	if got.Password.Reveal() != "one" || got.PreviousPassword.Reveal() != "zero" || !got.PreviousUntil.Equal(until) {
+		t.Errorf("%+v", got)
+	}
+	list, err := s.store.Hosts(s.ctx)
+	s.must(err)
+	if len(list) != 2 || list[0].Name != "a" || !list[1].Password.IsZero() {
+		t.Errorf("%+v", list)
+	}
+	refuse := errors.New("no")
+	_, err = s.store.UpdateHost(s.ctx, h.ID, func(h *broker.Host) error { h.Name = "z"; return refuse })
+	if !errors.Is(err, refuse) {
+		t.Errorf("%v", err)
+	}
+	_, err = s.store.UpdateHost(s.ctx, h.ID, func(h *broker.Host) error {
+		h.PreviousPassword, h.Password = h.Password, seal.NewSecret("two")
+		return nil
+	})
+	s.must(err)
+	s.must(s.store.SetHostHealth(s.ctx, h.ID, broker.HostOK, now.Add(time.Second)))
+	got, err = s.store.Host(s.ctx, h.ID)
+	s.must(err)
+	if got.Name != "b" || got.Password.Reveal() != "two" || got.PreviousPassword.Reveal() != "one" || got.Health != broker.HostOK || !got.CheckedAt.Equal(now.Add(time.Second)) {
+		t.Errorf("%+v", got)
+	}
+	s.code(s.store.SetHostHealth(s.ctx, "none", broker.HostOK, now), protocol.CodeNotFound)
+	task := s.task(s.user())
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.Task.HostID = h.ID
+		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnAnnounced, AnnouncedAt: now}}
+	}))
+	if got, err = s.store.Host(s.ctx, h.ID); err != nil || got.OpenTurns != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.code(s.store.DeleteHost(s.ctx, h.ID), protocol.CodeConflict)
+	s.must(s.store.DeleteHost(s.ctx, list[0].ID))
+	s.code(s.store.DeleteHost(s.ctx, list[0].ID), protocol.CodeNotFound)
+}
+
+func testTasks(t *testing.T, s suite) {
+	owner, other := s.user(), s.user()
+	task := s.task(owner)
+	_, err := s.store.Task(s.ctx, other, task.ID)
+	s.code(err, protocol.CodeNotFound)
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.Task.LastTurn = &protocol.LastTurn{ID: "t", FinishReason: protocol.FinishStop, Usage: []byte(`{"a":"<&>"}`)}
+		b.Task.Cursor = protocol.Cursor{Epoch: 1 << 40, Seq: 1 << 50}
+		b.Task.LastEventAt = &now
+	}))
+	got, err := s.store.Task(s.ctx, owner, task.ID)
+	s.must(err)
+	if fmt.Sprintf("%+v", got.LastTurn) != fmt.Sprintf("%+v", &protocol.LastTurn{ID: "t", FinishReason: "stop", Usage: []byte(`{"a":"<&>"}`)}) ||
+		got.Cursor != (protocol.Cursor{Epoch: 1 << 40, Seq: 1 << 50}) || !got.LastEventAt.Equal(now) || !got.CreatedAt.Equal(now) {
+		t.Errorf("%+v", got)
+	}
+	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
+	_, err = s.store.Task(s.ctx, owner, task.ID)
+	s.code(err, protocol.CodeNotFound)
+	if got, err := s.store.AnyTask(s.ctx, task.ID); err != nil || got.DeletedAt == nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,314 @@
+package broker_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/broker/store/storetest"
+	"bellhop/protocol"
+)
+
+func TestCreateTask(t *testing.T) {
+	k := newKit(t)
+	guest := k.newUser("guest@example.org", false)
+	k.tasks.CheckURL = func(url string) error {
+		if strings.Contains(url, "10.0.0.1") {
+			return errors.New("private address")
+		}
+		return nil
+	}
+	cases := []struct {
+		rule   string
+		caller broker.Caller
+		req    protocol.CreateTaskRequest
+		want   string
+	}{
+		{"a title is required", k.user, protocol.CreateTaskRequest{Title: "  "}, `{'code':'invalid','error':'title is required'}`},
+		{"a title has a limit", k.user, protocol.CreateTaskRequest{Title: strings.Repeat("é", 501)}, `{'code':'invalid','error':'title is longer than 500 characters'}`},
+		{"modes are two", k.user, protocol.CreateTaskRequest{Title: "x", Mode: "robot"}, `{'code':'invalid','error':'mode must be agent or chat'}`},
+		{"one place is enough", k.user, protocol.CreateTaskRequest{Title: "x", HostID: "h", AgentURL: "https://a.example"}, `{'code':'invalid','error':'hostId and agentUrl exclude each other'}`},
+		{"an unknown host", k.user, protocol.CreateTaskRequest{Title: "x", HostID: "h"}, `{'code':'invalid','error':'hostId names no registered host'}`},
+		{"not a URL", k.user, protocol.CreateTaskRequest{Title: "x", AgentURL: "ftp://a.example"}, `{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`},
+		{"a URL with a user", k.user, protocol.CreateTaskRequest{Title: "x", AgentURL: "https://u:p@a.example"}, `{'code':'invalid','error':'agentUrl must be an http or https URL without user, query and fragment'}`},
+		{"the guard stops a guest", guest, protocol.CreateTaskRequest{Title: "x", AgentURL: "http://10.0.0.1"}, `{'code':'invalid','error':'agentUrl is not allowed','hint':'private addresses need an administrator, or a registered host'}`},
+	}
+	for _, c := range cases {
+		t.Run(c.rule, func(t *testing.T) {
+			_, err := k.tasks.Create(k.ctx, c.caller, &c.req)
+			same(t, fault(err), c.want)
+		})
+	}
+	for _, c := range []struct {
+		rule    string
+		caller  broker.Caller
+		url     string
+		guarded bool
+	}{
+		{"an administrator's URL is exempt from the guard", k.user, "http://10.0.0.1", false},
+		{"a guest's URL is dialled through the guard", guest, "https://a.example", true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			task, err := k.tasks.Create(k.ctx, c.caller, &protocol.CreateTaskRequest{Title: "x", AgentURL: c.url, AgentPassword: "p"})
+			k.must(err)
+			_, err = k.sessions.Attach(k.ctx, c.caller.UserID, task.ID)
+			k.must(err)
+			if got := k.host.targets[len(k.host.targets)-1].Guarded; got != c.guarded {
+				t.Errorf("guarded: %t", got)
+			}
+		})
+	}
+	t.Run("without host and URL there is only the default agent", func(t *testing.T) {
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: " New "})
+		k.must(err)
+		same(t, task, `{'id':'`+task.ID+`','title':'New','mode':'agent','agent':'demo','project':'','hostId':'','agentUrl':'','agentStatus':'none',
+			'reason':'','openTurn':'','lastTurn':null,'openInteractions':0,'readRev':0,'rev':0,'archived':false,
+			'createdAt':'2026-03-04T05:06:07.000891Z','lastActivityAt':'2026-03-04T05:06:07.000891Z'}`)
+	})
+}
+
+func TestPlacement(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		hosts := map[string]string{}
+		for _, name := range []string{"a", "b", "dead"} {
+			host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: name, URL: "https://" + name + ".example/", Password: "pw-" + name})
+			k.must(err)
+			hosts[name] = host.ID
+		}
+		k.host.onReady = func(target broker.Target) error {
+			if target.URL == "https://dead.example" {
+				return errors.New("refused")
+			}
+			return nil
+		}
+		k.hosts.Probe(k.ctx)
+		counts := map[string]int{}
+		for i := range 4 { // each gets an open turn, so they alternate
+			task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: fmt.Sprint(i)})
+			k.must(err)
+			counts[task.HostID]++
+			k.checkIn(task.ID, "go")
+		}
+		if counts[hosts["a"]] != 2 || counts[hosts["b"]] != 2 {
+			t.Errorf("placed %v", counts)
+		}
+		if got := k.host.lastPasswords(); len(got) != 1 || !strings.HasPrefix(got[0], "pw-") {
+			t.Errorf("passwords %q", got)
+		}
+		list, err := k.hosts.List(k.ctx, k.user)
+		k.must(err)
+		same(t, list, `[
+			{'id':'`+hosts["a"]+`','name':'a','url':'https://a.example','health':'ok','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
+			{'id':'`+hosts["b"]+`','name':'b','url':'https://b.example','health':'ok','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
+			{'id':'`+hosts["dead"]+`','name':'dead','url':'https://dead.example','health':'unreachable','openTurns':0,'createdAt':'2026-03-04T05:06:07.000891Z'}]`)
+	})
+}
+
+func TestHosts(t *testing.T) {
+	k := newKit(t)
+	guest := k.newUser("guest@example.org", false)
+	forbidden := `{'code':'forbidden','error':'Only administrators manage hosts'}`
+	_, err := k.hosts.List(k.ctx, guest)
+	same(t, fault(err), forbidden)
+	_, err = k.hosts.Create(k.ctx, guest, &broker.HostRequest{})
+	same(t, fault(err), forbidden)
+	_, err = k.hosts.Update(k.ctx, guest, "x", broker.HostPatch{})
+	same(t, fault(err), forbidden)
+	same(t, fault(k.hosts.Delete(k.ctx, guest, "x")), forbidden)
+
+	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "one", URL: "https://one.example", Password: "old"})
+	k.must(err)
+	_, err = k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "one", URL: "https://two.example", Password: "p"})
+	same(t, fault(err), `{'code':'conflict','error':'Host already exists'}`)
+	_, err = k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "two", URL: "https://two.example"})
+	same(t, fault(err), `{'code':'invalid','error':'password is required'}`)
+
+	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x", HostID: host.ID})
+	k.must(err)
+	fresh := "new"
+	_, err = k.hosts.Update(k.ctx, k.user, host.ID, broker.HostPatch{Password: &fresh})
+	k.must(err)
+	k.checkIn(task.ID, "x")
+	same(t, k.host.lastPasswords(), `['new','old']`)
+	k.clock.Advance(24 * time.Hour)
+	k.checkIn(task.ID, "y")
+	same(t, k.host.lastPasswords(), `['new']`)
+
+	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID)), `{'code':'conflict','error':'Tasks use this host','hint':'move or delete them first'}`)
+	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
+	same(t, k.host.deleted, `['`+task.ID+`']`)
+	k.must(k.hosts.Delete(k.ctx, k.user, host.ID))
+	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID)), `{'code':'not_found','error':'Host not found'}`)
+}
+
+func TestListTasks(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		other := k.newUser("eve@example.org", false)
+		var ids []string
+		for i := range 7 {
+			if i != 3 { // two tasks of the same moment
+				k.clock.Advance(time.Millisecond)
+			}
+			task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: fmt.Sprintf("Größe %d", i)})
+			k.must(err)
+			ids = append([]string{task.ID}, ids...)
+		}
+		var walked []string
+		cursor := ""
+		for {
+			page, err := k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Limit: 3, Cursor: cursor})
+			k.must(err)
+			for _, task := range page.Tasks {
+				walked = append(walked, task.ID)
+			}
+			if cursor = page.NextCursor; cursor == "" {
+				break
+			}
+		}
+		if fmt.Sprint(walked) != fmt.Sprint(ids) {
+			t.Errorf("walked %v\nwant %v", walked, ids)
+		}
+		none, err := k.tasks.List(k.ctx, other.UserID, broker.TaskQuery{})
+		k.must(err)
+		same(t, none, `{'tasks':[],'nextCursor':''}`)
+		found, err := k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Q: "GRÖSSE 5"})
+		k.must(err)
+		if len(found.Tasks) != 0 { // ß has no simple upper case
+			t.Errorf("%d tasks", len(found.Tasks))
+		}
+		found, err = k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Q: "gRÖße 5"})
+		k.must(err)
+		if len(found.Tasks) != 1 || found.Tasks[0].Title != "Größe 5" {
+			t.Errorf("%+v", found.Tasks)
+		}
+		yes := true
+		_, err = k.tasks.Update(k.ctx, k.user.UserID, ids[2], broker.TaskPatch{Archived: &yes}, k.user)
+		k.must(err)
+		archived, err := k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Archived: &yes})
+		k.must(err)
+		if len(archived.Tasks) != 1 || archived.Tasks[0].ID != ids[2] {
+			t.Errorf("%+v", archived.Tasks)
+		}
+		_, err = k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Cursor: "nonsense"})
+		same(t, fault(err), `{'code':'invalid','error':'cursor is not one of ours'}`)
+	})
+}
+
+func TestUpdateTask(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")))
+	title, far, back := "Renamed", int64(99), int64(1)
+	got, err := k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{Title: &title, ReadRev: &far}, k.user)
+	k.must(err)
+	if got.Title != title || got.ReadRev != 3 || got.Rev != 4 {
+		t.Errorf("%+v", got)
+	}
+	got, err = k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{ReadRev: &back}, k.user)
+	k.must(err)
+	if got.ReadRev != 3 || got.Rev != 4 {
+		t.Errorf("reading went back: %+v", got)
+	}
+	stranger := k.newUser("eve@example.org", false)
+	_, err = k.tasks.Update(k.ctx, stranger.UserID, task.ID, broker.TaskPatch{Title: &title}, stranger)
+	same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
+	same(t, fault(k.tasks.Delete(k.ctx, stranger.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
+	empty := ""
+	_, err = k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{Title: &empty}, k.user)
+	same(t, fault(err), `{'code':'invalid','error':'title is required'}`)
+}
+
+func TestMessages(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		task := k.task()
+		for i := range 6 {
+			k.mustSend(task.ID, "", seqd(1, int64(i+1), "t1", text(fmt.Sprint(i+1))))
+		}
+		n := func(v int64) *int64 { return &v }
+		cases := []struct {
+			rule string
+			q    broker.MessageQuery
+			want string // texts, next
+		}{
+			{"from the start", broker.MessageQuery{Limit: 2}, "1 2 → 2"},
+			{"after", broker.MessageQuery{After: n(2), Limit: 3}, "3 4 5 → 5"},
+			{"before: the page that ends there, ascending", broker.MessageQuery{Before: n(5), Limit: 2}, "3 4 → 4"},
+			{"between", broker.MessageQuery{After: n(1), Before: n(4)}, "2 3 → 3"},
+			{"since a rev", broker.MessageQuery{Since: n(6)}, "6 → 6"},
+			{"an empty page stays where it was", broker.MessageQuery{After: n(6)}, " → 6"},
+			{"a limit is clamped", broker.MessageQuery{Limit: -5}, "1 2 3 4 5 6 → 6"},
+		}
+		for _, c := range cases {
+			t.Run(c.rule, func(t *testing.T) {
+				list, err := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, c.q)
+				k.must(err)
+				var texts []string
+				for _, m := range list.Messages {
+					texts = append(texts, m.Message)
+				}
+				if got := fmt.Sprintf("%s → %d", strings.Join(texts, " "), list.NextAfter); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+				if list.Rev != 7 {
+					t.Errorf("rev %d", list.Rev)
+				}
+			})
+		}
+	})
+}
+
+func TestChanges(t *testing.T) {
+	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
+		k := kitOn(t, open(t))
+		task := k.task()
+		k.mustSend(task.ID, "", seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")), seqd(1, 3, "t1", text("c")))
+		revs := func(since int64, limit int) []int64 {
+			changes, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, since, limit)
+			k.must(err)
+			var all []int64
+			for _, c := range changes {
+				all = append(all, c.Rev)
+			}
+			return all
+		}
+		same(t, revs(0, 0), `[1,2,3,4]`)
+		same(t, revs(1, 2), `[2,3]`)
+		same(t, revs(4, 0), `null`)
+		for _, since := range []int64{-1, 5, 1 << 62} {
+			if _, rev, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, since, 0); !errors.Is(err, broker.ErrReset) || rev != 4 {
+				t.Errorf("since %d: rev %d, %v", since, rev, err)
+			}
+		}
+		if _, err := k.store.PruneChanges(k.ctx, 2); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 1, 0); !errors.Is(err, broker.ErrReset) {
+			t.Errorf("pruned: %v", err)
+		}
+		same(t, revs(2, 0), `[3,4]`)
+
+		got, err := k.tasks.Revs(k.ctx, []string{task.ID, "unknown"})
+		k.must(err)
+		same(t, got, `{'`+task.ID+`':4}`)
+		hints, err := k.tasks.Hints(k.ctx, k.user.UserID, 200)
+		k.must(err)
+		same(t, hints, `[{'taskId':'`+task.ID+`','rev':4,'agentStatus':'busy','reason':'','openInteractions':0}]`)
+		since, err := k.tasks.HintsSince(k.ctx, []string{k.user.UserID}, start)
+		k.must(err)
+		if len(since) != 1 || since[0].UserID != k.user.UserID || since[0].TaskHint != hints[0] || !since[0].ChangedAt.Equal(start) {
+			t.Errorf("%+v", since)
+		}
+		since, err = k.tasks.HintsSince(k.ctx, []string{k.user.UserID}, start.Add(time.Microsecond))
+		k.must(err)
+		if len(since) != 0 {
+			t.Errorf("%+v", since)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"bellhop/protocol"
+)
+
+// agree compares the journal of $task with its history until they are the same
+// list: every final text and every tool use, once, in order.
+func agree(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, "agree", neg, len(args) == 0)
+	w, task := worldOf(ts), ts.Getenv("task")
+	for limit := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		journaled, err := w.journaled(ts, task)
+		ts.Check(err)
+		kept, err := w.kept(ts, task)
+		ts.Check(err)
+		if journaled == kept && strings.Contains(kept, "finish") {
+			_, _ = fmt.Fprint(ts.Stdout(), kept)
+			return
+		}
+		if time.Now().After(limit) {
+			ts.Fatalf("the journal says\n%s\nthe history says\n%s", journaled, kept)
+		}
+	}
+}
+
+// journaled lists what the host has written down.
+func (w *world) journaled(ts *testscript.TestScript, task string) (string, error) {
+	var page protocol.EventsResponse
+	if err := w.fetch(ts.Getenv("host")+"/session/"+task+"/events?limit=500", ts.Getenv("hostPassword"), &page); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	last := ""
+	for i, raw := range page.Events {
+		e, err := protocol.ParseEvent(raw)
+		if err != nil {
+			return "", err
+		}
+		if e.Seq != int64(i+1) {
+			return "", fmt.Errorf("event %d of the journal has seq %d", i+1, e.Seq)
+		}
+		switch e.Type {
+		case protocol.EventText:
+			_, _ = fmt.Fprintf(&out, "text %s %q\n", e.EventID, *e.Text)
+		case protocol.EventToolCall:
+			_, _ = fmt.Fprintf(&out, "tool %s %s\n", e.ToolName, e.ToolCallID)
+		case protocol.EventFinish:
+			last = fmt.Sprintf("finish %s %s %s\n", e.TurnID, e.FinishReason, e.Reason)
+		}
+	}
+	return out.String() + last, nil
+}
+
+// kept lists what the broker shows of the same.
+func (w *world) kept(ts *testscript.TestScript, id string) (string, error) {
+	base, token := ts.Getenv("broker")+"/api/tasks/"+id, ts.Getenv("token")
+	var page protocol.MessageList
+	var task protocol.Task
+	if err := w.fetch(base+"/messages?limit=500", token, &page); err != nil {
+		return "", err
+	}
+	if err := w.fetch(base, token, &task); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, m := range page.Messages {
+		if m.Role == protocol.RoleAssistant && m.Message != "" {
+			_, _ = fmt.Fprintf(&out, "text %s %q\n", m.EventID, m.Message)
+		}
+		for _, artifact := range m.Artifacts {
+			var use protocol.ToolUse
+			if err := json.Unmarshal(artifact.Content, &use); err != nil {
+				return "", err
+			}
+			_, _ = fmt.Fprintf(&out, "tool %s %s\n", use.ToolName, use.ToolCallID)
+		}
+	}
+	if turn := task.LastTurn; turn != nil && task.OpenTurn == "" {
+		_, _ = fmt.Fprintf(&out, "finish %s %s %s\n", turn.ID, turn.FinishReason, turn.Reason)
+	}
+	return out.String(), nil
+}
+
+func (w *world) fetch(url, token string, into any) error {
+	status, answer, err := w.call(http.MethodGet, url, "", bearer(token))
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("GET %s: %d %s", url, status, answer)
+	}
+	return json.Unmarshal([]byte(answer), into)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The tests' own binary plays the roles of the benchmarks they run.
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) != "" {
+		os.Exit(mainIn(context.Background(), nil, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestEveryFigureCanBeTaken(t *testing.T) {
+	for _, f := range figures {
+		t.Run(f.name, func(t *testing.T) {
+			rows, err := f.measure(t.Context(), &bench{scale: smoke, log: t.Logf})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rows) == 0 {
+				t.Fatal("no row")
+			}
+			for _, r := range rows {
+				if r.what == "" || r.figure == "" || r.bound == "" {
+					t.Errorf("the row does not say what, how much and why: %+v", r)
+				}
+			}
+		})
+	}
+}
+
+func TestTablesReplaceWhatStandsBetweenTheMarkers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "benchmarks.md")
+	old := "# Benchmarks\n\n" + beginMarker + "\nold\n" + endMarker + "\n\nThe end.\n"
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tables := []table{{name: "checkin", rows: []row{{what: "a", figure: "b", bound: "c"}}}}
+	for range 2 { // writing twice leaves one
+		if err := writeTables(t.Context(), path, tables); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(content)
+	_, rest, _ := strings.Cut(got, beginMarker)
+	between, _, _ := strings.Cut(rest, endMarker)
+	circumstances, between, _ := strings.Cut(strings.TrimSpace(between), "\n")
+	if !strings.Contains(circumstances, "PostgreSQL") || !strings.Contains(circumstances, "commit") {
+		t.Errorf("the circumstances are %q", circumstances)
+	}
+	want := `### Check-in
+
+| what | figure | beside | ratio (least–most) | bounded by |
+|---|---|---|---|---|
+| a | b | – | – | c |`
+	if between = strings.TrimSpace(between); between != want {
+		t.Errorf("between the markers stands\n%s\nwant\n%s", between, want)
+	}
+	if !strings.HasPrefix(got, "# Benchmarks\n\n") || !strings.HasSuffix(got, "\n\nThe end.\n") {
+		t.Errorf("the text around the markers changed:\n%s", got)
+	}
+}
+
+func TestAFileWithoutMarkersIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "benchmarks.md")
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeTables(t.Context(), path, nil); err == nil {
+		t.Error("no error")
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "mine" {
+		t.Errorf("it holds %q, %v", content, err)
+	}
+}
+
+func TestAHistogramIsWithinOnePercent(t *testing.T) {
+	var h histogram
+	for i := 1; i <= 1000; i++ {
+		h.add(time.Duration(i) * time.Millisecond)
+	}
+	got := h.spread()
+	for _, c := range []struct {
+		name      string
+		got, want time.Duration
+	}{
+		{"p50", got.P50, 500 * time.Millisecond},
+		{"p99", got.P99, 990 * time.Millisecond},
+		{"longest", got.Max, time.Second},
+	} {
+		if c.got > c.want || c.want-c.got > c.want/100 {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	if got.Count != 1000 {
+		t.Errorf("it counts %d", got.Count)
+	}
+}
+
+func TestBucketsFollowEachOther(t *testing.T) {
+	for bucket := range bucketOf(time.Hour) {
+		if got := bucketOf(valueOf(bucket)); got != bucket {
+			t.Fatalf("the least value of bucket %d, %d, is in bucket %d", bucket, valueOf(bucket), got)
+		}
+	}
+	for _, d := range []time.Duration{-1, 0, 1<<63 - 1} {
+		var h histogram
+		h.add(d)
+	}
+}
+
+func TestUnknownNamesAreRefused(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := mainIn(t.Context(), []string{"-run", "ingest,speed"}, &stdout, &stderr); code != 1 {
+		t.Errorf("exit %d", code)
+	}
+	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle\n"
+	if stderr.String() != want {
+		t.Errorf("stderr is %q, want %q", stderr.String(), want)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// histogram counts durations in buckets less than 1 % wide. Many goroutines may
+// add to it at a time.
+type histogram struct {
+	buckets [64 << fine]atomic.Uint64
+}
+
+const fine = 7 // bits after the leading one
+
+func (h *histogram) add(d time.Duration) { h.buckets[bucketOf(d)].Add(1) }
+
+func bucketOf(d time.Duration) int {
+	n := uint64(max(d, 0))
+	exponent := bits.Len64(n)
+	if exponent <= fine {
+		return int(n)
+	}
+	shift := exponent - fine - 1
+	return (shift+1)<<fine + int(n>>shift) - 1<<fine
+}
+
+// valueOf is the least duration of a bucket.
+func valueOf(bucket int) time.Duration {
+	shift := bucket>>fine - 1
+	if shift < 0 {
+		return time.Duration(bucket)
+	}
+	return time.Duration((bucket&(1<<fine-1) + 1<<fine) << shift)
+}
+
+// spread is what is told of a histogram.
+type spread struct {
+	Count uint64        `json:"count"`
+	P50   time.Duration `json:"p50"`
+	P99   time.Duration `json:"p99"`
+	Max   time.Duration `json:"max"`
+}
+
+func (h *histogram) spread() spread {
+	var s spread
+	counts := make([]uint64, len(h.buckets))
+	for i := range h.buckets {
+		counts[i] = h.buckets[i].Load()
+		s.Count += counts[i]
+	}
+	var below uint64
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		s.Max = valueOf(i)
+		if below < (s.Count+1)/2 {
+			s.P50 = s.Max
+		}
+		if below < s.Count-s.Count/100 {
+			s.P99 = s.Max
+		}
+		below += n
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// readersRole reads streams like many browsers, and holds connections that are
+// never read from.
+type readersRole struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	conns  []net.Conn
+	stuck  []net.Conn
+
+	now   atomic.Pointer[measured] // nil while nothing is measured
+	mu    sync.Mutex
+	ended error // why a stream ended before it was asked to
+}
+
+// measured is what readers saw in a span of time.
+type measured struct{ parts, ends histogram }
+
+// readerOrder names streams; each of them gets that many readers.
+type readerOrder struct {
+	Address string   `json:"address"`
+	Targets []string `json:"targets"` // paths with query
+	Each    int      `json:"each"`
+}
+
+type readerResult struct {
+	Parts spread `json:"parts"`
+	Ends  spread `json:"ends"`
+}
+
+func newReadersRole() *readersRole {
+	r := &readersRole{}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+func (r *readersRole) close() error {
+	r.cancel()
+	for _, c := range append(r.conns, r.stuck...) {
+		_ = c.Close()
+	}
+	r.wg.Wait()
+	return nil
+}
+
+func (r *readersRole) obey(_ context.Context, do string, with json.RawMessage) (any, error) {
+	switch do {
+	case "read":
+		o, err := decode[readerOrder](with)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.read(o)
+	case "stall":
+		o, err := decode[readerOrder](with)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.stall(o)
+	case "unstall":
+		for _, c := range r.stuck {
+			_ = c.Close()
+		}
+		r.stuck = nil
+		return nil, nil
+	case "measure":
+		d, err := decode[time.Duration](with)
+		if err != nil {
+			return nil, err
+		}
+		return r.measure(d)
+	}
+	return nil, fmt.Errorf("cannot %s", do)
+}
+
+func (r *readersRole) measure(d time.Duration) (*readerResult, error) {
+	m := &measured{}
+	r.now.Store(m)
+	time.Sleep(d)
+	r.now.Store(nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &readerResult{Parts: m.parts.spread(), Ends: m.ends.spread()}, r.ended
+}
+
+// read connects every reader and returns when all streams have begun.
+func (r *readersRole) read(o readerOrder) error {
+	var mu sync.Mutex
+	return together(r.ctx, len(o.Targets)*o.Each, 32, func(ctx context.Context, i int) error {
+		conn, err := get(ctx, &net.Dialer{}, o.Address, o.Targets[i%len(o.Targets)])
+		if err != nil {
+			return err
+		}
+		body, err := streamOf(conn)
+		if err != nil {
+			return errors.Join(err, conn.Close())
+		}
+		mu.Lock()
+		r.conns = append(r.conns, conn)
+		mu.Unlock()
+		r.wg.Go(func() { r.follow(body) })
+		return nil
+	})
+}
+
+// stall connects readers with the least room for what they do not read.
+func (r *readersRole) stall(o readerOrder) error {
+	small := &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		return errors.Join(c.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		}), err)
+	}}
+	for i := range len(o.Targets) * o.Each {
+		conn, err := get(r.ctx, small, o.Address, o.Targets[i%len(o.Targets)])
+		if err != nil {
+			return err
+		}
+		r.stuck = append(r.stuck, conn)
+	}
+	return nil
+}
+
+func get(ctx context.Context, d *net.Dialer, address, target string) (net.Conn, error) {
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", target, address)
+	return conn, err
+}
+
+// streamOf reads the head of the answer. Its body is decoded here, because that
+// of net/http takes a lock for every read.
+func streamOf(conn net.Conn) (*bufio.Reader, error) {
+	in := bufio.NewReaderSize(conn, 2<<10)
+	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // read below it
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return nil, fmt.Errorf("the stream answered %s: %s", resp.Status, said)
+	}
+	return bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10), nil
+}
+
+// follow notes how old every part is when it is read, and every text-end.
+func (r *readersRole) follow(in *bufio.Reader) {
+	var ended int64 // when the block said that its end is next
+	for {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue // bulk
+		}
+		if err != nil {
+			r.lost(err)
+			return
+		}
+		if !bytes.HasPrefix(line, []byte("data:")) {
+			continue
+		}
+		now := time.Now().UnixNano()
+		m := r.now.Load()
+		switch {
+		case m == nil:
+		case bytes.Contains(line, []byte(`"type":"text-end"`)):
+			if ended > 0 {
+				m.ends.add(time.Duration(now - ended))
+			}
+		default:
+			if at := markIn(line, partMark); at > 0 {
+				m.parts.add(time.Duration(now - at))
+			}
+		}
+		if at := markIn(line, endMark); at > 0 {
+			ended = at
+		}
+	}
+}
+
+func (r *readersRole) lost(err error) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		r.ended = fmt.Errorf("a healthy reader lost its stream: %w", err)
+	}
+}
+
+// markIn is the time after a mark, 0 if the line has none.
+func markIn(line []byte, mark string) int64 {
+	_, rest, found := bytes.Cut(line, []byte(mark))
+	if !found {
+		return 0
+	}
+	digits, _, _ := bytes.Cut(rest, []byte(" "))
+	at, err := strconv.ParseInt(string(digits), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return at
+}

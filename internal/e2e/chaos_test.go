@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"bellhop/internal/testenv"
+	"bellhop/internal/testenv/faultproxy"
+)
+
+// chaos kills and restarts both servers and breaks what is between them, each at
+// its own pace. What it does follows from the seed; when it happens does not.
+type chaos struct {
+	s    *stack
+	seed uint64
+	wild bool // the long form: slower faults too
+
+	mu    sync.Mutex
+	fired map[string]bool
+	err   error
+}
+
+const (
+	fireLimit = 6 * time.Second // a point that was not hit by then is tried again
+	tries     = 12
+)
+
+// rage runs the schedule: every fail point at least once, with kills at random
+// moments in between. Afterwards both servers run and every way is open.
+func (c *chaos) rage(ctx context.Context, kills int) {
+	c.fired = map[string]bool{}
+	over := make(chan struct{})
+	var breaker, killers sync.WaitGroup
+	breaker.Go(func() { c.breakNet(ctx, over) })
+	killers.Go(func() { c.torment(ctx, c.s.host, c.rng(1), hostPoints, kills) })
+	killers.Go(func() { c.torment(ctx, c.s.broker, c.rng(2), brokerPoints, kills) })
+	killers.Wait()
+	close(over)
+	breaker.Wait()
+}
+
+func (c *chaos) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(c.seed, 1000+stream)) }
+
+// random is for an empty name: SIGKILL at any moment.
+const random = ""
+
+// torment makes one server die again and again.
+func (c *chaos) torment(ctx context.Context, n *node, rng *rand.Rand, points []string, kills int) {
+	plan := slices.Clone(points)
+	for range kills {
+		plan = append(plan, random)
+	}
+	rng.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
+	for _, point := range plan {
+		if point == random {
+			nap(ctx, between(rng, 100, 1500))
+			n.kill()
+		} else if !c.dieAt(ctx, n, rng, point) {
+			c.fail(fmt.Errorf("%s was never killed at %s", n.name, point))
+		}
+		nap(ctx, between(rng, 0, 300))
+		c.revive(n)
+		nap(ctx, between(rng, 200, 800)) // lets something happen
+	}
+}
+
+// dieAt restarts a server with a fail point armed until it dies there.
+func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string) bool {
+	nth := 1 + rng.IntN(4)
+	for range tries {
+		n.kill()
+		if point == "reconcile-pulled" {
+			nap(ctx, between(rng, 800, 2500)) // turns end meanwhile that the broker knows as open
+			nth = 1
+		}
+		if _, err := n.tryStart(dieAt(point, nth)); err != nil {
+			c.fail(err)
+			return false
+		}
+		if n.dead(fireLimit) {
+			c.mu.Lock()
+			c.fired[point] = true
+			c.mu.Unlock()
+			return true
+		}
+		nth = 1
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	return false
+}
+
+func (c *chaos) revive(n *node) {
+	if ready, err := n.tryStart(); err != nil || !ready {
+		c.fail(fmt.Errorf("%s does not come back: ready %v, %w", n.name, ready, err))
+	}
+}
+
+func (c *chaos) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// breakNet breaks one of the three ways at a time.
+func (c *chaos) breakNet(ctx context.Context, over <-chan struct{}) {
+	rng := c.rng(3)
+	ways := []*testenv.Proxy{c.s.toHost, c.s.toBroker, c.s.toStream}
+	for {
+		way := ways[rng.IntN(len(ways))]
+		way.Set(c.fault(rng))
+		goOn := rest(ctx, over, between(rng, 50, 700))
+		way.Set(faultproxy.Pass())
+		if !goOn || !rest(ctx, over, between(rng, 50, 900)) {
+			return
+		}
+	}
+}
+
+func (c *chaos) fault(rng *rand.Rand) faultproxy.Mode {
+	bytes := int64(rng.IntN(3000))
+	modes := []faultproxy.Mode{
+		faultproxy.Latency(between(rng, 5, 100)),
+		faultproxy.CutAfter(bytes),
+		faultproxy.CutRequestAfter(bytes),
+		faultproxy.CutAnswerAfter(bytes),
+		faultproxy.CutAnswerAfter(0),
+		faultproxy.Reset(),
+		faultproxy.Refuse(),
+		faultproxy.BlackHole(),
+	}
+	if c.wild {
+		modes = append(modes, faultproxy.Trickle())
+	}
+	return modes[rng.IntN(len(modes))]
+}
+
+func between(rng *rand.Rand, from, to int) time.Duration {
+	return time.Duration(from+rng.IntN(to-from)) * time.Millisecond
+}
+
+// rest returns early, and false, when it is over.
+func rest(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-over:
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"bellhop/protocol"
+)
+
+// Rules of streams.
+const (
+	ruleSameID     = "an id always has the same bytes"
+	ruleRising     = "ids rise between gaps"
+	ruleHole       = "a stream has no hole but an honest gap"
+	ruleVerdict    = "a resumed stream says how it goes on"
+	ruleTerminal   = "a stream ends in exactly one terminal part"
+	ruleWholeTurn  = "a reader is told every event of the turn, once, in order"
+	ruleStreamText = "a streamed text is the stored one"
+	ruleReader     = "a reader gets its turn to the end"
+)
+
+// frames are the frames of a session that anybody saw with an id.
+type frames struct {
+	data  map[string]string
+	order []protocol.StreamID
+}
+
+// streams compares what readers saw with each other and with the journal.
+func (c *checker) streams() {
+	all := c.collect()
+	for _, r := range c.Readings {
+		if r.Error != "" {
+			c.report(ruleReader, "%s: %s", r.Name, r.Error)
+		}
+		told := &telling{checker: c, all: all, reader: r.Name}
+		for i := range r.Conns {
+			told.connection(&r.Conns[i])
+		}
+		if r.Ended {
+			told.end(&r)
+		}
+	}
+}
+
+func (c *checker) collect() *frames {
+	all := &frames{data: map[string]string{}}
+	for _, e := range c.Journal {
+		if e.Frame != "" {
+			c.sees(all, "the journal", seenFrame{ID: e.Frame, Data: e.Part})
+		}
+	}
+	for _, r := range c.Readings {
+		for _, conn := range r.Conns {
+			for _, f := range conn.Frames {
+				if f.ID != "" {
+					c.sees(all, r.Name, f)
+				}
+			}
+		}
+	}
+	slices.SortFunc(all.order, compareIDs)
+	return all
+}
+
+func (c *checker) sees(all *frames, who string, f seenFrame) {
+	known, seen := all.data[f.ID]
+	if seen && known != f.Data {
+		c.report(ruleSameID, "%s saw %s as %s, others as %s", who, f.ID, f.Data, known)
+	}
+	if seen {
+		return
+	}
+	id, err := protocol.ParseStreamID(f.ID)
+	if err != nil {
+		c.report(ruleRising, "%s saw the id %q", who, f.ID)
+		return
+	}
+	all.data[f.ID] = f.Data
+	all.order = append(all.order, id)
+}
+
+func compareIDs(a, b protocol.StreamID) int {
+	if a.Epoch != b.Epoch {
+		return int(a.Epoch - b.Epoch)
+	}
+	return int(a.Offset - b.Offset)
+}
+
+// between returns a frame that somebody saw strictly between two others.
+func (f *frames) between(a, b protocol.StreamID) (protocol.StreamID, bool) {
+	i, found := slices.BinarySearchFunc(f.order, a, compareIDs)
+	if found {
+		i++
+	}
+	if i < len(f.order) && compareIDs(f.order[i], b) < 0 {
+		return f.order[i], true
+	}
+	return protocol.StreamID{}, false
+}
+
+// telling is what a reader holds to be true while it reads.
+type telling struct {
+	*checker
+	all    *frames
+	reader string
+
+	parts   []toldPart // since the last gap
+	last    protocol.StreamID
+	started bool // last is set
+	live    bool // frames follow each other; a replay holds finished events only
+}
+
+type toldPart struct {
+	protocol.Part
+	raw string
+	id  string
+}
+
+func (t *telling) forget() {
+	t.parts, t.started, t.live = nil, false, false
+}
+
+func (t *telling) connection(conn *connection) {
+	switch {
+	case conn.Method == http.MethodPost || conn.After == "":
+		t.forget() // it tells the turn from its start
+	default:
+		t.resume(conn)
+		return
+	}
+	for i, f := range conn.Frames {
+		if isResume(f) && i == 0 {
+			continue
+		}
+		t.frame(f)
+	}
+}
+
+func (t *telling) resume(conn *connection) {
+	if len(conn.Frames) == 0 {
+		return
+	}
+	var verdict protocol.Resume
+	first := partOf(conn.Frames[0])
+	if first.Type != protocol.PartDataResume || json.Unmarshal(first.Data, &verdict) != nil || conn.Frames[0].ID != "" {
+		t.report(ruleVerdict, "%s resumed after %s and was first told %s", t.reader, conn.After, conn.Frames[0].Data)
+		t.forget()
+	} else if verdict.Verdict == protocol.ResumeGap {
+		t.forget()
+	} else if id, err := protocol.ParseStreamID(conn.After); err == nil {
+		if t.started && t.last != id {
+			t.report(ruleHole, "%s had read up to %v and resumed after %v", t.reader, t.last, id)
+		}
+		t.last, t.started, t.live = id, true, true
+	}
+	for _, f := range conn.Frames[1:] {
+		t.frame(f)
+	}
+}
+
+func (t *telling) frame(f seenFrame) {
+	part := partOf(f)
+	switch {
+	case part.Type == protocol.PartDataResume:
+		t.report(ruleVerdict, "%s was told a second time how the stream goes on", t.reader)
+		return
+	case f.ID == "" && t.live:
+		t.report(ruleRising, "%s saw a frame without an id: %s", t.reader, f.Data)
+	case f.ID != "":
+		t.position(f, part)
+	}
+	t.parts = append(t.parts, toldPart{Part: part, raw: f.Data, id: f.ID})
+}
+
+func (t *telling) position(f seenFrame, part protocol.Part) {
+	id, err := protocol.ParseStreamID(f.ID)
+	if err != nil {
+		return // reported when it was collected
+	}
+	if t.started && compareIDs(id, t.last) <= 0 {
+		t.report(ruleRising, "%s saw %v after %v", t.reader, id, t.last)
+	}
+	if t.started && t.live {
+		if missing, hole := t.all.between(t.last, id); hole {
+			t.report(ruleHole, "%s saw %v after %v; between them is %v", t.reader, id, t.last, missing)
+		}
+	}
+	if part.Event == nil {
+		t.live = true // a replay of finished events has none of these with an id
+	}
+	t.last, t.started = id, true
+}
+
+func partOf(f seenFrame) protocol.Part {
+	var p protocol.Part
+	if err := json.Unmarshal([]byte(f.Data), &p); err != nil {
+		return protocol.Part{Type: "unreadable"}
+	}
+	return p
+}
+
+func isResume(f seenFrame) bool { return partOf(f).Type == protocol.PartDataResume }
+
+// end compares a turn that was read to its end with the journal.
+func (t *telling) end(r *reading) {
+	if len(t.parts) == 0 && r.Turn == "" {
+		return // came too late to watch anything
+	}
+	last := slices.IndexFunc(t.parts, func(p toldPart) bool { return p.Terminal() })
+	if last < 0 {
+		t.report(ruleTerminal, "%s was told no terminal part in %d", t.reader, len(t.parts))
+		return
+	}
+	behind := t.parts[last+1:]
+	t.parts = t.parts[:last+1]
+	t.behind(r, behind)
+	finish := t.parts[len(t.parts)-1].Event
+	if finish == nil {
+		t.report(ruleTerminal, "%s: the terminal part names no event", t.reader)
+		return
+	}
+	if r.Turn != "" && finish.TurnID != r.Turn {
+		t.report(ruleWholeTurn, "%s read turn %s and was told the end of %s", t.reader, r.Turn, finish.TurnID)
+		return
+	}
+	t.wholeTurn(finish.TurnID)
+	t.textsOf(finish.TurnID, r)
+}
+
+// behind is what arrived after the terminal part and was not read any more. A
+// replay goes on with the turns that followed; nothing else has more to say.
+func (t *telling) behind(r *reading, parts []toldPart) {
+	finish := t.parts[len(t.parts)-1].Event
+	if len(parts) > 0 && r.Turn != "" {
+		t.report(ruleTerminal, "%s was told %s after the end of its turn", t.reader, parts[0].raw)
+	}
+	for _, p := range parts {
+		if p.Event != nil && finish != nil && p.Event.TurnID == finish.TurnID {
+			t.report(ruleTerminal, "%s was told %s after the end of that turn", t.reader, p.raw)
+		}
+	}
+}
+
+// wholeTurn wants every part that completes an event of the turn, and no other.
+func (t *telling) wholeTurn(turn string) {
+	var want, got []string
+	for _, e := range t.Journal {
+		if e.TurnID == turn && e.Part != "" {
+			want = append(want, e.Part)
+		}
+	}
+	for _, p := range t.parts {
+		if p.Event != nil {
+			got = append(got, p.raw)
+		}
+	}
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(got):
+			t.report(ruleWholeTurn, "%s was not told %s", t.reader, want[i])
+			return
+		case i >= len(want):
+			t.report(ruleWholeTurn, "%s was also told %s", t.reader, got[i])
+			return
+		case want[i] != got[i]:
+			t.report(ruleWholeTurn, "%s was told %s where %s is due", t.reader, got[i], want[i])
+			return
+		}
+	}
+}
+
+// textsOf puts the deltas together as a reader of raw frames does, and compares
+// with the journal; so does what the client made of them.
+func (t *telling) textsOf(turn string, r *reading) {
+	open := map[string]string{}
+	for _, p := range t.parts {
+		switch p.Type {
+		case protocol.PartTextStart:
+			open[p.ID] = ""
+		case protocol.PartTextDelta:
+			open[p.ID] += *p.Text
+		case protocol.PartTextEnd:
+			e := t.byID[p.Event.ID]
+			if e == nil {
+				t.report(ruleStreamText, "%s: text %s is of no event", t.reader, p.ID)
+			} else if text, _ := textOf(*e); text != open[p.ID] {
+				t.report(ruleStreamText, "%s was told %q, journaled is %q", t.reader, open[p.ID], text)
+			}
+			delete(open, p.ID)
+		}
+	}
+	for id, text := range open {
+		t.report(ruleStreamText, "%s: text %s (%q) has no end", t.reader, id, text)
+	}
+	var want []string
+	for _, e := range t.Journal {
+		if text, ok := textOf(e); ok && e.TurnID == turn && e.Part != "" {
+			want = append(want, text)
+		}
+	}
+	if !slices.Equal(want, r.Texts) {
+		t.report(ruleStreamText, "%s: the client put together %q, journaled is %q", t.reader, r.Texts, want)
+	}
+}

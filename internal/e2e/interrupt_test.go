@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"testing"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
+	s := newStack(t, sqlite)
+	task, c := s.task("stop it"), s.user()
+	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "slow 3000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := &client.Transcript{}
+	for event, err := range stream.Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told.Apply(event)
+		if event.Part != nil && event.Part.Type == protocol.PartTextStart {
+			if err := c.Interrupt(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if told.End == nil || told.End.Type != protocol.PartAbort || told.End.Reason != protocol.ReasonAborted {
+		t.Errorf("the stream ended with %+v", told.End)
+	}
+	got := settle(t, c, task)
+	if got.LastTurn.FinishReason != protocol.FinishOther || got.LastTurn.Reason != protocol.ReasonAborted || got.AgentStatus != protocol.StatusIdle {
+		t.Errorf("the broker's task is %+v, its turn %+v", got, got.LastTurn)
+	}
+	if err := c.Interrupt(t.Context(), task); err != nil {
+		t.Errorf("an interrupt of an idle session: %v", err)
+	}
+}

@@ -1,0 +1,335 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+// load is workers that run turns whatever happens around them.
+type load struct {
+	s     *stack
+	tasks []string
+
+	stop    chan struct{} // closed: no new turns
+	workers sync.WaitGroup
+
+	mu       sync.Mutex
+	sent     map[string][]sent
+	readings map[string][]*reader
+	feeds    map[string]*feed
+	turns    int
+
+	followers     sync.WaitGroup
+	stopFollowing context.CancelFunc
+}
+
+// reader is a reading under way.
+type reader struct {
+	name     string
+	turn     string
+	recorder *recorder
+	ended    bool
+	failure  string
+	told     client.Transcript
+}
+
+func newLoad(s *stack, workers int) *load {
+	l := &load{s: s, stop: make(chan struct{}), sent: map[string][]sent{}, readings: map[string][]*reader{}, feeds: map[string]*feed{}}
+	for i := range workers {
+		l.tasks = append(l.tasks, s.task(fmt.Sprintf("worker %d", i)))
+	}
+	return l
+}
+
+// start lets every worker run turns on its task until finish.
+func (l *load) start(ctx context.Context, seed uint64) {
+	following, stop := context.WithCancel(ctx)
+	l.stopFollowing = stop
+	for _, task := range l.tasks {
+		l.feeds[task] = &feed{Messages: map[string]protocol.Message{}}
+		l.followers.Go(func() { l.follow(following, task) })
+	}
+	for i, task := range l.tasks {
+		l.workers.Go(func() {
+			w := &worker{load: l, task: task, rng: rand.New(rand.NewPCG(seed, uint64(i)+1))}
+			w.run(ctx)
+		})
+	}
+}
+
+// finish waits for the turns under way.
+func (l *load) finish() {
+	close(l.stop)
+	l.workers.Wait()
+}
+
+// follow reads the broker's feed of a task over all its drops.
+func (l *load) follow(ctx context.Context, task string) {
+	f := l.feeds[task]
+	for change, err := range l.s.user().FollowTask(ctx, task, 0) {
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		f.Revs = append(f.Revs, change.Rev)
+		if change.Message != nil {
+			f.Messages[change.Message.ID] = *change.Message
+		}
+		if change.Reset {
+			f.Resets++
+		}
+		l.mu.Unlock()
+	}
+}
+
+// followed reports whether the feeds have said all there is.
+func (l *load) followed() bool {
+	for _, id := range l.tasks {
+		task, err := l.s.user().Task(l.s.t.Context(), id)
+		if err != nil {
+			return false
+		}
+		l.mu.Lock()
+		revs := l.feeds[id].Revs
+		current := len(revs) > 0 && revs[len(revs)-1] >= task.Rev
+		l.mu.Unlock()
+		if !current {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *load) stopping() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// addTo hands over what the users know.
+func (l *load) addTo(h *history) {
+	for _, s := range h.Sessions {
+		s.Sent, s.Feed = l.sent[s.ID], l.feeds[s.ID]
+		for _, r := range l.readings[s.ID] {
+			var texts []string
+			for _, b := range r.told.Blocks {
+				if b.Kind == client.BlockText && b.Done {
+					texts = append(texts, b.Text)
+				}
+			}
+			s.Readings = append(s.Readings, reading{
+				Name: r.name, Turn: r.turn, Conns: r.recorder.connections(), Ended: r.ended, Error: r.failure, Texts: texts,
+			})
+		}
+	}
+}
+
+// worker is a user of one task, and all readers of its turns.
+type worker struct {
+	*load
+	task  string
+	rng   *rand.Rand
+	count int
+}
+
+func (w *worker) run(ctx context.Context) {
+	for ctx.Err() == nil && !w.stopping() {
+		w.turn(ctx)
+	}
+}
+
+// prompts are what the demo agent can do, its questions included.
+func (w *worker) prompt() string {
+	w.count++
+	prompts := []string{
+		fmt.Sprintf("slow %d", 4+w.rng.IntN(12)),
+		"list",
+		fmt.Sprintf("write note-%d.txt: line one\nzwei, drei — ünd 🙂 %d", w.count, w.count),
+		"run echo hi",
+		"read note-1.txt",
+		"ask Which colour?",
+		"fail",
+		fmt.Sprintf("What is in here? %d", w.count),
+		"list then write a.txt: x then slow 4 then read a.txt",
+	}
+	return prompts[w.rng.IntN(len(prompts))]
+}
+
+// turn checks a message in until that succeeds, and reads its turn to the end.
+func (w *worker) turn(ctx context.Context) {
+	text := w.prompt()
+	me := &reader{recorder: &recorder{}}
+	c := client.New(w.s.broker.url, patient(w.s.token, me.recorder))
+	req := &protocol.CheckInRequest{TaskID: w.task, Message: text, MessageID: protocol.NewID(), BindPrompt: w.rng.IntN(2) == 0}
+	stream := w.checkIn(ctx, c, req)
+	if stream == nil {
+		return
+	}
+	me.name = fmt.Sprintf("starter of %s (%q)", stream.TurnID, text)
+	turnCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	side := &sideline{worker: w, ctx: turnCtx}
+	if w.rng.IntN(4) == 0 {
+		side.interruptAfter = 1 + w.rng.IntN(12)
+	}
+	side.watch = w.rng.IntN(2) == 0
+	side.approve = w.rng.IntN(3) > 0
+	w.read(turnCtx, me, stream, side.part)
+	me.turn = stream.TurnID
+	cancel()
+	side.group.Wait()
+	w.keep(me)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turns++
+	w.sent[w.task] = append(w.sent[w.task], sent{MessageID: req.MessageID, TurnID: stream.TurnID, Text: text})
+}
+
+func (w *worker) keep(r *reader) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.readings[w.task] = append(w.readings[w.task], r)
+}
+
+func (w *worker) checkIn(ctx context.Context, c *client.Client, req *protocol.CheckInRequest) *client.Stream {
+	for {
+		stream, err := c.Send(ctx, req)
+		if err == nil {
+			return stream
+		}
+		if !nap(ctx, 50*time.Millisecond) {
+			return nil
+		}
+	}
+}
+
+func (w *worker) read(ctx context.Context, r *reader, stream *client.Stream, seen func(*protocol.Part)) {
+	r.ended = true
+	for event, err := range stream.Events(ctx) {
+		if err != nil {
+			r.ended, r.failure = false, err.Error()
+			break
+		}
+		r.told.Apply(event)
+		if event.Part != nil && seen != nil {
+			seen(event.Part)
+		}
+	}
+}
+
+// nap lets a moment pass between two attempts; false when ctx has ended.
+func nap(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// sideline is what happens beside the reading of a turn: another reader, answers
+// to questions, an interrupt.
+type sideline struct {
+	*worker
+	ctx            context.Context // ends with the turn
+	group          sync.WaitGroup
+	parts          int
+	interruptAfter int
+	watch          bool
+	approve        bool
+	asked          map[string]bool
+}
+
+func (s *sideline) part(p *protocol.Part) {
+	s.parts++
+	if s.watch {
+		s.watch = false
+		s.group.Go(s.attach)
+	}
+	if s.parts == s.interruptAfter {
+		s.group.Go(func() { s.until(func(c *client.Client) error { return c.Interrupt(s.ctx, s.task) }) })
+	}
+	question := p.ApprovalID
+	if p.Type == protocol.PartDataAsk {
+		question = p.ID
+	}
+	if question == "" || s.asked[question] || p.Type == protocol.PartToolApprovalResponse {
+		return
+	}
+	if s.asked == nil {
+		s.asked = map[string]bool{}
+	}
+	s.asked[question] = true
+	answer := &protocol.AnswerRequest{Approved: &s.approve}
+	if p.Type == protocol.PartDataAsk {
+		answer = &protocol.AnswerRequest{Text: "blue"}
+	}
+	s.group.Go(func() { s.until(func(c *client.Client) error { return c.Answer(s.ctx, question, answer) }) })
+}
+
+// until repeats a call until it succeeds, its turn is over, or what it is about is.
+func (s *sideline) until(call func(*client.Client) error) {
+	for {
+		err := call(s.s.user())
+		switch protocol.CodeOf(err) {
+		case "", protocol.CodeAnswered, protocol.CodeExpired:
+			return
+		}
+		if !nap(s.ctx, 50*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// attach is a second reader, who may come at any time. It reads to the end of the
+// turn it finds, also when the starter has finished meanwhile.
+func (s *sideline) attach() {
+	r := &reader{recorder: &recorder{}, name: "watcher of " + s.task}
+	c := client.New(s.s.broker.url, patient(s.s.token, r.recorder))
+	ctx := context.WithoutCancel(s.ctx)
+	for {
+		stream, err := c.Watch(ctx, s.task)
+		if err == nil {
+			s.read(ctx, r, stream, nil)
+			s.keep(r)
+			return
+		}
+		if !nap(s.ctx, 50*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// summary tells how much a run was.
+func (l *load) summary(h *history) string {
+	events, readings, conns, gaps := 0, 0, 0, 0
+	ends := map[string]int{}
+	for _, s := range h.Sessions {
+		events += len(s.Journal)
+		readings += len(s.Readings)
+		for _, r := range s.Readings {
+			conns += len(r.Conns)
+			for _, c := range r.Conns {
+				if len(c.Frames) > 0 && partOf(c.Frames[0]).Type == protocol.PartDataResume && c.After != "" && strings.Contains(c.Frames[0].Data, `"gap"`) {
+					gaps++
+				}
+			}
+		}
+		for _, t := range s.BrokerTurns {
+			ends[strings.TrimSpace(string(t.Finish)+" "+t.Reason)]++
+		}
+	}
+	return fmt.Sprintf("%d turns read to their end, %d events, %d readings over %d connections, %d gaps; turns ended with %v", l.turns, events, readings, conns, gaps, ends)
+}

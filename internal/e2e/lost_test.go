@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"database/sql"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"bellhop/client"
+	"bellhop/protocol"
+)
+
+// copyFiles puts one folder's files at another place, as an operator restores a
+// backup: what was there before is gone.
+func copyFiles(t testing.TB, from, to string, names ...string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(to, name)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		in, err := os.Open(filepath.Join(from, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(in)
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func database(name string) []string { return []string{name, name + "-wal", name + "-shm"} }
+
+// recorded is a turn of a client whose stream is recorded for the checker.
+func (s *stack) recorded(t testing.TB, task, message string) (reading, sent) {
+	t.Helper()
+	r := &recorder{}
+	c := client.New(s.broker.url, patient(s.token, r))
+	req := &protocol.CheckInRequest{TaskID: task, Message: message, MessageID: protocol.NewID()}
+	stream, err := c.Send(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := toEnd(t, t.Context(), stream)
+	return reading{Name: message, Turn: stream.TurnID, Conns: r.connections(), Ended: true, Texts: textsIn(told)},
+		sent{MessageID: req.MessageID, TurnID: stream.TurnID, Text: message}
+}
+
+func textsIn(told *client.Transcript) (texts []string) {
+	for _, b := range told.Blocks {
+		if b.Kind == client.BlockText && b.Done {
+			texts = append(texts, b.Text)
+		}
+	}
+	return texts
+}
+
+// stored are the assistant's texts of a task, in their order.
+func stored(t testing.TB, c *client.Client, task string) (texts []string) {
+	t.Helper()
+	for _, m := range historyOf(t, c, task) {
+		if m.Role == protocol.RoleAssistant && m.Message != "" {
+			texts = append(texts, m.Message)
+		}
+	}
+	return texts
+}
+
+// arrived waits until nothing of the task is under way.
+func (s *stack) arrived(tasks ...string) {
+	s.t.Helper()
+	eventually(s.t, "everything has arrived", func() bool { return s.quiescent(tasks) })
+}
+
+func (s *stack) epochOf(task string) (at protocol.Cursor) {
+	s.t.Helper()
+	rows(s.t, s.openDB(), `SELECT epoch, seq FROM tasks WHERE id = '`+task+`'`, func(r *sql.Rows) error {
+		return r.Scan(&at.Epoch, &at.Seq)
+	})
+	return at
+}
+
+func TestAHostThatLostItsDiskGoesOnUnderAHigherEpoch(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := newStack(t, kind)
+		task := s.task("disk")
+		first, _ := s.recorded(t, task, "slow 4")
+		s.arrived(task)
+
+		// It dies amid a turn, and that turn's events with it.
+		stream, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "slow 3000"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for event, err := range stream.Events(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if event.Part != nil {
+				break
+			}
+		}
+		eventually(t, "the broker knows of the turn", func() bool {
+			got, err := s.user().Task(t.Context(), task)
+			return err == nil && got.OpenTurn == stream.TurnID
+		})
+		s.host.kill()
+		if err := os.RemoveAll(s.hostData()); err != nil {
+			t.Fatal(err)
+		}
+		s.host.start()
+
+		second, _ := s.recorded(t, task, "slow 5")
+		if got, want := stored(t, s.user(), task), slices.Concat(first.Texts, second.Texts); !slices.Equal(got, want) {
+			t.Errorf("stored are %q, told was %q", got, want)
+		}
+		if at := s.epochOf(task); at.Epoch != 2 {
+			t.Errorf("the task is at %v, want epoch 2", at)
+		}
+		eventually(t, "the lost turn is closed", func() bool { return s.endOf(task, stream.TurnID) == "other host-lost" })
+		s.sameIDsSameBytes(task, first, second)
+	})
+}
+
+// endOf is how the broker says that a turn ended.
+func (s *stack) endOf(task, turn string) (end string) {
+	s.t.Helper()
+	rows(s.t, s.openDB(), `SELECT finish_reason, reason FROM turns WHERE task_id = '`+task+`' AND id = '`+turn+`'`, func(r *sql.Rows) error {
+		var finish, reason string
+		err := r.Scan(&finish, &reason)
+		end = finish + " " + reason
+		return err
+	})
+	return end
+}
+
+// sameIDsSameBytes compares readings whose events are no longer all in a journal.
+func (s *stack) sameIDsSameBytes(task string, readings ...reading) {
+	s.t.Helper()
+	c := &checker{sessionHistory: &sessionHistory{ID: task, Readings: readings}}
+	c.collect()
+	for _, v := range c.found {
+		s.t.Error(v)
+	}
+}
+
+func TestABrokerRestoredFromAnOlderCopyGetsEverythingAgain(t *testing.T) {
+	s := newStack(t, sqlite)
+	task := s.task("older broker")
+	backup := filepath.Join(s.dir, "backup")
+	h := &sessionHistory{ID: task}
+	turn := func(message string) {
+		t.Helper()
+		r, m := s.recorded(t, task, message)
+		h.Readings, h.Sent = append(h.Readings, r), append(h.Sent, m)
+		s.arrived(task)
+	}
+
+	turn("slow 4")
+	s.broker.stop()
+	copyFiles(t, s.dir, backup, database("broker.db")...)
+	s.broker.start()
+	turn("list")
+	s.broker.stop()
+	copyFiles(t, backup, s.dir, database("broker.db")...)
+	s.broker.start()
+	turn("slow 6")
+
+	// What a user said is only in the broker's database: it went with it.
+	lost := h.Sent[1]
+	h.Sent = slices.Delete(h.Sent, 1, 2)
+	got := collect(s, []string{task})
+	got.Sessions[0].Sent, got.Sessions[0].Readings = h.Sent, h.Readings
+	for _, v := range check(got) {
+		t.Error(v)
+	}
+	if !slices.ContainsFunc(got.Sessions[0].Messages, func(m protocol.Message) bool {
+		return m.Role == protocol.RoleAssistant && m.TurnID == lost.TurnID
+	}) {
+		t.Error("the turn behind the backup did not come again")
+	}
+}
+
+func TestAHostRestoredFromAnOlderCopyGoesOnUnderAHigherEpoch(t *testing.T) {
+	eachStore(t, func(t *testing.T, kind storeKind) {
+		s := newStack(t, kind)
+		task := s.task("older host")
+		backup := filepath.Join(s.dir, "backup")
+		var told []string
+		var readings []reading
+		turn := func(message string) {
+			t.Helper()
+			r, _ := s.recorded(t, task, message)
+			told, readings = append(told, r.Texts...), append(readings, r)
+			s.arrived(task)
+		}
+
+		turn("slow 4")
+		s.host.stop()
+		copyFiles(t, s.hostData(), backup, database("journal.db")...)
+		s.host.start()
+		turn("slow 5")
+		s.host.stop()
+		copyFiles(t, backup, s.hostData(), database("journal.db")...)
+		s.host.start()
+		turn("slow 6")
+
+		if got := stored(t, s.user(), task); !slices.Equal(got, told) {
+			t.Errorf("stored are %q, told was %q", got, told)
+		}
+		if at := s.epochOf(task); at.Epoch != 2 {
+			t.Errorf("the task is at %v, want epoch 2", at)
+		}
+		s.sameIDsSameBytes(task, readings...)
+	})
+}

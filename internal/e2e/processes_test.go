@@ -1,0 +1,25 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// noAgentLeft wants no process in the host's directories any more: agents die
+// with the host that started them, however it died.
+func (s *stack) noAgentLeft() {
+	s.t.Helper()
+	eventually(s.t, "the agents of all the host's lives have ended", func() bool {
+		links, err := filepath.Glob("/proc/[0-9]*/cwd")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, link := range links {
+			if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, s.hostData()) {
+				return false
+			}
+		}
+		return true
+	})
+}

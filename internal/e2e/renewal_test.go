@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/client"
+	"bellhop/crypto/seal"
+	"bellhop/internal/app"
+	"bellhop/internal/testenv"
+	"bellhop/protocol"
+)
+
+func TestATurnMayBeLongerThanItsWebhookToken(t *testing.T) {
+	clock := testenv.NewClock(time.Now())
+	webhook, through := newPassage(t)
+	b := withUser(t, runBroker(t, app.BrokerConfig{
+		StoreConfig: app.StoreConfig{
+			DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t),
+		},
+		WebhookURL: webhook.URL, Now: clock.Now,
+	}))
+	through(b.URL)
+	fake := &providertest.Fake{}
+	host := runHost(t, fake)
+	task, c := b.task(t, host.URL, ""), b.client()
+
+	const prompt = "text before\nend\nwait later\ntext after\nend"
+	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := &client.Transcript{}
+	for event, err := range stream.Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told.Apply(event)
+		if event.Part != nil && event.Part.Type == protocol.PartTextEnd && len(told.Blocks) == 1 {
+			eventually(t, "the first text is stored", func() bool { return len(messagesOf(t, c, task)) == 2 })
+			clock.Advance(11 * time.Minute)
+			fake.Release("later")
+		}
+	}
+	var texts []string
+	for _, m := range historyOf(t, c, task) {
+		texts = append(texts, m.Message)
+	}
+	if want := []string{prompt, "before", "after"}; !slices.Equal(texts, want) {
+		t.Errorf("stored are %q, want %q", texts, want)
+	}
+	seen := webhook.log()
+	expired := slices.Index(seen, passed{"/api/agent/webhook", 401})
+	renewed := slices.Index(seen, passed{"/api/agent/webhook/renew", 200})
+	if expired < 0 || renewed < expired || !slices.Contains(seen[renewed:], passed{"/api/agent/webhook", 200}) {
+		t.Errorf("the webhook saw %v: want an expired token, its renewal, and the events behind it", seen)
+	}
+}
+
+func messagesOf(t testing.TB, c *client.Client, task string) []protocol.Message {
+	t.Helper()
+	page, err := c.Messages(t.Context(), task, client.MessageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Messages
+}
