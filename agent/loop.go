@@ -165,10 +165,8 @@ func (s *session) execute(ctx context.Context, call ToolCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if do.warning != nil && !s.allowed(call.Name) {
-		if err := s.confirm(ctx, call, do); err != nil {
-			return "", err
-		}
+	if err := s.permit(ctx, call, do); err != nil {
+		return "", err
 	}
 	s.enter(protocol.StateExecutingTool)
 	return do.run(ctx)

@@ -31,6 +31,8 @@ type Options struct {
 	Window       int       // tokens a conversation may take, estimated; 0 is unbounded
 	Tools        []Tool    // beside the agent's own
 
+	Policy Policy // nil: each tool's own judgement
+
 	NewID func() string
 	Now   func() time.Time
 	Log   *slog.Logger

@@ -75,6 +75,9 @@ func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
 // Explain explains by the current rules.
 func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
 
+// Rules is how many rules there are now, built-in ones included.
+func (l *Live) Rules() int { return l.engine.Load().Rules() }
+
 // Notices say what is wrong with the file, if anything.
 func (l *Live) Notices() []string {
 	l.mu.Lock()

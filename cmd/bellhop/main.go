@@ -33,6 +33,7 @@ type commands struct {
 	Host    hostCommand    `cmd:"" help:"Run an agent host next to the code."`
 	Agent   agentCommand   `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat    chatCommand    `cmd:"" help:"Talk with an agent in the terminal."`
+	Policy  policyCommand  `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Users   usersCommand   `cmd:"" help:"Manage the people who may sign in."`
 	Tokens  tokensCommand  `cmd:"" help:"Manage API tokens."`
 	Hosts   hostsCommand   `cmd:"" help:"Manage the agent hosts the broker knows."`
