@@ -13,18 +13,25 @@ type Session struct {
 	cancel context.CancelFunc
 }
 
-// Open starts a session. write gets every line of the agent, one at a time per
-// turn, and must not block for long: the turn waits for it. Options.Task is
-// ignored. Close the session.
-func Open(opts Options, write func(protocol.Line)) (*Session, error) {
+// Front is what a session tells its front end. No member may block for long, or
+// call the session: the turn waits for it.
+type Front struct {
+	Write     func(protocol.Line)  // a line of the agent
+	Accepted  func(*protocol.Line) // a client's line that broke no rule, before what follows from it; may be nil
+	Withdrawn func(string)         // the request_id of a question that ended without an answer; may be nil
+}
+
+// Open starts a session. Options.Task is ignored. Close the session.
+func Open(opts Options, front Front) (*Session, error) {
 	opts, err := opts.fill()
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSession(opts, write)
+	s, err := newSession(opts, front.Write)
 	if err != nil {
 		return nil, err
 	}
+	s.front = front
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Session{s: s, ctx: ctx, cancel: cancel}, nil
 }

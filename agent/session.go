@@ -25,6 +25,7 @@ type session struct {
 	root  *os.Root
 	tools toolbox
 	emit  func(protocol.Line) // adds the session id; never fails, see Stdio
+	front Front               // zero but for Open
 
 	history []Message // the turn's goroutine only
 	usage   Usage     // of the turn; the turn's goroutine only
@@ -102,6 +103,9 @@ func (s *session) apply(ctx context.Context, line *protocol.Line) error {
 	}
 	if bound == "" {
 		s.bound.Store(line.SessionID)
+	}
+	if s.front.Accepted != nil {
+		s.front.Accepted(line)
 	}
 	act(ctx)
 	return nil
@@ -249,6 +253,9 @@ func (s *session) question(ctx context.Context, line protocol.Line) (*protocol.L
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.questions, line.RequestID)
+		if s.front.Withdrawn != nil {
+			s.front.Withdrawn(line.RequestID)
+		}
 		return nil, ctx.Err()
 	}
 }

@@ -214,6 +214,7 @@ func TestAnInterruptEndsACompletion(t *testing.T) {
 		for name := range both {
 			t.Run(name+" "+said, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
 				llm := mockllm.New(t)
 				m := open(t, llm, name, nil)
 				if said == "HANG" {
