@@ -33,7 +33,7 @@ func TestPolicyDecidesAboutTools(t *testing.T) {
 		"what is denied says why":             {"read README.md", "Denied by policy: Not the README"},
 		"nobody answers in time":              {"read src/main.go", "Denied: nobody answered within 1s."},
 		"a link does not hide what is denied": {"read inside", "Denied by policy: Not the README"},
-		"the built-in rules allow looking":    {"list src", "main.go (13 bytes)\n"},
+		"the built-in rules allow looking":    {"list src", "main.go (13 bytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := underPolicy(t)

@@ -85,7 +85,7 @@ func init() { // the carriers refer to the walker, which refers to them
 		"toybox": after("", 0), "doas": after("uC", 0), "sudo": after("ugpCDhrRtTU", 0), "pkexec": after("u", 0), "runuser": after("ugG", 0),
 		"chroot": after("", 1), "unshare": after("SG", 0), "nsenter": after("tSG", 0), "strace": after("aeopEPsSu", 0), "ltrace": after("aeosu", 0),
 		"watch": again, "flock": lock, "env": environment, "xargs": fromInput("adEILnPs"), "parallel": fromInput("jNnLI"),
-		"find": find, "fd": fd, "fdfind": fd, "su": switchUser, "script": switchUser, "eval": eval, "trap": trap, "ssh": remote,
+		"find": find, "fd": fd, "fdfind": fd, "su": switchUser, "script": switchUser, "eval": eval, "trap": trap, "ssh": remote, "source": sourced, ".": sourced,
 	}
 	for _, name := range shells {
 		carriers[name] = shell
@@ -298,6 +298,14 @@ func switchUser(w *walker, args []word, _ feed) bool {
 			w.parts(strings.TrimPrefix(text, "--command="))
 			return true
 		}
+	}
+	return false
+}
+
+// sourced reads a file into this shell.
+func sourced(w *walker, args []word, _ feed) bool {
+	if len(args) > 0 && args[0].unknown() {
+		w.refuse("Runs a script that is not known beforehand")
 	}
 	return false
 }
