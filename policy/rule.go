@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -115,8 +116,11 @@ func (r *rule) command(d *deed, allows bool) bool {
 // verdict is the rule's decision about a deed.
 func (r *rule) verdict(d *deed) Decision {
 	v := r.decision
-	if v.Message == "" && r.destructive {
-		v.Message = d.hazard
+	if d.hazard != "" {
+		v.Message = cmp.Or(v.Message, d.hazard)
+		if !r.destructive {
+			v.Level = Critical
+		}
 	}
 	return v
 }
