@@ -116,7 +116,7 @@ func (o *Options) check(p Provider) error {
 	}
 	if o.Key == "" && p.Key != "" && !own {
 		return &protocol.Error{
-			Code: protocol.CodeUnauthorized, Message: fmt.Sprintf("Models of %s need an API key", p.Name),
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("Models of %s need an API key", p.Name),
 			Hint: fmt.Sprintf("Set %s or %s_FILE, or take the model %s", p.Key, p.Key, agent.ModelDemo),
 		}
 	}
