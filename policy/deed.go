@@ -17,6 +17,7 @@ type deed struct {
 	host  string   // of network tools
 	url   string
 
+	bit     uint32 // of a common tool
 	hazard  string // why it is destructive, "" it is not
 	carrier bool   // a command that only runs another one: it needs no leave of its own
 	tainted bool   // its words may mean something else than they say

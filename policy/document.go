@@ -276,19 +276,11 @@ func (r *reader) duration(n *yaml.Node) time.Duration {
 	return d
 }
 
-func newGlobs(patterns []string) globs {
-	out := make(globs, len(patterns))
-	for i, p := range patterns {
-		out[i] = glob(p)
-	}
-	return out
-}
-
 func (t *ruleText) compile(home, prefix string) rule {
 	action := Action(t.action)
 	r := rule{
 		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects), hosts: newGlobs(t.hosts),
-		destructive: t.destructive,
+		common: commonMask(t.tools), destructive: t.destructive,
 		decision: Decision{
 			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name, Timeout: t.timeout, BuiltIn: prefix != "",
 		},

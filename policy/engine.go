@@ -3,7 +3,6 @@ package policy
 import (
 	_ "embed"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +77,7 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	var steps []Step
 	level := Info
 	for i, deeds := 0, e.deeds(c, &in); i < len(deeds); i++ {
+		deeds[i].bit = commonBit(deeds[i].tool)
 		v, ok := e.verdict(c, &in, &deeds[i])
 		if !ok {
 			continue
@@ -102,13 +102,13 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 
 // verdict is the first rule's; false when a carrier needs none.
 func (e *Engine) verdict(c *Call, in *input, d *deed) (Decision, bool) {
-	at := slices.IndexFunc(e.rules, func(r rule) bool { return r.speaks(c) && r.match(c, in, d) })
-	switch {
-	case at >= 0:
-		return e.rules[at].verdict(d), true
-	case d.carrier:
-		return Decision{}, false
-	default:
-		return fallback(d), true
+	for i := range e.rules {
+		if r := &e.rules[i]; r.match(c, in, d) && r.speaks(c) {
+			return r.verdict(d), true
+		}
 	}
+	if d.carrier {
+		return Decision{}, false
+	}
+	return fallback(d), true
 }

@@ -5,12 +5,17 @@ import "strings"
 // glob matches a text: * is any run of characters, ? is one of them. Everything
 // else, brackets too, stands for itself. Matching takes no more than len(pattern)
 // × len(text) steps.
-type glob string
+type glob struct {
+	text string
+	wild bool // there is a * or ? in it
+}
 
-func (g glob) match(text string) bool {
-	p := string(g)
-	if !strings.ContainsAny(p, "*?") {
-		return p == text
+func newGlob(pattern string) glob { return glob{pattern, strings.ContainsAny(pattern, "*?")} }
+
+func (g *glob) match(text string) bool {
+	p := g.text
+	if !g.wild || p == "*" {
+		return g.wild || p == text
 	}
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(text) {
@@ -33,28 +38,32 @@ func (g glob) match(text string) bool {
 // globs matches what any of them matches; none match everything.
 type globs []glob
 
-func (g globs) match(text string) bool {
-	if len(g) == 0 {
-		return true
+func newGlobs(patterns []string) globs {
+	out := make(globs, len(patterns))
+	for i, p := range patterns {
+		out[i] = newGlob(p)
 	}
-	for _, one := range g {
-		if one.match(text) {
+	return out
+}
+
+func (g globs) match(text string) bool {
+	for i := range g {
+		if g[i].match(text) {
 			return true
 		}
 	}
-	return false
+	return len(g) == 0
 }
 
-// matchList matches lists element by element; an element that is many stands for
-// any number of elements.
-func matchList(pattern, list []string, many string) bool {
+// matchPath matches elements one by one; ** is any number of them.
+func matchPath(pattern []glob, path []string) bool {
 	i, j, star, mark := 0, 0, -1, 0
-	for j < len(list) {
+	for j < len(path) {
 		switch {
-		case i < len(pattern) && pattern[i] == many:
+		case i < len(pattern) && pattern[i].text == "**":
 			star, mark = i, j
 			i++
-		case i < len(pattern) && glob(pattern[i]).match(list[j]):
+		case i < len(pattern) && pattern[i].match(path[j]):
 			i, j = i+1, j+1
 		case star >= 0:
 			mark++
@@ -63,7 +72,7 @@ func matchList(pattern, list []string, many string) bool {
 			return false
 		}
 	}
-	for i < len(pattern) && pattern[i] == many {
+	for i < len(pattern) && pattern[i].text == "**" {
 		i++
 	}
 	return i == len(pattern)

@@ -15,6 +15,8 @@ type place struct {
 	text    string
 	written spot
 	real    spot
+
+	straight bool // both are the same
 }
 
 // spot is one reading of a path.
@@ -73,6 +75,7 @@ func (a *atlas) place(from, path string) place {
 	}
 	p.written = newSpot(elements(filepath.Clean(path)), elements(filepath.Clean(a.dir)))
 	p.real = newSpot(real, a.realDir)
+	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) && slices.Equal(p.written.rel, p.real.rel)
 	return p
 }
 
@@ -129,7 +132,7 @@ func (a *atlas) follow(path string) ([]string, bool) {
 
 // pathGlob matches places. See newPathGlob.
 type pathGlob struct {
-	elements []string
+	elements globs
 	absolute bool // against the path from the root
 	anywhere bool // inside the workspace or not
 }
@@ -141,7 +144,7 @@ func newPathGlob(pattern, home string) pathGlob {
 		pattern = home + pattern[1:]
 	}
 	return pathGlob{
-		elements: elements(strings.TrimPrefix(pattern, "./")),
+		elements: newGlobs(elements(strings.TrimPrefix(pattern, "./"))),
 		absolute: strings.HasPrefix(pattern, "/"),
 		anywhere: strings.HasPrefix(pattern, "**/"),
 	}
@@ -152,9 +155,9 @@ func (g *pathGlob) match(s *spot) bool {
 	case s.abs == nil:
 		return false
 	case g.absolute || g.anywhere:
-		return matchList(g.elements, s.abs, "**")
+		return matchPath(g.elements, s.abs)
 	default:
-		return s.inside && matchList(g.elements, s.rel, "**")
+		return s.inside && matchPath(g.elements, s.rel)
 	}
 }
 
@@ -162,12 +165,20 @@ func (g *pathGlob) match(s *spot) bool {
 type pathGlobs []pathGlob
 
 func (g pathGlobs) spot(s *spot) bool {
-	return slices.ContainsFunc(g, func(one pathGlob) bool { return one.match(s) })
+	for i := range g {
+		if g[i].match(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // match holds an allowing rule to both readings of a path; of the others one is
 // enough.
 func (g pathGlobs) match(p *place, both bool) bool {
+	if p.straight {
+		return g.spot(&p.written)
+	}
 	if both {
 		return g.spot(&p.written) && g.spot(&p.real)
 	}

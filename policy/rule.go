@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +10,7 @@ import (
 type rule struct {
 	name     string
 	tools    globs
+	common   uint32 // bits of the common tools that tools match
 	agents   globs
 	projects globs
 	hosts    globs
@@ -33,13 +33,13 @@ const (
 
 // commandGlob matches the words of a command. A last * is any number of words.
 type commandGlob struct {
-	words []string
+	words globs
 	more  bool
 }
 
 func newCommandGlob(pattern string) commandGlob {
-	g := commandGlob{words: strings.Fields(pattern)}
-	if n := len(g.words) - 1; n >= 0 && g.words[n] == "*" {
+	g := commandGlob{words: newGlobs(strings.Fields(pattern))}
+	if n := len(g.words) - 1; n >= 0 && g.words[n].text == "*" {
 		g.words, g.more = g.words[:n], true
 	}
 	return g
@@ -50,11 +50,11 @@ func (g *commandGlob) match(words []string, loose bool) bool {
 	if len(words) < len(g.words) || len(words) > len(g.words) && !g.more {
 		return false
 	}
-	for i, pattern := range g.words {
-		if glob(pattern).match(words[i]) {
+	for i := range g.words {
+		if g.words[i].match(words[i]) {
 			continue
 		}
-		if i > 0 || !loose || !glob(pattern).match(words[0][strings.LastIndexByte(words[0], '/')+1:]) {
+		if i > 0 || !loose || !g.words[0].match(words[0][strings.LastIndexByte(words[0], '/')+1:]) {
 			return false
 		}
 	}
@@ -75,7 +75,7 @@ func (r *rule) speaks(c *Call) bool {
 // something pass or asks about it covers destructive deeds only if it says so; one
 // that denies covers them all the same.
 func (r *rule) match(c *Call, in *input, d *deed) bool {
-	if !r.tools.match(d.tool) && !r.tools.match(c.Tool) {
+	if !r.uses(c.Tool, d) {
 		return false
 	}
 	denies, allows := r.decision.Action == Deny, r.decision.Action == Allow
@@ -106,11 +106,25 @@ func (r *rule) match(c *Call, in *input, d *deed) bool {
 	return true
 }
 
+// uses says whether the rule is about a deed's tool, by its common name or the
+// agent's.
+func (r *rule) uses(tool string, d *deed) bool {
+	if d.bit != 0 {
+		return r.common&d.bit != 0 || r.tools.match(tool)
+	}
+	return r.tools.match(d.tool) || r.tools.match(tool)
+}
+
 func (r *rule) command(d *deed, allows bool) bool {
 	if len(d.words) == 0 || allows && d.tainted {
 		return false
 	}
-	return slices.ContainsFunc(r.commands, func(g commandGlob) bool { return g.match(d.words, !allows) })
+	for i := range r.commands {
+		if r.commands[i].match(d.words, !allows) {
+			return true
+		}
+	}
+	return false
 }
 
 // verdict is the rule's decision about a deed.

@@ -284,11 +284,11 @@ func (w *walker) inner(node syntax.Node) {
 }
 
 // setters change what names mean, which program runs, or what it runs besides.
-var setters = globs{
+var setters = newGlobs([]string{
 	"PATH", "IFS", "ENV", "BASH_ENV", "BASH_FUNC*", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "CDPATH", "LD_*", "DYLD_*", "GIT_*",
 	"PAGER", "*_PAGER", "EDITOR", "VISUAL", "BROWSER", "SHELL", "NODE_OPTIONS", "NODE_PATH", "PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB",
 	"LESSOPEN", "LESSCLOSE", "MANPAGER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "RUSTC*", "CC", "CXX", "GOFLAGS", "MAKEFLAGS", "SSH_ASKPASS", "TAR_OPTIONS",
-}
+})
 
 func (w *walker) assign(a *syntax.Assign) {
 	if a.Value != nil {

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Common tool names. Tools nobody maps are "other:" and their own name; those of
 // MCP servers are "mcp:server/tool".
@@ -18,6 +21,28 @@ const (
 	AgentMode  = "agent:mode" // the agent asks to work with fewer questions
 	UserAsk    = "user:ask"
 )
+
+var commonNames = []string{
+	FileRead, FileWrite, FileDelete, ShellRun, ShellRead, NetFetch, NetSearch, NetConnect, AgentPlan, AgentTask, AgentMode, UserAsk,
+}
+
+// commonBit is a bit of its own for each common name, 0 for others.
+func commonBit(tool string) uint32 {
+	if i := slices.Index(commonNames, tool); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+func commonMask(patterns []string) uint32 {
+	var mask uint32
+	for i, tools := 0, newGlobs(patterns); i < len(commonNames); i++ {
+		if tools.match(commonNames[i]) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
 
 // common maps the names that mean the same whoever uses them; docs/policy.md
 // shows the table.
