@@ -43,6 +43,7 @@ type sorted struct {
 
 func options(args []word) sorted {
 	s := sorted{all: texts(args)}
+	var short strings.Builder
 	only := false
 	for _, a := range args {
 		switch {
@@ -53,12 +54,13 @@ func options(args []word) sorted {
 		case strings.HasPrefix(a.text, "--"):
 			s.long = append(s.long, a.text)
 		case len(a.text) > 1 && a.text[0] == '-':
-			s.short += a.text[1:]
+			short.WriteString(a.text[1:])
 		default:
 			s.words = append(s.words, a.text)
 		}
 		s.glob = s.glob || a.glob
 	}
+	s.short = short.String()
 	return s
 }
 

@@ -42,6 +42,7 @@ type atlas struct {
 const (
 	maxLinks = 40
 	maxPath  = 4096
+	maxSteps = 256 // elements
 )
 
 // place finds a path seen from a directory below the root; "" is an unknown one.
@@ -49,7 +50,7 @@ func (a *atlas) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
 	switch {
-	case path == "" || len(path) > maxPath || strings.Contains(path, unknown):
+	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || strings.Contains(path, unknown):
 		return p
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if a.home == "" {
@@ -116,7 +117,7 @@ func (a *atlas) follow(path string) ([]string, bool) {
 			missing = errors.Is(err, fs.ErrNotExist) && !slices.Contains(left, "..")
 			continue
 		}
-		if hops++; hops > maxLinks || len(left) > maxPath {
+		if hops++; hops > maxLinks || len(left) > maxSteps {
 			return nil, false
 		}
 		done = done[:len(done)-1]

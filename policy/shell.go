@@ -8,11 +8,12 @@ import (
 )
 
 // Bounds of what is read of one call: scripts in scripts, deeds, directories that
-// a command may run in, text parsed altogether.
+// a command may run in, words of a command, text parsed altogether.
 const (
 	maxScripts = 8
 	maxDeeds   = 2000
 	maxDirs    = 8
+	maxWords   = 4096
 	maxParsed  = 4 * maxScript
 )
 

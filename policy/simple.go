@@ -15,6 +15,10 @@ func (w *walker) simple(words []word, in feed) {
 	if len(words) == 0 || w.full {
 		return
 	}
+	if len(words) > maxWords {
+		w.refuse("The command has too many words to be judged")
+		return
+	}
 	list := texts(words)
 	if words[0].unknown() || words[0].glob && list[0] != "[" && list[0] != "[[" {
 		w.add(deed{words: list, hazard: "Runs a program whose name is not known beforehand", tainted: true})
