@@ -24,6 +24,9 @@ import (
 	"bellhop/protocol"
 )
 
+// linesWait is how long WebSocket clients get to hear why they are sent away.
+const linesWait = 500 * time.Millisecond
+
 // DemoAgent is the id of the agent that the binary brings along.
 const DemoAgent = "demo"
 
@@ -48,6 +51,7 @@ type Host struct {
 	URL    string // how this machine reaches it
 
 	server  *server
+	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
 	log     *slog.Logger
@@ -127,7 +131,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, policy: rules, log: c.Log}, nil
+	return &Host{Domain: domain, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
@@ -163,7 +167,11 @@ func (h *Host) Run(ctx context.Context) error {
 	group.Go(func() error { return h.server.run(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
-	return errors.Join(ignoreCancelled(group.Wait()), h.journal.Close())
+	err := ignoreCancelled(group.Wait())
+	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), linesWait)
+	defer cancel()
+	h.api.Wait(farewell)
+	return errors.Join(err, h.journal.Close())
 }
 
 // Close gives up a host that was opened and will not run.
