@@ -15,6 +15,6 @@
 // session hands lines in, and lines of clients out.
 //
 // Close codes: 1000 the session has ended, 1001 the server stops, 1003 a binary
-// frame, 1007 invalid UTF-8, 1008 a client that reads too slowly or answers no
-// ping, 1009 a line over protocol.MaxLine.
+// frame, 1007 invalid UTF-8, 1008 a client that reads too slowly, 1009 a line
+// over protocol.MaxLine. One that answers no ping is gone without a code.
 package wsline

@@ -125,7 +125,7 @@ func deliver(ctx context.Context, conn *websocket.Conn, w *Watcher, times Times)
 		case err := <-pongs:
 			waiting = false
 			if err != nil {
-				return &closing{websocket.StatusPolicyViolation, "no answer to a ping"}
+				return errLeft // it would not answer a close frame either
 			}
 		}
 	}
