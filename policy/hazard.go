@@ -81,9 +81,10 @@ func (s *sorted) has(letters string, long ...string) bool {
 	return false
 }
 
-func (s *sorted) word(i int) string {
-	if i < len(s.words) {
-		return s.words[i]
+// first is the first word, mostly a subcommand.
+func (s *sorted) first() string {
+	if len(s.words) > 0 {
+		return s.words[0]
 	}
 	return ""
 }
@@ -212,17 +213,17 @@ func gits(s sorted) string {
 	case "branch":
 		lost = o.has("D") || o.has("d", "--delete") && o.has("f", "--force")
 	case "checkout", "switch":
-		lost = o.has("f", "--force", "--discard-changes") || slices.Contains(args, "--") || o.word(0) == "."
+		lost = o.has("f", "--force", "--discard-changes") || slices.Contains(args, "--") || o.first() == "."
 	case "restore":
 		lost = !o.has("S", "--staged") || o.has("W", "--worktree")
 	case "stash":
-		lost = o.word(0) == "drop" || o.word(0) == "clear"
+		lost = o.first() == "drop" || o.first() == "clear"
 	case "update-ref":
 		lost = o.has("d", "--delete")
 	case "reflog":
-		lost = o.word(0) == "expire" || o.word(0) == "delete"
+		lost = o.first() == "expire" || o.first() == "delete"
 	case "worktree":
-		lost = o.word(0) == "remove" && o.has("f", "--force")
+		lost = o.first() == "remove" && o.has("f", "--force")
 	case "filter-branch", "filter-repo":
 		lost = true
 	case "gc":
@@ -245,7 +246,7 @@ func sql(s sorted) string {
 
 func containers(s sorted) string {
 	switch {
-	case s.any("prune"), s.any("rm", "rmi", "kill") && s.has("fv", "--force", "--volumes"), s.word(0) == "volume" && s.any("rm", "remove"),
+	case s.any("prune"), s.any("rm", "rmi", "kill") && s.has("fv", "--force", "--volumes"), s.first() == "volume" && s.any("rm", "remove"),
 		s.any("down") && s.has("v", "--volumes"):
 		return "Deletes containers, images or volumes"
 	case s.has("", "--privileged"), s.any("/:/host", "/:/mnt", "/:/hostfs"):

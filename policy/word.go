@@ -38,7 +38,7 @@ func (w *walker) word(in *syntax.Word) word {
 		return word{}
 	}
 	if len(in.Parts) == 1 {
-		if lit, ok := in.Parts[0].(*syntax.Lit); ok && strings.IndexAny(lit.Value, "\\*?[{~"+unknown) < 0 {
+		if lit, ok := in.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~"+unknown) {
 			return word{text: lit.Value}
 		}
 	}
