@@ -33,7 +33,7 @@ func (t *turn) rule(in *Question) (a Answer, settled bool, err error) {
 	switch {
 	case d.Action == policy.Deny:
 		a.Reason = "Denied by policy: " + cmp.Or(d.Message, "rule "+d.Rule)
-	case d.Action == policy.Allow && !(d.BuiltIn && said == policy.Critical): // an operator's rule knows better than the agent
+	case d.Action == policy.Allow && (!d.BuiltIn || said != policy.Critical): // an operator's rule knows better than the agent
 		a.Approved = true
 	default:
 		if d.Timeout > 0 {
