@@ -59,7 +59,7 @@ func (t editFile) prepare(raw json.RawMessage) (*action, error) {
 			if err != nil {
 				return "", err
 			}
-			if _, err := (writeFile{t.files}).write(pathArguments{Path: a.Path, Content: content}); err != nil {
+			if _, err := writeFile(t).write(pathArguments{Path: a.Path, Content: content}); err != nil {
 				return "", err
 			}
 			return fmt.Sprintf("Changed %s in %s.", count(times, "place"), printable(a.Path)), nil

@@ -53,8 +53,8 @@ func TestUsageAndNoticesReachTheClient(t *testing.T) {
 
 func TestAMockAnswersByHistory(t *testing.T) {
 	a := serve(t, Options{Model: "mock", Completer: &mocked{func(history []Message) []Delta {
-		switch last := history[len(history)-1]; {
-		case last.Role == RoleTool:
+		switch last := history[len(history)-1]; last.Role {
+		case RoleTool:
 			return []Delta{{Text: "it says: " + last.Text}}
 		default:
 			return []Delta{{Call: &ToolCall{Name: ToolReadFile, Arguments: encode(map[string]string{"path": last.Text})}}}

@@ -124,12 +124,12 @@ func (t search) search(ctx context.Context, h *hunt, from string) (string, error
 func (h *hunt) file(name string) error {
 	file, err := h.open(name, os.O_RDONLY)
 	if err != nil {
-		return nil //nolint:nilerr // what cannot be read is left out
+		return nil // what cannot be read is left out
 	}
 	defer func() { _ = file.Close() }()
 	content, err := io.ReadAll(io.LimitReader(file, maxSearchFile+1))
 	if err != nil || len(content) > maxSearchFile || bytes.IndexByte(content, 0) >= 0 {
-		return nil //nolint:nilerr // as above
+		return nil // as above
 	}
 	number := 0
 	for line := range bytes.Lines(content) {

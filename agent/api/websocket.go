@@ -31,7 +31,7 @@ func (s *Server) serveWebSocket(c echo.Context) error {
 	defer w.Leave()
 	conn, err := websocket.Accept(c.Response(), c.Request(), nil)
 	if err != nil { // Accept has answered
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	ctx := c.Request().Context()
 	wsline.Serve(ctx, conn, w, s.config.Times, func(raw []byte) { one.handle(w, raw) })

@@ -39,7 +39,7 @@ func Parse(raw []byte) (Config, error) {
 }
 
 func (s Server) check(name string) error {
-	problem := ""
+	var problem string
 	switch address, err := url.Parse(s.URL); {
 	case !serverName.MatchString(name):
 		problem = "a name is up to 32 letters, digits, dots, dashes and underscores"

@@ -170,22 +170,26 @@ func TestTryingAgain(t *testing.T) {
 		"Retry-After is honoured": {
 			func(l *mockllm.Server) { l.FailNext(2, 429, "7") },
 			"!The model's provider has too many requests (429): mock error 429; trying again in 7s|!The model's provider has too many requests (429): mock error 429; trying again in 7s|" + all,
-			"", []time.Duration{7 * time.Second, 7 * time.Second},
+			"",
+			[]time.Duration{7 * time.Second, 7 * time.Second},
 		},
 		"without it the waits grow": {
 			func(l *mockllm.Server) { l.FailNext(1, 500, ""); l.FailNext(1, 529, "") },
 			"!The model's provider failed (500): mock error 500; trying again in 1s|!The model's provider failed (529): mock error 529; trying again in 2s|" + all,
-			"", []time.Duration{time.Second, 2 * time.Second},
+			"",
+			[]time.Duration{time.Second, 2 * time.Second},
 		},
 		"an answer that broke off before its first word": {
 			func(l *mockllm.Server) { l.CutNext(1) },
 			"!The model's answer broke off; trying again in 1s|" + all,
-			"", []time.Duration{time.Second},
+			"",
+			[]time.Duration{time.Second},
 		},
 		"at most five tries": {
 			func(l *mockllm.Server) { l.FailNext(5, 500, "1") },
 			strings.TrimSuffix(strings.Repeat("!The model's provider failed (500): mock error 500; trying again in 1s|", 4), "|"),
-			"The model's provider failed (500): mock error 500, 5 times", []time.Duration{time.Second, time.Second, time.Second, time.Second},
+			"The model's provider failed (500): mock error 500, 5 times",
+			[]time.Duration{time.Second, time.Second, time.Second, time.Second},
 		},
 		"a long pause is the user's to make": {
 			func(l *mockllm.Server) { l.FailNext(1, 429, "3600") },

@@ -68,7 +68,7 @@ func (h *headless) until(kind string) protocol.Line {
 // ends reads the rest and returns the exit code.
 func (h *headless) ends() int {
 	h.in.Close()
-	for h.out.Scan() { //nolint:revive // to the end
+	for h.out.Scan() { // to the end
 	}
 	return <-h.code
 }

@@ -147,6 +147,6 @@ func TestAClientThatDoesNotReadAnswersNoPing(t *testing.T) {
 		t.Errorf("the other client got %q", got)
 	}
 	_ = alive.CloseNow()
-	for range lines { //nolint:revive // until the reader has ended
+	for range lines { // until the reader has ended
 	}
 }

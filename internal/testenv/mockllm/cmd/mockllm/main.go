@@ -19,14 +19,14 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:4010", "loopback address to listen on")
 	delay := flag.Duration("delay", 15*time.Millisecond, "pause between the pieces of an answer")
 	flag.Parse()
-	listener, err := net.Listen("tcp", *addr) //nolint:noctx // for the life of the process
+	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		log.Fatal("mockllm: -addr must be a loopback address: it asks nobody for a key")
 	}
-	_, _ = fmt.Printf("mockllm listening on http://%s\n", listener.Addr()) //nolint:forbidigo // a command's output
+	_, _ = fmt.Printf("mockllm listening on http://%s\n", listener.Addr())
 	server := &http.Server{Handler: mockllm.NewServer(*delay), ReadHeaderTimeout: 5 * time.Second}
 	log.Fatal(server.Serve(listener))
 }
