@@ -28,18 +28,19 @@ Start with "bellhop dev": broker, agent host and a demo agent on this machine, n
 // commands is the command line; protocol section 5 lists the names and
 // variables that are part of the contract.
 type commands struct {
-	Dev     devCommand     `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
-	Serve   serveCommand   `cmd:"" help:"Run the broker."`
-	Host    hostCommand    `cmd:"" help:"Run an agent host next to the code."`
-	Agent   agentCommand   `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
-	Chat    chatCommand    `cmd:"" help:"Talk with an agent in the terminal."`
-	Policy  policyCommand  `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
-	Users   usersCommand   `cmd:"" help:"Manage the people who may sign in."`
-	Tokens  tokensCommand  `cmd:"" help:"Manage API tokens."`
-	Hosts   hostsCommand   `cmd:"" help:"Manage the agent hosts the broker knows."`
-	Keys    keysCommand    `cmd:"" help:"Make the keyset that seals secrets at rest."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Dev         devCommand         `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
+	Serve       serveCommand       `cmd:"" help:"Run the broker."`
+	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
+	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
+	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
+	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
+	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`
+	Users       usersCommand       `cmd:"" help:"Manage the people who may sign in."`
+	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
+	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts the broker knows."`
+	Keys        keysCommand        `cmd:"" help:"Make the keyset that seals secrets at rest."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Least level to log: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`

@@ -40,6 +40,7 @@ var rules = []struct {
 	{pattern: "crypto/*", layer: leaf},
 	{pattern: "migrations", layer: leaf},
 	{pattern: "web", layer: leaf},
+	{pattern: "conformance", layer: leaf}, // of the protocol alone
 	{pattern: "internal/*", layer: leaf},
 	{pattern: "client/**", layer: client},
 
