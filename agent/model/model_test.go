@@ -330,3 +330,20 @@ func TestArgumentsThatAreNoObject(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWindowLeavesRoomForTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		model string
+		opts  Options
+		want  int
+	}{
+		"a provider's own":       {"anthropic/x", Options{Key: key}, 200_000 - 8192},
+		"another limit":          {"openai/x", Options{Key: key, MaxTokens: 28_000}, 100_000},
+		"a window of one's own":  {"ollama/x", Options{Window: 20_000, MaxTokens: 1000}, 19_000},
+		"never less than a half": {"ollama/x", Options{Window: 4000}, 2000},
+	} {
+		if m, err := Open(c.model, c.opts); err != nil || m.Window != c.want {
+			t.Errorf("%s: %d, %v", name, m.Window, err)
+		}
+	}
+}

@@ -56,7 +56,7 @@ type Options struct {
 type Model struct {
 	agent.Completer
 	Name   string // provider/name
-	Window int    // for the conversation: what the answer may take is off
+	Window int    // for the conversation: what the answer may take is off, at most half
 }
 
 // Find returns the provider of a model named provider/name, and the name. Its
@@ -97,7 +97,7 @@ func Open(model string, o Options) (*Model, error) {
 		}
 	}
 	c := &completer{dialect: provider.dialect(&o, name), provider: provider, model: name, opts: o, pause: pause}
-	return &Model{Completer: c, Name: model, Window: o.Window - cmp.Or(o.MaxTokens, anthropicTokens)}, nil
+	return &Model{Completer: c, Name: model, Window: max(o.Window-cmp.Or(o.MaxTokens, anthropicTokens), o.Window/2)}, nil
 }
 
 // check completes the address and looks for the key. A server of the user's own
