@@ -22,6 +22,8 @@ type HeadlessOptions struct {
 	Ask      string        // makes it ask a question: "ask Which colour?"
 	Slow     string        // keeps it busy for seconds: "slow 100"
 	Patience time.Duration // for a line that has to come: 30 s
+
+	only []string // checks; none: all
 }
 
 func (o *HeadlessOptions) fill() {
@@ -49,7 +51,7 @@ func (h *headless) heard(p *program) {
 func Headless(ctx context.Context, options HeadlessOptions) *Report {
 	options.fill()
 	subject := "headless: " + strings.Join(options.Command, " ")
-	return perform(ctx, subject, &headless{options: options}, []check[*headless]{
+	return perform(ctx, subject, &headless{options: options}, options.only, []check[*headless]{
 		{"a turn", "an input is answered and ends in one waiting_for_input with reason done", checkTurn},
 		{"text and its message", "a message repeats the chunks since the last boundary, and wins", checkText},
 		{"the session id", "the first session_id binds the session and is echoed; another one changes nothing", checkSession},

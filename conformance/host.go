@@ -32,6 +32,8 @@ type HostOptions struct {
 	Confirm  string        // makes the agent ask for a permission: "write conformance.txt: hello"
 	Slow     string        // keeps it busy for seconds: "slow 100"
 	Patience time.Duration // for what has to come: 30 s
+
+	only []string // checks; none: all
 }
 
 func (o *HostOptions) fill() {
@@ -67,7 +69,7 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer h.clear()
-	return perform(ctx, "host: "+options.URL, h, []check[*host]{
+	return perform(ctx, "host: "+options.URL, h, options.only, []check[*host]{
 		{"health", "/healthz and /readyz answer 200 without a credential", checkHealth},
 		{"errors", "one shape {error,code}: 401 without the password, 404 for unknown routes and sessions, 405 with Allow, 400 for bad input", checkErrors},
 		{"a session", "POST /session creates and refreshes, starts no program, and answers token, expiresAt, cursor, status and capabilities", checkSessions},

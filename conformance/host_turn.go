@@ -154,7 +154,6 @@ func checkInterruptTurn(s *scope, h *host) {
 	s.needs(h.options.Slow)
 	one := h.open(s)
 	st := h.prompt(s, one, h.options.Slow)
-	st.next()
 	slow := one.turn
 	h.refresh(s, one, nil)
 	if one.OpenTurn != slow || one.Status != protocol.StatusBusy || one.StreamCursor == nil {
@@ -163,7 +162,9 @@ func checkInterruptTurn(s *scope, h *host) {
 	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil})
 	s.wants("POST /stream for a second turn", a, http.StatusConflict, protocol.CodeBusy)
 	s.wants("interrupt", h.call(s, call{http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil}), 200, "")
-	if frames := st.rest(); frames[len(frames)-1].part.Type != protocol.PartAbort {
+	if frames := st.rest(); len(frames) == 0 {
+		s.failf("the interrupted stream has no end")
+	} else if frames[len(frames)-1].part.Type != protocol.PartAbort {
 		s.failf("the interrupted stream ends in %s, not in abort", frames[len(frames)-1].part.Type)
 	}
 	for _, e := range h.receiver.until(s, one.id, h.options.Patience, "the finish of the interrupted turn", finished(slow)) {

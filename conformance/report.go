@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,10 +70,14 @@ type check[S any] struct {
 	run        func(*scope, S)
 }
 
-// perform runs checks in order; ctx ends the rest early.
-func perform[S any](ctx context.Context, subject string, s S, checks []check[S]) *Report {
+// perform runs checks in order, of only those that are named if any are; ctx ends
+// the rest early.
+func perform[S any](ctx context.Context, subject string, s S, only []string, checks []check[S]) *Report {
 	r := &Report{Subject: subject, Checks: []Check{}}
 	for _, c := range checks {
+		if len(only) > 0 && !slices.Contains(only, c.name) {
+			continue
+		}
 		begun := time.Now()
 		sc := &scope{ctx: ctx}
 		if ctx.Err() != nil {
