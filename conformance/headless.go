@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,11 @@ type headless struct {
 func (h *headless) heard(p *program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h.garbage = append(h.garbage, p.garbage...)
+	for _, what := range p.garbage {
+		if !slices.Contains(h.garbage, what) {
+			h.garbage = append(h.garbage, what)
+		}
+	}
 }
 
 // Headless runs a program once a check and reports whether it speaks protocol

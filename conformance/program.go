@@ -187,8 +187,11 @@ func (p *program) lastWords() string {
 	case <-time.After(quiet):
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(p.logged.String()), "\n")
-	return "; it logged: " + brief(lines[len(lines)-1])
+	logged := strings.TrimSpace(p.logged.String())
+	if logged == "" {
+		return ""
+	}
+	return "; it logged: " + brief(logged[strings.LastIndexByte(logged, '\n')+1:])
 }
 
 // exit closes the input and waits for the end.

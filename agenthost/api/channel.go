@@ -178,7 +178,7 @@ func (c *channel) publish(lines []protocol.Line) {
 	for _, line := range lines {
 		switch {
 		case line.Type == protocol.LineAnswer, line.Type == protocol.LineConfirmation:
-			c.hub.Accepted(line)
+			c.hub.Withdrawn(line.RequestID)
 		case line.SessionID == "":
 			c.hub.Notice(line)
 		default:

@@ -33,6 +33,7 @@ var rules = []struct {
 	{pattern: "internal/layering", layer: kit},
 
 	{pattern: "cmd/**", layer: cmd},
+	{pattern: "deploy/**", layer: client}, // examples: what a third party could have written
 	{pattern: "internal/app/**", layer: app},
 
 	{pattern: "protocol", layer: words},
