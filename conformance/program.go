@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -90,7 +91,7 @@ func (p *program) read(out io.Reader) {
 // understand checks a line of an agent.
 func understand(raw []byte, err error) (*protocol.Line, string) {
 	if err != nil {
-		return nil, "a line longer than " + fmt.Sprint(protocol.MaxLine) + " bytes"
+		return nil, "a line longer than " + strconv.Itoa(protocol.MaxLine) + " bytes"
 	}
 	line, err := protocol.ParseLine(raw)
 	if err != nil {

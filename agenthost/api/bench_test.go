@@ -70,7 +70,7 @@ func crowd(b *testing.B, base string, sessions, each int) []time.Duration {
 	for range sessions {
 		id, token := openFor(b, base)
 		for n := range each {
-			conn, _, err := websocket.Dial(b.Context(), strings.Replace(base, "http", "ws", 1)+"/ws/"+id+"?token="+token, nil) //nolint:bodyclose // there is none
+			conn, _, err := websocket.Dial(b.Context(), strings.Replace(base, "http", "ws", 1)+"/ws/"+id+"?token="+token, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -102,7 +102,7 @@ func (a *API) serveLines(c echo.Context) error {
 	// The origin was checked above, against this server's own list.
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil { // Accept has answered
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	one := &lineClient{api: a, channel: channel, w: w, grant: grant}
 	wsline.Serve(r.Context(), conn, w, a.Times, func(raw []byte) { one.handle(r.Context(), raw) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,7 +40,7 @@ func (c conformanceHeadless) Run(env *environment) error {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return fmt.Errorf("conformance headless: name the program after --")
+		return errors.New("conformance headless: name the program after --")
 	}
 	return showReport(env, c.JSON, conformance.Headless(env.ctx, conformance.HeadlessOptions{
 		Command: command, Dir: c.Dir, Plain: c.Plain, Confirm: c.Confirm, Ask: c.Ask, Slow: c.Slow, Patience: c.Timeout,

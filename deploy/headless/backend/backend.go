@@ -26,6 +26,8 @@ type Backend struct {
 	Out   io.Writer
 }
 
+var client = &http.Client{Timeout: 10 * time.Second}
+
 // line is what this program needs of a line.
 type line struct {
 	Type      string `json:"type"`
@@ -184,7 +186,7 @@ func (b *Backend) call(ctx context.Context, method, path, body string, into any)
 	if b.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+b.Token)
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -12,8 +13,9 @@ import (
 // Main is the command: AGENT_URL, and AGENT_TOKEN or AGENT_TOKEN_FILE.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := main(ctx); err != nil {
+	err := main(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "backend:", err)
 		os.Exit(1)
 	}
@@ -22,7 +24,7 @@ func Main() {
 func main(ctx context.Context) error {
 	b := &Backend{URL: strings.TrimRight(os.Getenv("AGENT_URL"), "/"), Token: os.Getenv("AGENT_TOKEN"), Out: os.Stdout}
 	if b.URL == "" {
-		return fmt.Errorf("AGENT_URL is not set: name the agent server, such as http://agent:7702")
+		return errors.New("AGENT_URL is not set: name the agent server, such as http://agent:7702")
 	}
 	if path := os.Getenv("AGENT_TOKEN_FILE"); path != "" {
 		token, err := os.ReadFile(path)
