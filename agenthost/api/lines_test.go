@@ -319,7 +319,8 @@ func TestACheckInsTokenStartsItsTurnByALine(t *testing.T) {
 }
 
 func TestCloseCodes(t *testing.T) {
-	h := newHost(t, func(a *api.API, s *http.Server) { s.RegisterOnShutdown(a.End) })
+	var served *api.API
+	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
 	id, token := h.headless("")
 	binary := h.watch(id, token)
 	if err := binary.conn.Write(binary.ctx, websocket.MessageBinary, []byte("{}")); err != nil {
@@ -355,6 +356,16 @@ func TestCloseCodes(t *testing.T) {
 	if got := deleted.closed(); got != websocket.StatusNormalClosure {
 		t.Errorf("deleted: %v", got)
 	}
+	last, lastToken := h.headless("")
+	stopped := h.watch(last, lastToken)
+	stopped.send("{}")
+	stopped.next() // it is in
+	served.End()
+	h.stop()
+	if got := stopped.closed(); got != websocket.StatusGoingAway {
+		t.Errorf("stopped: %v", got)
+	}
+	served.Wait(stopped.ctx)
 }
 
 func TestWhoMayUseSessionsAndLines(t *testing.T) {
