@@ -50,13 +50,14 @@ func (s *tenant) script(rng *rand.Rand) string {
 // Many clients of many sessions come, go, watch, answer and try others' ids in a
 // random order. Whatever a client was sent names its own session alone.
 func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
-	const sessions, clients, rounds = 5, 3, 4
+	const sessions, clients, rounds = 6, 3, 4
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	h := newHost(t, nil)
 	all := make([]*tenant, sessions)
 	for i := range all {
-		id, token := h.headless("")
+		// All sessions of an agent program have the same request and call ids.
+		id, token := h.headless([]string{"", `{"agent":"program"}`}[i%2])
 		all[i] = &tenant{id: id, token: token, mark: fmt.Sprintf("canary%dx", i)}
 	}
 	var group sync.WaitGroup
