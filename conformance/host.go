@@ -88,6 +88,7 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 		{"a webhook that fails", "what is refused with 503 is posted again, nothing is lost or reordered", checkRetry},
 		{"a webhook that reports a gap", "409 gap rewinds to the cursor it names", checkGap},
 		{"one broker a session", "another brokerId is 409 foreign_broker", checkForeign},
+		{"lines", "POST /sessions opens a session without a broker, /ws/:id drives it by section 4, its history is complete", checkLines},
 		{"tokens", "an unknown token and another session's are 401; revoke ends them all", checkTokens},
 		{"CORS", "allowed origins see every answer, errors included; others see none", checkCORS},
 		{"the end of a session", "DELETE /session/:id, then 404", checkDelete},

@@ -188,6 +188,7 @@ func (c *channel) publish(lines []protocol.Line) {
 			c.hub.Forget()
 		}
 	}
+	c.hub.Trim()
 }
 
 // input starts a turn and says so before anything else of it is said.

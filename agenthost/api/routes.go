@@ -18,11 +18,18 @@ const (
 	promptTime = time.Minute
 )
 
+// maxShown is how much of an open turn a late client of its lines is shown; the
+// history has all.
+const maxShown = 8 << 20
+
 // Routes registers every route on e, which httpapi.New made. This list is the
 // API; no group carries middleware, because Echo would run it for unknown
 // routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.ended = make(chan struct{})
+	if a.Lines.Transcript == 0 {
+		a.Lines.Transcript = maxShown
+	}
 	a.channels.host, a.channels.limits, a.channels.open = a.Host, a.Lines, map[string]*channel{}
 	a.guards(e)
 	const ok = http.StatusOK
