@@ -63,7 +63,7 @@ func checkLines(s *scope, h *host) {
 func (h *host) dial(s *scope, path string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, h.options.Patience)
 	defer cancel()
-	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.options.URL, "http", "ws", 1)+path, &websocket.DialOptions{HTTPClient: h.http})
+	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.options.URL, "http", "ws", 1)+path, &websocket.DialOptions{HTTPClient: h.http}) //nolint:bodyclose // the library closes it
 	if err != nil {
 		if resp != nil {
 			return nil, fmt.Errorf("the upgrade was answered %s", resp.Status)
