@@ -98,7 +98,7 @@ func lastTurn(conversation []Message) (prompt Message, results []Message) {
 			return conversation[i], results
 		case RoleTool:
 			results = append([]Message{conversation[i]}, results...)
-		case RoleAssistant:
+		case RoleAssistant, RoleSystem:
 		}
 	}
 	return Message{}, results

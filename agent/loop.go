@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -32,6 +33,7 @@ func (s *session) work(ctx context.Context, input Message) string {
 // converse completes and runs tools until the model calls none.
 func (s *session) converse(ctx context.Context, input Message) error {
 	s.history = append(s.history, input)
+	s.usage = Usage{}
 	for range maxSteps {
 		s.enter(protocol.StateThinking)
 		reply, err := s.complete(ctx)
@@ -73,13 +75,19 @@ func (s *session) complete(ctx context.Context) (Message, error) {
 		}
 	}
 	defer flush()
-	for delta, err := range s.opts.Completer.Complete(ctx, s.history, s.tools.specs()) {
+	for delta, err := range s.opts.Completer.Complete(ctx, s.conversation(), s.tools.specs()) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			flush()
 			return reply, err
+		}
+		if delta.Usage != nil {
+			s.usage.add(*delta.Usage)
+		}
+		if delta.Notice != "" {
+			s.emit(protocol.Line{Type: protocol.LineStatus, Level: "warning", Message: delta.Notice})
 		}
 		if delta.Text != "" {
 			block.WriteString(delta.Text)
@@ -101,9 +109,17 @@ func (s *session) text(kind, content string) protocol.Line {
 	line := protocol.Line{Type: kind, Content: &content}
 	if kind == protocol.LineMessage {
 		line.Format = "markdown"
-		line.Metadata = encode(map[string]string{"model": s.opts.Model})
+		line.Metadata = s.metadata()
 	}
 	return line
+}
+
+// metadata of a message names the model and what the turn has cost so far.
+func (s *session) metadata() json.RawMessage {
+	if s.usage == (Usage{}) {
+		return encode(map[string]any{"model": s.opts.Model})
+	}
+	return encode(map[string]any{"model": s.opts.Model, "usage": s.usage})
 }
 
 // call runs one tool call, from its announcement to its result.
@@ -149,10 +165,8 @@ func (s *session) execute(ctx context.Context, call ToolCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if do.warning != nil && !s.allowed(call.Name) {
-		if err := s.confirm(ctx, call, do); err != nil {
-			return "", err
-		}
+	if err := s.permit(ctx, call, do); err != nil {
+		return "", err
 	}
 	s.enter(protocol.StateExecutingTool)
 	return do.run(ctx)

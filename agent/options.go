@@ -19,17 +19,23 @@ const DefaultPieceDelay = 25 * time.Millisecond
 // current directory.
 type Options struct {
 	Dir       string // working directory, which the tools do not leave
-	Model     string // "" or ModelDemo
+	Model     string // "" or ModelDemo; with Completer, what messages call it
 	SessionID string // binds the session from the start; "" lets the first line bind it
 	Task      string // runs as the first input; the session ends with it
 
 	PieceDelay  time.Duration // demo model; below 20 ms for tests only
 	CommandTime time.Duration // limit of one run_command; 0 is two minutes
 
-	Completer Completer // instead of Model
-	NewID     func() string
-	Now       func() time.Time
-	Log       *slog.Logger
+	Completer    Completer // a language model, or a mock of one
+	Instructions string    // the system message of Completer; see Instructions
+	Window       int       // tokens a conversation may take, estimated; 0 is unbounded
+	Tools        []Tool    // beside the agent's own
+
+	Policy Policy // nil: each tool's own judgement
+
+	NewID func() string
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // fill completes the options or says which one is wrong.

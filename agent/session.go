@@ -25,8 +25,10 @@ type session struct {
 	root  *os.Root
 	tools toolbox
 	emit  func(protocol.Line) // adds the session id; never fails, see Stdio
+	front Front               // zero but for Open
 
 	history []Message // the turn's goroutine only
+	usage   Usage     // of the turn; the turn's goroutine only
 	state   string    // the last state line's; the turn's goroutine only
 
 	bound atomic.Value // string: the session id, "" until one is bound
@@ -60,7 +62,7 @@ func newSession(opts Options, write func(protocol.Line)) (*session, error) {
 		return nil, fmt.Errorf("open working directory: %w", err)
 	}
 	s := &session{
-		opts: opts, root: root, tools: newToolbox(root, opts.CommandTime),
+		opts: opts, root: root, tools: newToolbox(root, opts.CommandTime, opts.Tools...),
 		questions: map[string]*question{}, remembered: map[string]bool{},
 	}
 	s.bound.Store(opts.SessionID)
@@ -101,6 +103,9 @@ func (s *session) apply(ctx context.Context, line *protocol.Line) error {
 	}
 	if bound == "" {
 		s.bound.Store(line.SessionID)
+	}
+	if s.front.Accepted != nil {
+		s.front.Accepted(line)
 	}
 	act(ctx)
 	return nil
@@ -248,6 +253,9 @@ func (s *session) question(ctx context.Context, line protocol.Line) (*protocol.L
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.questions, line.RequestID)
+		if s.front.Withdrawn != nil {
+			s.front.Withdrawn(line.RequestID)
+		}
 		return nil, ctx.Err()
 	}
 }

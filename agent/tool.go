@@ -20,6 +20,8 @@ const (
 	ToolListDir    = "list_dir"
 	ToolReadFile   = "read_file"
 	ToolWriteFile  = "write_file"
+	ToolEditFile   = "edit_file"
+	ToolSearch     = "search"
 	ToolRunCommand = "run_command"
 	ToolAskUser    = "ask_user"
 )
@@ -42,10 +44,17 @@ type action struct {
 // toolbox is the tools of one session by name.
 type toolbox map[string]tool
 
-func newToolbox(root *os.Root, commandTime time.Duration) toolbox {
+// newToolbox puts more tools beside the agent's own, which win.
+func newToolbox(root *os.Root, commandTime time.Duration, more ...Tool) toolbox {
 	box := toolbox{}
 	files := files{root}
-	for _, t := range []tool{listDir{files}, readFile{files}, writeFile{files}, &runCommand{root.Name(), commandTime}} {
+	for _, t := range more {
+		box[t.Spec.Name] = foreign{t, commandTime}
+	}
+	own := []tool{
+		listDir{files}, readFile{files}, writeFile{files}, editFile{files}, search{files}, &runCommand{root.Name(), commandTime},
+	}
+	for _, t := range own {
 		box[t.spec().Name] = t
 	}
 	return box
@@ -65,6 +74,9 @@ func (b toolbox) specs() []ToolSpec {
 }
 
 func (b toolbox) prepare(call ToolCall) (*action, error) {
+	if call.Problem != "" {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "The arguments are not a JSON object: %s", call.Problem)
+	}
 	t, ok := b[call.Name]
 	if !ok {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "There is no tool %q", call.Name)

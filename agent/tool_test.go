@@ -167,9 +167,11 @@ func TestToolsAreToldToTheModel(t *testing.T) {
 	for _, spec := range newToolbox(root, time.Minute).specs() {
 		names = append(names, spec.Name+string(spec.Schema))
 	}
-	want := `list_dir{"properties":{"path":{"type":"string"}},"required":["path"],"type":"object"}
+	want := `edit_file{"properties":{"new_text":{"type":"string"},"old_text":{"type":"string"},"path":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old_text","new_text"],"type":"object"}
+list_dir{"properties":{"path":{"type":"string"}},"required":["path"],"type":"object"}
 read_file{"properties":{"path":{"type":"string"}},"required":["path"],"type":"object"}
 run_command{"properties":{"command":{"type":"string"}},"required":["command"],"type":"object"}
+search{"properties":{"glob":{"type":"string"},"path":{"type":"string"},"pattern":{"type":"string"}},"required":["pattern"],"type":"object"}
 write_file{"properties":{"content":{"type":"string"},"path":{"type":"string"}},"required":["path","content"],"type":"object"}
 ask_user{"properties":{"question":{"type":"string"}},"required":["question"],"type":"object"}`
 	if got := strings.Join(names, "\n"); got != want {

@@ -33,6 +33,9 @@ func (s *session) openAgent(ctx context.Context) (Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
+	s.mu.Lock()
+	s.dir = dir
+	s.mu.Unlock()
 	agent, err := provider.Open(ctx, AgentSpec{
 		SessionID: s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
 		Env: s.host.opts.Env(s.id), Native: rec.Native,

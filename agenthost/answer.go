@@ -26,8 +26,13 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 	if q.rec.Kind == protocol.KindConfirm && req.Approved == nil {
 		return &protocol.Error{Code: protocol.CodeInvalid, Message: "approved is required", Hint: "This is a permission: send approved true or false"}
 	}
+	return s.answer(q, req)
+}
+
+// answer gives an open question its answer. The session's lock is held.
+func (s *session) answer(q *question, req *protocol.AnswerRequest) error {
 	t := s.turn
-	err = t.stepLocked(func(b *batch) {
+	err := t.stepLocked(func(b *batch) {
 		answer := &protocol.InteractionAnswer{
 			Approved: req.Approved, Reason: cutText(t.masker.text(req.Reason), maxPhrase),
 		}

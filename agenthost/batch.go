@@ -102,6 +102,9 @@ func (b *batch) commit() error {
 	if b.s.gone { // its row must not come back
 		return &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
 	}
+	if b.rec.Outbox == OutboxNone { // there is nobody to acknowledge anything
+		b.rec.Acked = b.rec.Cursor
+	}
 	reserve := b.next > b.rec.OffsetReserved
 	if reserve {
 		b.rec.OffsetReserved = b.next + offsetBlock
@@ -145,7 +148,9 @@ func (b *batch) announce() {
 	changed := s.rec.Status != b.rec.Status || s.rec.Reason != b.rec.Reason || s.rec.Outbox != b.rec.Outbox || !s.durable.Load()
 	s.rec, s.next = b.rec, b.next
 	added := int64(len(b.w.Events) - len(b.w.DropEvents))
-	s.pending = max(s.pending+added, added)
+	if s.pending = max(s.pending+added, added); s.rec.Outbox == OutboxNone {
+		s.pending = 0
+	}
 	s.durable.Store(true)
 	for _, f := range b.frames {
 		s.window.add(f)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -25,6 +26,11 @@ type question struct {
 
 // ask puts a question to the user and waits.
 func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, in Question) (Answer, error) {
+	if kind == protocol.KindConfirm {
+		if answer, settled, err := t.rule(&in); settled {
+			return answer, err
+		}
+	}
 	q, err := t.pose(kind, in)
 	if q == nil {
 		return Answer{Approved: err == nil}, err // remembered, or failed
@@ -48,7 +54,7 @@ func (t *turn) pose(kind protocol.InteractionKind, in Question) (*question, erro
 	if t.stop != "" {
 		return nil, protocol.Errorf(protocol.CodeNoTurn, "The turn is being stopped")
 	}
-	if kind == protocol.KindConfirm && in.ToolName != "" && slices.Contains(s.rec.Remembered, in.ToolName) {
+	if kind == protocol.KindConfirm && s.remembers(in) {
 		if t.over {
 			return nil, protocol.Errorf(protocol.CodeNoTurn, "The turn is over")
 		}
@@ -86,7 +92,7 @@ func (t *turn) interaction(b *batch, kind protocol.InteractionKind, in Question,
 		ExpiresAt:  b.now.Add(timeout).Format(time.RFC3339),
 	}
 	if e.Prompt == "" {
-		e.Prompt = "Allow " + cmp.Or(e.ToolName, "this") + "?"
+		e.Prompt = unworded(e.ToolName)
 	}
 	if len(in.Args) > 0 {
 		e.Args, _ = cutValue(t.masker.value(in.Args, "{}"), maxValue)
@@ -99,6 +105,15 @@ func (t *turn) interaction(b *batch, kind protocol.InteractionKind, in Question,
 		Question: e, ExpiresAt: b.now.Add(timeout), CreatedAt: b.now,
 	}
 }
+
+// remembers says whether the user has allowed the tool for the session. What is
+// CRITICAL is asked all the same.
+func (s *session) remembers(in Question) bool {
+	return in.ToolName != "" && in.Level != string(policy.Critical) && slices.Contains(s.rec.Remembered, in.ToolName)
+}
+
+// unworded is the prompt of a confirm that came without one.
+func unworded(tool string) string { return "Allow " + cmp.Or(tool, "this") + "?" }
 
 func (t *turn) questionPart(b *batch, rec *InteractionRecord) *protocol.Part {
 	q := &rec.Question

@@ -91,6 +91,9 @@ func (o *opening) refresh(ctx context.Context) error {
 			Hint: "A session is bound to the first broker that opens it; use another session id, or delete the session on the host",
 		}
 	}
+	if !fresh && rec.Outbox == OutboxNone {
+		return &protocol.Error{Code: protocol.CodeForeignBroker, Message: "The session was opened without a broker and stays so"}
+	}
 	if fresh || o.req.Project != "" && o.req.Project != rec.Project {
 		if _, _, err := s.host.opts.Workspaces.Dir(ctx, s.id, o.req.Project); err != nil {
 			return err

@@ -40,6 +40,9 @@ type Options struct {
 	Password     seal.Secret // the bearer of webhook renewals
 	PublicURL    string      // what browsers use; becomes streamUrl when set
 
+	// Policy decides about confirms before a user is asked; nil asks every time.
+	Policy Policy
+
 	// Secrets are masked in everything the session's agent says (reliability
 	// PROC-6). Nil masks nothing.
 	Secrets func(sessionID string) []string

@@ -60,7 +60,7 @@ func (s *session) wakeOutbox() {
 }
 
 func (s *session) hasPost() bool {
-	return !s.gone && s.rec.Outbox != OutboxStopped && (s.pending > 0 || s.outbox.renewDue || s.outbox.unsaved && s.turn == nil)
+	return !s.gone && s.rec.Outbox != OutboxStopped && s.rec.Outbox != OutboxNone && (s.pending > 0 || s.outbox.renewDue || s.outbox.unsaved && s.turn == nil)
 }
 
 // post runs until there is nothing left to bring, or the host stops posting.

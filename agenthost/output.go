@@ -56,6 +56,7 @@ func (o *output) ToolCall(c ToolCall) error {
 }
 
 func (o *output) ToolResult(r ToolResult) error {
+	o.t.overlooked(&r)
 	return o.t.step(func(b *batch) { o.t.result(b, r) })
 }
 

@@ -24,6 +24,7 @@ type session struct {
 	window window
 	follow *sse.Fanout // streams that outlive turns
 
+	dir         string      // working directory, once an agent was opened
 	turn        *turn       // started and unfinished
 	announced   *TurnRecord // announced and not started
 	announcedBy *time.Timer

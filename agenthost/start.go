@@ -80,11 +80,16 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 	if s.host.in(draining, stopped) {
 		return nil, errStopping()
 	}
+	text, err := s.instructed(s.host.work, req.Prompt)
+	if err != nil {
+		return nil, err
+	}
 	b := s.begin()
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, b.now, b.next
 	t := s.newTurn(rec)
 	t.before = s.lastID()
 	b.w.Turns = append(b.w.Turns, rec)
+	b.input(rec.ID, req)
 	b.status(rec.ID, protocol.StatusBusy, "")
 	b.then(func() {
 		stopTimer(&s.idle)
@@ -102,7 +107,7 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 	}
 	failpoint.Hit("turn-started")
 	stream := &Stream{Live: t.fan.Subscribe()}
-	prompt := Prompt{TurnID: rec.ID, Text: req.Prompt, Attachments: req.Attachments}
+	prompt := Prompt{TurnID: rec.ID, Text: text, Attachments: req.Attachments}
 	if !s.host.spawn(func() { t.run(prompt) }) {
 		stream.Close()
 		return nil, errStopping() // stopped meanwhile; the next start of the host ends the turn

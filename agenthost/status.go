@@ -16,7 +16,7 @@ type HostStatus struct {
 	Unacknowledged int64           `json:"unacknowledged"` // events the brokers do not have yet
 	Sessions       []SessionStatus `json:"sessions"`
 	DeadLetters    []DeadLetter    `json:"deadLetters"`
-	Notices        []string        `json:"notices"` // a journal that was set aside
+	Notices        []string        `json:"notices"` // a journal that was set aside, a policy that is wrong
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -79,6 +79,9 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		StartedAt: h.started, Sessions: []SessionStatus{},
 		DeadLetters: append([]DeadLetter{}, letters...),
 		Notices:     append([]string{}, h.opts.Journal.Notices()...),
+	}
+	if h.opts.Policy != nil {
+		out.Notices = append(out.Notices, h.opts.Policy.Notices()...)
 	}
 	for _, s := range h.all() {
 		one := s.status()

@@ -29,8 +29,9 @@ type turn struct {
 	voice   voice
 	masker  masker
 	calls   map[string]*call
-	stop    string // why it is being stopped, "" while it is not
-	failure error  // what its output could not make durable
+	asked   map[string]bool // calls that came with a confirm
+	stop    string          // why it is being stopped, "" while it is not
+	failure error           // what its output could not make durable
 	over    bool
 }
 
@@ -43,7 +44,7 @@ type call struct {
 }
 
 func (s *session) newTurn(rec TurnRecord) *turn {
-	t := &turn{s: s, rec: rec, fan: sse.NewFanout(), done: make(chan struct{}), calls: map[string]*call{}}
+	t := &turn{s: s, rec: rec, fan: sse.NewFanout(), done: make(chan struct{}), calls: map[string]*call{}, asked: map[string]bool{}}
 	t.ctx, t.cancel = context.WithCancel(s.host.work)
 	t.masker = newMasker(s.host.opts.Secrets(s.id))
 	t.voice.text.masker, t.voice.reasoning.masker = t.masker, t.masker

@@ -8,6 +8,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/crypto/seal"
+	"bellhop/internal/wsline"
 )
 
 // StatusInterval is the shortest time between two frames of /status/events.
@@ -32,10 +33,33 @@ type API struct {
 	WriteTimeout time.Duration // 0 = sse.WriteTimeout
 	StatusEvery  time.Duration // 0 = StatusInterval
 
-	ended chan struct{}
-	end   sync.Once
+	Lines wsline.Limits // of a session's WebSocket clients
+	Times wsline.Times
+
+	channels channels
+	ended    chan struct{}
+	end      sync.Once
 }
 
 // End ends the streams of /status/events; those of sessions end with the host.
 // It is for http.Server.RegisterOnShutdown, after Routes.
-func (a *API) End() { a.end.Do(func() { close(a.ended) }) }
+func (a *API) End() {
+	a.end.Do(func() {
+		close(a.ended)
+		a.channels.stop()
+	})
+}
+
+// Wait waits until every WebSocket client has left, which the end of the host
+// brings about, or ctx ends: a server's shutdown does not know of them.
+func (a *API) Wait(ctx context.Context) {
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		a.channels.clients.Wait()
+	}()
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
+}

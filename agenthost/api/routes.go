@@ -18,11 +18,19 @@ const (
 	promptTime = time.Minute
 )
 
+// maxShown is how much of an open turn a late client of its lines is shown; the
+// history has all.
+const maxShown = 8 << 20
+
 // Routes registers every route on e, which httpapi.New made. This list is the
 // API; no group carries middleware, because Echo would run it for unknown
 // routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.ended = make(chan struct{})
+	if a.Lines.Transcript == 0 {
+		a.Lines.Transcript = maxShown
+	}
+	a.channels.host, a.channels.limits, a.channels.open = a.Host, a.Lines, map[string]*channel{}
 	a.guards(e)
 	const ok = http.StatusOK
 	password, member := a.requirePassword, a.requireMember
@@ -40,6 +48,12 @@ func (a *API) Routes(e *echo.Echo) {
 
 	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(promptTime))
 	e.GET("/stream/:id", a.attachStream)
+
+	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), password)
+	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), password)
+	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), member)
+	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), password)
+	e.GET("/ws/:id", a.serveLines)
 
 	e.GET("/status", httpapi.Handle(ok, a.status), password)
 	e.GET("/status/events", a.statusEvents, password)

@@ -23,6 +23,7 @@ import (
 	"bellhop/agenthost"
 	"bellhop/agenthost/api"
 	"bellhop/agenthost/journal"
+	"bellhop/agenthost/provider/jsonl"
 	"bellhop/agenthost/provider/providertest"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
@@ -39,6 +40,26 @@ const (
 	console  = "https://console.example.com"
 	guard    = 30 * time.Second // ends a test that hangs
 )
+
+// parrot is an agent program that finds its session's mark in an input and says
+// nothing else.
+const parrot = `
+while read -r line; do
+	case $line in
+	*'"type":"input"'*)
+		mark=${line#*canary}; mark=canary${mark%%x*}x
+		echo "{\"type\":\"chunk\",\"content\":\"$mark\"}"
+		echo "{\"type\":\"tool_start\",\"id\":\"1\",\"name\":\"t\",\"arguments\":{\"of\":\"$mark\"}}"
+		echo "{\"type\":\"confirm\",\"request_id\":\"q\",\"prompt\":\"$mark?\",\"tool_name\":\"t\"}"
+		;;
+	*'"type":"confirmation"'*)
+		echo "{\"type\":\"tool_message\",\"id\":\"1\",\"name\":\"t\",\"content\":\"$mark\"}"
+		echo "$mark is no line"
+		echo '{"type":"state","state":"waiting_for_input","reason":"done"}'
+		;;
+	*'"type":"interrupt"'*) echo '{"type":"state","state":"waiting_for_input","reason":"interrupted"}' ;;
+	esac
+done`
 
 // host is an agent host on a loopback port, with a fake agent and a broker that
 // takes every event.
@@ -110,7 +131,8 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 		t.Fatal(err)
 	}
 	domain, err := agenthost.New(agenthost.Options{
-		Journal: records, Providers: map[string]agenthost.Provider{"demo": h.fake}, DefaultAgent: "demo",
+		Journal: records, DefaultAgent: "demo",
+		Providers:  map[string]agenthost.Provider{"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", parrot}})},
 		Workspaces: workspaces, Poster: broker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
 	})
 	if err != nil {

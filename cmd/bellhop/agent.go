@@ -1,19 +1,43 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"bellhop/agent"
+	agentapi "bellhop/agent/api"
+	"bellhop/crypto/seal"
+	"bellhop/internal/httpapi"
 )
 
 type agentCommand struct {
-	Stdio     bool   `help:"Speak JSON lines on stdin and stdout; logs go to stderr."`
-	Model     string `default:"demo" help:"The model: 'demo' is scripted, there is no language model behind it."`
-	Task      string `placeholder:"TEXT" help:"Do this one task first, as if it had come as input."`
-	SessionID string `placeholder:"ID" help:"Bind the session from the start."`
-	Dir       string `type:"existingdir" default:"." placeholder:"DIR" help:"Working directory; nothing outside it is touched (${default})."`
+	Stdio bool `help:"Speak JSON lines on stdin and stdout; logs go to stderr." xor:"front"`
+	API   bool `name:"api" help:"Serve many sessions over REST and WebSockets." xor:"front"`
+
+	modelFlags   `embed:""`
+	Instructions string `placeholder:"TEXT" help:"What the model is told beside its standing instructions."`
+	MCPConfig    string `name:"mcp-config" type:"existingfile" placeholder:"FILE" help:"JSON with mcpServers: their tools are offered to the model, and ask before each use."`
+	Policy       string `type:"existingfile" placeholder:"FILE" help:"Rules that decide about tool calls; without them each tool that changes something asks."`
+
+	Task      string `placeholder:"TEXT" help:"Stdio: do this one task, as if it had come as input, and end."`
+	SessionID string `placeholder:"ID" help:"Stdio: bind the session from the start."`
+	Dir       string `type:"existingdir" placeholder:"DIR" help:"Stdio: the working directory; nothing outside it is touched (.). API: where each session gets a directory of its own, which is kept (temporary ones, which are not)."`
+
+	Port        int           `default:"7702" help:"API: port to listen on, 0 for any (${default})."`
+	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}); off loopback a token is needed."`
+	Token       seal.Secret   `env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"TOKEN" help:"API: what callers send as Authorization: Bearer."`
+	IdleTimeout time.Duration `default:"10m" help:"API: a session that no client watches ends after this time (${default})."`
+	MaxSessions int           `default:"256" help:"API: most sessions at a time (${default})."`
 }
 
 // Help is shown by --help.
@@ -26,16 +50,124 @@ func (agentCommand) Help() string {
 	b.WriteString(`
 Anything else is answered with what the workspace holds. Try:
 
-  echo '{"type":"input","text":"list"}' | bellhop agent --stdio`)
+  echo '{"type":"input","text":"list"}' | bellhop agent --stdio
+
+Language models are named provider/name, with the provider's key in the environment:
+
+  ANTHROPIC_API_KEY=…  bellhop agent --stdio --model anthropic/NAME
+  OPENAI_API_KEY=…     bellhop agent --stdio --model openai/NAME
+  OPENROUTER_API_KEY=… bellhop agent --stdio --model openrouter/VENDOR/NAME
+                       bellhop agent --stdio --model ollama/NAME
+                       bellhop agent --stdio --model openai/NAME --base-url http://127.0.0.1:8000/v1    (vLLM and others)
+
+Many sessions in one process: POST /sessions answers session_id and token, /ws/SESSION_ID?token=TOKEN speaks the same lines:
+
+  bellhop agent --api --port 7702`)
 	return b.String()
 }
 
-// Run speaks the headless interface until the end of input.
+// Run speaks the headless interface until the end of input, or serves it.
 func (c agentCommand) Run(env *environment) error {
-	if !c.Stdio {
-		return errors.New("agent: choose a front end: --stdio")
+	source, err := c.source(env)
+	if err != nil {
+		return err
 	}
-	return agent.Stdio(env.ctx, env.stdin, env.stdout, agent.Options{
-		Dir: c.Dir, Model: c.Model, SessionID: c.SessionID, Task: c.Task, Log: env.log,
+	switch {
+	case c.Stdio:
+		return c.runStdio(env, source)
+	case c.API:
+		return c.runAPI(env, source)
+	default:
+		return errors.New("agent: choose a front end: --stdio or --api")
+	}
+}
+
+func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(env.ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return source.run(ctx) })
+	opened, err := source.open(ctx, agentapi.Opening{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	opts := opened.Options
+	opts.Dir, opts.SessionID, opts.Task, opts.Log = dir, c.SessionID, c.Task, env.log
+	err = agent.Stdio(ctx, env.stdin, env.stdout, opts)
+	cancel()
+	_ = group.Wait() // its errors ended ctx and stand in err
+	return err
+}
+
+func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
+	listener, err := c.listen(env.ctx)
+	if err != nil {
+		return err
+	}
+	workspaces := ""
+	if c.Dir != "" {
+		if workspaces, err = filepath.Abs(c.Dir); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	sessions := agentapi.New(agentapi.Config{
+		Open: source.open, Token: c.Token.Reveal(), Workspaces: workspaces,
+		IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, Log: env.log,
 	})
+	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
+	if _, err := fmt.Fprintf(env.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	group, ctx := errgroup.WithContext(env.ctx)
+	group.Go(func() error { return source.run(ctx) })
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		err := sessions.Run(ctx) // its clients are told before their connections go
+		farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return errors.Join(err, server.Shutdown(farewell))
+	})
+	return group.Wait()
+}
+
+// listen refuses an address that others can reach without a token.
+func (c agentCommand) listen(ctx context.Context) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(c.Listen, strconv.Itoa(c.Port)))
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); (!ok || !at.IP.IsLoopback()) && c.Token.IsZero() {
+		return nil, errors.Join(
+			fmt.Errorf("agent: %s can be reached from elsewhere: set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE", listener.Addr()),
+			listener.Close())
+	}
+	return listener, nil
+}
+
+// source reads the files that the flags name.
+func (c agentCommand) source(env *environment) (*sessionSource, error) {
+	s := &sessionSource{flags: c.modelFlags, instructions: c.Instructions, log: env.log}
+	if c.MCPConfig != "" {
+		raw, err := os.ReadFile(c.MCPConfig)
+		if err != nil {
+			return nil, fmt.Errorf("--mcp-config: %w", err)
+		}
+		if err := s.readMCP(raw); err != nil {
+			return nil, fmt.Errorf("--mcp-config: %w", err)
+		}
+	}
+	if err := s.openPolicy(c.Policy); err != nil {
+		return nil, fmt.Errorf("--policy: %w", err)
+	}
+	return s, nil
 }

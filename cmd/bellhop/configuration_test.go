@@ -103,7 +103,7 @@ func TestReadmeNamesEveryVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`BELLHOP_[A-Z_]+|CUSTOM_GOOSE_URL`).FindAllString(string(readme), -1)
+	named := regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`).FindAllString(string(readme), -1)
 	inHelpOnly := []string{"BELLHOP_USER_PASSWORD", "BELLHOP_URL", "BELLHOP_TOKEN"}
 	for command, names := range variables(t) {
 		for _, name := range names {

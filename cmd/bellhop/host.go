@@ -13,7 +13,7 @@ type hostCommand struct {
 	PublicURL      string      `env:"BELLHOP_HOST_PUBLIC_URL" placeholder:"URL" help:"What browsers use to stream. Default: http://<listen>."`
 	Password       seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"What brokers sign in with; the same as in 'bellhop hosts add'."`
 	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Journal, workspaces and agents' state (${default})."`
-	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML: agents and projects. Without it the agent 'demo' is offered."`
+	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML: agents, projects, policy. Without it the agent 'demo' is offered."`
 	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Pages that may stream from here, exact, comma-separated."`
 }
 
@@ -30,6 +30,10 @@ The configuration file names agents that speak the headless interface (JSON line
       env: {MY_AGENT_MODE: careful}
   projects:
     shop: /srv/shop
+
+Rules decide which tool calls need a person (bellhop policy --help); the built-in ones are used without:
+
+  policy: /etc/bellhop/policy.yaml
 
   BELLHOP_HOST_PASSWORD=… bellhop host --data /var/lib/bellhop`
 }

@@ -29,18 +29,20 @@ Start with "bellhop dev": broker, agent host and a demo agent on this machine, n
 // commands is the command line; protocol section 5 lists the names and
 // variables that are part of the contract.
 type commands struct {
-	Dev     devCommand     `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
-	Serve   serveCommand   `cmd:"" help:"Run the broker."`
-	Host    hostCommand    `cmd:"" help:"Run an agent host next to the code."`
-	Agent   agentCommand   `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
-	Chat    chatCommand    `cmd:"" help:"Talk with an agent in the terminal."`
-	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
-	Users   usersCommand   `cmd:"" help:"Manage the people who may sign in."`
-	Tokens  tokensCommand  `cmd:"" help:"Manage API tokens."`
-	Hosts   hostsCommand   `cmd:"" help:"Manage the agent hosts the broker knows."`
-	Keys    keysCommand    `cmd:"" help:"Make the keyset that seals secrets at rest."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Dev         devCommand         `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
+	Serve       serveCommand       `cmd:"" help:"Run the broker."`
+	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
+	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
+	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
+	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
+	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
+	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`
+	Users       usersCommand       `cmd:"" help:"Manage the people who may sign in."`
+	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
+	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts the broker knows."`
+	Keys        keysCommand        `cmd:"" help:"Make the keyset that seals secrets at rest."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
 

@@ -13,13 +13,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"bellhop/deploy/headless/backend"
 	"bellhop/internal/testenv"
 )
 
 // The test binary is the product too: under the name bellhop it runs main, so
 // that stories start, kill and restart real processes.
 func TestMain(m *testing.M) {
-	testscript.Main(withPostgres{m}, map[string]func(){"bellhop": main})
+	testscript.Main(withPostgres{m}, map[string]func(){"bellhop": main, "backend": backend.Main})
 }
 
 type withPostgres struct{ m *testing.M }

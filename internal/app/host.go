@@ -20,8 +20,12 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/process"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
+
+// linesWait is how long WebSocket clients get to hear why they are sent away.
+const linesWait = 500 * time.Millisecond
 
 // DemoAgent is the id of the agent that the binary brings along.
 const DemoAgent = "demo"
@@ -47,7 +51,9 @@ type Host struct {
 	URL    string // how this machine reaches it
 
 	server  *server
+	api     *hostapi.API
 	journal *journal.Journal
+	policy  *policy.Live
 	log     *slog.Logger
 }
 
@@ -107,9 +113,13 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	if public == "" {
 		public = localURL(listener.Addr())
 	}
+	rules, err := c.File.openPolicy(c.Log)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: kept, Providers: c.providers(processes), DefaultAgent: c.defaultAgent(),
-		Workspaces: directories, Password: c.Password, PublicURL: public, Log: c.Log,
+		Workspaces: directories, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
@@ -121,7 +131,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, URL: srv.url, server: srv, journal: kept, log: c.Log}, nil
+	return &Host{Domain: domain, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
@@ -156,7 +166,12 @@ func (h *Host) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.server.run(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
-	return errors.Join(ignoreCancelled(group.Wait()), h.journal.Close())
+	group.Go(func() error { return h.policy.Run(ctx) })
+	err := ignoreCancelled(group.Wait())
+	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), linesWait)
+	defer cancel()
+	h.api.Wait(farewell)
+	return errors.Join(err, h.journal.Close())
 }
 
 // Close gives up a host that was opened and will not run.

@@ -17,6 +17,9 @@ type HostFile struct {
 	Agents   map[string]AgentFile `yaml:"agents"`
 	Projects map[string]string    `yaml:"projects"` // name → directory
 	Default  string               `yaml:"default"`  // agent of sessions that name none
+	Policy   yaml.Node            `yaml:"policy"`   // rules, or the name of a file with them
+
+	path string // "" when there is no file
 }
 
 // AgentFile is an agent that speaks the headless interface on stdio.
@@ -45,6 +48,7 @@ func ReadHostFile(path string) (HostFile, error) {
 	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
 		return file, fmt.Errorf("%s: %w", path, err)
 	}
+	file.path = path
 	return file, file.check()
 }
 

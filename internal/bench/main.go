@@ -49,6 +49,7 @@ var figures = []figure{
 	{"stream", measureStream},
 	{"latency", measureLatency},
 	{"idle", measureIdle},
+	{"headless", measureHeadless},
 }
 
 // bench is what every benchmark works with.

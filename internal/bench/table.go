@@ -28,11 +28,12 @@ func (t table) markdown() string {
 }
 
 var titles = map[string]string{
-	"ingest":  "Webhook ingest (PostgreSQL)",
-	"checkin": "Check-in",
-	"stream":  "Streams",
-	"latency": "From the agent to database and browser",
-	"idle":    "Idle sessions",
+	"ingest":   "Webhook ingest (PostgreSQL)",
+	"checkin":  "Check-in",
+	"stream":   "Streams",
+	"latency":  "From the agent to database and browser",
+	"idle":     "Idle sessions",
+	"headless": "Headless interface",
 }
 
 func orDash(s string) string {

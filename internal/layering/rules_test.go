@@ -33,6 +33,7 @@ var rules = []struct {
 	{pattern: "internal/layering", layer: kit},
 
 	{pattern: "cmd/**", layer: cmd},
+	{pattern: "deploy/**", layer: client}, // examples: what a third party could have written
 	{pattern: "internal/app/**", layer: app},
 
 	{pattern: "protocol", layer: words},
@@ -40,6 +41,7 @@ var rules = []struct {
 	{pattern: "crypto/*", layer: leaf},
 	{pattern: "migrations", layer: leaf},
 	{pattern: "web", layer: leaf},
+	{pattern: "conformance", layer: leaf}, // of the protocol alone
 	{pattern: "internal/*", layer: leaf},
 	{pattern: "client/**", layer: client},
 

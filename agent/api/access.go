@@ -1,0 +1,86 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/crypto/token"
+	"bellhop/protocol"
+)
+
+func bearer(r *http.Request) string {
+	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(value)
+}
+
+// isOwner knows the server's token; on a server without one, who shows none. The
+// comparison is of hashes: its time tells nothing.
+func (s *Server) isOwner(r *http.Request) bool {
+	given := bearer(r)
+	if s.config.Token == "" {
+		return given == "" && len(r.Header.Values("Authorization")) == 0
+	}
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.config.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+func (one *session) opens(plain string) bool {
+	return plain != "" && subtle.ConstantTimeCompare(token.Hash(plain), one.tokenHash) == 1
+}
+
+func unauthorized(hint string) error {
+	return &protocol.Error{Code: protocol.CodeUnauthorized, Message: "Unauthorized", Hint: hint}
+}
+
+func (s *Server) requireOwner(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !s.isOwner(c.Request()) {
+			return unauthorized("Send the server's token as Authorization: Bearer")
+		}
+		return next(c)
+	}
+}
+
+// requireMember lets the owner and the holder of the session's token pass. Who
+// has neither does not learn whether the session exists.
+func (s *Server) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.isOwner(c.Request()) {
+			return next(c)
+		}
+		one, err := s.find(c.Param("id"))
+		if err != nil || !one.opens(bearer(c.Request())) {
+			return unauthorized("Send the session's or the server's token as Authorization: Bearer")
+		}
+		return next(c)
+	}
+}
+
+// member is the session that the request's token opens. Browsers cannot set a
+// header on a WebSocket, so that the token may come in the query.
+func (s *Server) member(c echo.Context) (*session, error) {
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil { // the error would quote the token
+		return nil, protocol.Errorf(protocol.CodeInvalid, "The query string is malformed")
+	}
+	given, header := query["token"], bearer(c.Request())
+	switch {
+	case len(given) > 1, len(given) == 1 && header != "" && given[0] != header:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "token is given more than once")
+	case len(given) == 1:
+		header = given[0]
+	}
+	one, err := s.find(c.Param("id"))
+	if err != nil || !one.opens(header) {
+		return nil, unauthorized("Send the token of POST /sessions as ?token= or as Authorization: Bearer")
+	}
+	return one, nil
+}

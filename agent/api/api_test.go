@@ -1,0 +1,359 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"bellhop/internal/wsline"
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func dirs(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(os.TempDir(), "bellhop-agent-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestASessionFromItsMakingToItsEnd(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := start(t, Config{})
+	session := s.open("", `{"instructions":"be brief"}`)
+	c := s.dial(session, "")
+	c.input("write a.txt: hello then read a.txt")
+	question := c.until(protocol.LineConfirm)
+	if got := dirs(t); len(got) != 1 {
+		t.Fatalf("working directories: %v", got)
+	}
+	c.confirm(question.RequestID, true)
+	if line := c.until(protocol.LineState); line.Reason != protocol.WaitingDone || line.SessionID != session.SessionID {
+		t.Errorf("ended with %+v", line)
+	}
+	if content, err := os.ReadFile(filepath.Join(dirs(t)[0], "a.txt")); string(content) != "hello" {
+		t.Errorf("wrote %q, %v", content, err)
+	}
+	_, list := s.call("GET", "/sessions", "", "")
+	want := fmt.Sprintf(`{"sessions":[{"session_id":%q,"model":"demo","state":"idle","clients":1,"created_at":"2023-11-14T22:13:20Z","expires_at":null}]}`, session.SessionID)
+	if list != want {
+		t.Errorf("got  %s\nwant %s", list, want)
+	}
+	status, raw := s.call("GET", "/sessions/"+session.SessionID+"/history", "", "")
+	var history historyResponse
+	if err := json.Unmarshal([]byte(raw), &history); err != nil || status != http.StatusOK || history.SessionID != session.SessionID {
+		t.Fatalf("%d %s", status, raw)
+	}
+	kinds := []string{}
+	for _, l := range history.Lines {
+		var line protocol.Line
+		if err := json.Unmarshal(l, &line); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, line.Type)
+	}
+	if got := strings.Join(kinds, " "); got != "input state message tool_start confirm confirmation state tool_message state message tool_start state tool_message state message state" {
+		t.Errorf("history: %s", got)
+	}
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, session.Token, ""); status != http.StatusNoContent {
+		t.Errorf("DELETE answers %d", status)
+	}
+	if code := c.ending(); code != websocket.StatusNormalClosure {
+		t.Errorf("the client is closed with %d", code)
+	}
+	if got := dirs(t); len(got) != 0 || s.closed.Load() != 1 {
+		t.Errorf("left behind: %v; closed %d times", got, s.closed.Load())
+	}
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, "", ""); status != http.StatusNotFound {
+		t.Errorf("a second DELETE answers %d", status)
+	}
+}
+
+func TestWorkspacesAreKept(t *testing.T) {
+	parent := t.TempDir()
+	s := start(t, Config{Workspaces: parent})
+	session := s.open("", "")
+	s.call("DELETE", "/sessions/"+session.SessionID, "", "")
+	if info, err := os.Stat(filepath.Join(parent, session.SessionID)); err != nil || !info.IsDir() {
+		t.Errorf("the directory is gone: %v", err)
+	}
+}
+
+func TestAQuestionWaitsForTheNextClient(t *testing.T) {
+	s := start(t, Config{})
+	session := s.open("", "")
+	first := s.dial(session, "")
+	first.input("write a.txt: hello")
+	asked := first.until(protocol.LineConfirm)
+	first.leave()
+	second := s.dial(session, "")
+	again := second.until(protocol.LineConfirm)
+	if again.RequestID != asked.RequestID || again.Prompt != asked.Prompt {
+		t.Errorf("asked again %+v", again)
+	}
+	var kinds []string
+	for _, line := range second.seen {
+		kinds = append(kinds, line.Type)
+	}
+	if got := strings.Join(kinds, " "); got != "state message tool_start confirm" {
+		t.Errorf("shown: %s", got)
+	}
+	second.confirm(again.RequestID, true)
+	second.until(protocol.LineState)
+	third := s.dial(session, "&replay=all")
+	if line := third.until(protocol.LineState); line.Reason != protocol.WaitingDone {
+		t.Errorf("got %+v", line)
+	}
+	for _, line := range third.seen {
+		if line.Type == protocol.LineConfirm {
+			t.Errorf("an answered question is shown: %+v", line)
+		}
+	}
+}
+
+func TestEveryClientSeesTheTurnAndAnyMayAnswer(t *testing.T) {
+	s := start(t, Config{})
+	session := s.open("", "")
+	clients := make([]*client, 8)
+	for i := range clients {
+		clients[i] = s.dial(session, "")
+	}
+	clients[0].input("write a.txt: x then slow 5")
+	clients[7].confirm(clients[7].until(protocol.LineConfirm).RequestID, true)
+	var want string
+	for i, c := range clients {
+		c.until(protocol.LineState)
+		if got := fmt.Sprintf("%+v", types(c.seen)); i == 0 {
+			want = got
+		} else if got != want {
+			t.Errorf("client %d saw %s, the first %s", i, got, want)
+		}
+	}
+	clients[1].send(`{"type":"nonsense"}`)
+	if line := clients[1].until(protocol.LineStatus); line.Level != "error" || line.SessionID != session.SessionID {
+		t.Errorf("got %+v", line)
+	}
+	s.server.Notice("info", "maintenance at noon")
+	for i, c := range clients {
+		if line, err := c.next(); err != nil || line.Message != "maintenance at noon" || line.SessionID != "" {
+			t.Errorf("client %d: %+v, %v", i, line, err)
+		}
+	}
+}
+
+func types(lines []protocol.Line) []string {
+	var list []string
+	for _, l := range lines {
+		list = append(list, l.Type)
+	}
+	return list
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	s := start(t, Config{Token: "owner"})
+	a, b := s.open("owner", ""), s.open("owner", "")
+	for name, c := range map[string]struct {
+		method, path, bearer string
+		want                 int
+	}{
+		"making needs the server's token":           {"POST", "/sessions", "", 401},
+		"a session's token makes none":              {"POST", "/sessions", a.Token, 401},
+		"listing needs the server's token":          {"GET", "/sessions", a.Token, 401},
+		"the owner lists":                           {"GET", "/sessions", "owner", 200},
+		"the owner reads":                           {"GET", "/sessions/" + a.SessionID + "/history", "owner", 200},
+		"a session's token reads it":                {"GET", "/sessions/" + a.SessionID + "/history", a.Token, 200},
+		"another's token does not":                  {"GET", "/sessions/" + a.SessionID + "/history", b.Token, 401},
+		"nor does none":                             {"GET", "/sessions/" + a.SessionID + "/history", "", 401},
+		"another's token deletes nothing":           {"DELETE", "/sessions/" + a.SessionID, b.Token, 401},
+		"an unknown session is not told from known": {"GET", "/sessions/x/history", b.Token, 401},
+		"the owner is told":                         {"GET", "/sessions/x/history", "owner", 404},
+		"a WebSocket without token":                 {"GET", "/ws/" + a.SessionID, "", 401},
+		"with another's token":                      {"GET", "/ws/" + a.SessionID + "?token=" + b.Token, "", 401},
+		"with the server's token":                   {"GET", "/ws/" + a.SessionID + "?token=owner", "", 401},
+		"with two tokens":                           {"GET", "/ws/" + a.SessionID + "?token=" + a.Token + "&token=x", "", 400},
+		"a WebSocket route without upgrade":         {"GET", "/ws/" + a.SessionID + "?token=" + a.Token, "", 426},
+		"an unknown replay":                         {"GET", "/ws/" + a.SessionID + "?replay=some&token=" + a.Token, "", 400},
+		"an unknown route":                          {"GET", "/other", "owner", 404},
+		"a wrong method":                            {"PUT", "/sessions", "owner", 405},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, body := s.call(c.method, c.path, c.bearer, ""); status != c.want {
+				t.Errorf("%d %s, want %d", status, body, c.want)
+			}
+		})
+	}
+}
+
+func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
+	s := start(t, Config{})
+	a, b := s.open("", ""), s.open("", "")
+	if status, _ := s.call("GET", "/sessions/"+a.SessionID+"/history", b.Token, ""); status != http.StatusUnauthorized {
+		t.Errorf("another session's token: %d", status)
+	}
+	if status, body := s.call("POST", "/sessions", "", `{"model":"unknown"}`); status != http.StatusBadRequest || body != `{"error":"Unknown model","code":"invalid"}` {
+		t.Errorf("%d %s", status, body)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/sessions", nil)
+	r.Header.Set("Origin", "https://evil.example")
+	answer, err := s.web.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a page of elsewhere: %d", answer.StatusCode)
+	}
+}
+
+func TestTheNumberOfSessionsIsBounded(t *testing.T) {
+	s := start(t, Config{MaxSessions: 2})
+	s.open("", "")
+	one := s.open("", "")
+	if status, _ := s.call("POST", "/sessions", "", ""); status != http.StatusTooManyRequests {
+		t.Errorf("a third answers %d", status)
+	}
+	s.call("DELETE", "/sessions/"+one.SessionID, "", "")
+	s.open("", "")
+}
+
+func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
+	s := start(t, Config{})
+	session := s.open("", "")
+	for name, c := range map[string]struct {
+		kind websocket.MessageType
+		raw  string
+		want websocket.StatusCode
+	}{
+		"a binary frame": {websocket.MessageBinary, `{"type":"interrupt"}`, websocket.StatusUnsupportedData},
+		"invalid UTF-8":  {websocket.MessageText, "{\"type\":\"input\",\"text\":\"\xff\"}", websocket.StatusInvalidFramePayloadData},
+		"an oversize":    {websocket.MessageText, strings.Repeat("x", protocol.MaxLine+1), websocket.StatusMessageTooBig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := s.dial(session, "")
+			_ = bad.conn.Write(t.Context(), c.kind, []byte(c.raw)) // may fail: the server need not read it all
+			if code := bad.ending(); code != c.want {
+				t.Errorf("closed with %d, want %d", code, c.want)
+			}
+			good := s.dial(session, "")
+			good.input("help")
+			if line := good.until(protocol.LineState); line.Reason != protocol.WaitingDone {
+				t.Errorf("the session after it: %+v", line)
+			}
+		})
+	}
+}
+
+func TestASlowClientIsCutAndTheSessionGoesOn(t *testing.T) {
+	s := start(t, Config{Limits: wsline.Limits{QueueLines: 8}, Times: wsline.Times{Write: time.Minute}})
+	session := s.open("", "")
+	slow, good := s.dial(session, ""), s.dial(session, "&replay=all")
+	// More than the connection's buffers and the queue take.
+	big := strings.Repeat("x", 4<<20)
+	for range 16 {
+		s.server.Notice("info", big)
+		if line := good.until(protocol.LineStatus); len(line.Message) != len(big) {
+			t.Fatal("a line is cut")
+		}
+	}
+	good.input("help")
+	good.until(protocol.LineState)
+	if code := slow.ending(); code != websocket.StatusPolicyViolation {
+		t.Errorf("the slow client is closed with %d", code)
+	}
+}
+
+func TestIdleSessionsEndWithTheirFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := start(t, Config{IdleTimeout: time.Minute})
+	watched, left, never := s.open("", ""), s.open("", ""), s.open("", "")
+	keeper, leaver := s.dial(watched, ""), s.dial(left, "")
+	leaver.input("ask Anybody there?")
+	leaver.until(protocol.LineAsk)
+	s.clock.Add(int64(50 * time.Second))
+	leaver.leave()
+	s.awaitClients(left.SessionID, 0)
+	s.clock.Add(int64(20 * time.Second))
+	if next := s.server.endIdle(); next != 40*time.Second {
+		t.Errorf("looks again after %s", next)
+	}
+	if got := s.ids(); got != watched.SessionID+" "+left.SessionID {
+		t.Errorf("there are %s; never watched was %s", got, never.SessionID)
+	}
+	s.clock.Add(int64(40 * time.Second))
+	s.server.endIdle()
+	if got := s.ids(); got != watched.SessionID || len(dirs(t)) != 1 || s.closed.Load() != 2 {
+		t.Errorf("there are %s, %v; closed %d", got, dirs(t), s.closed.Load())
+	}
+	keeper.input("help")
+	keeper.until(protocol.LineState)
+}
+
+func (s *stand) ids() string {
+	list, _ := s.server.list(context.Background(), nil)
+	var ids []string
+	for _, l := range list.Sessions {
+		ids = append(ids, l.SessionID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestTheEndOfTheServerTellsClientsAndLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	server := New(Config{Open: func(context.Context, Opening) (Opened, error) { return Opened{}, nil }})
+	web := httptest.NewServer(server.Handler())
+	defer web.Close()
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	s := &stand{t: t, server: server, url: web.URL, web: web.Client()}
+	session := s.open("", "")
+	c := s.dial(session, "")
+	c.input("slow 36000")
+	c.until(protocol.LineChunk)
+	cancel()
+	if line := c.until(protocol.LineStatus); line.Message != "The server stops" || line.SessionID != "" {
+		t.Errorf("got %+v", line)
+	}
+	if line := c.until(protocol.LineState); line.Reason != protocol.WaitingInterrupted {
+		t.Errorf("got %+v", line)
+	}
+	if code := c.ending(); code != websocket.StatusGoingAway {
+		t.Errorf("closed with %d", code)
+	}
+	if err := <-done; err != nil || len(dirs(t)) != 0 {
+		t.Errorf("ended with %v, left %v", err, dirs(t))
+	}
+	if status, _ := s.call("POST", "/sessions", "", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("a session after the end: %d", status)
+	}
+	web.Client().CloseIdleConnections()
+}
+
+func TestASessionThatCannotBeOpenedLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := start(t, Config{MaxSessions: 1, Open: func(context.Context, Opening) (Opened, error) {
+		return Opened{}, errors.New("secret detail")
+	}})
+	for range 2 {
+		if status, body := s.call("POST", "/sessions", "", ""); status != http.StatusInternalServerError || body != `{"error":"Internal error","code":"internal"}` {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if got := dirs(t); len(got) != 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}

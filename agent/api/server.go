@@ -1,0 +1,175 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+
+	"bellhop/agent"
+	"bellhop/internal/httpapi"
+	"bellhop/internal/wsline"
+	"bellhop/protocol"
+)
+
+// Opening is a session that is about to begin.
+type Opening struct {
+	ID           string
+	Dir          string // its working directory, which exists
+	Instructions string
+	Model        string // "" is the server's own
+}
+
+// Opened is what a session works with.
+type Opened struct {
+	Options agent.Options // Dir and SessionID are set by the server
+	Close   func()        // called once, after the session; may be nil
+}
+
+// Config is a server's. Open is required.
+type Config struct {
+	Open        func(context.Context, Opening) (Opened, error)
+	Token       string        // "" admits everybody: for loopback only
+	Workspaces  string        // parent of the sessions' directories, which are kept; "" makes temporary ones
+	IdleTimeout time.Duration // ten minutes if zero
+	MaxSessions int           // 256 if zero
+	Limits      wsline.Limits
+	Times       wsline.Times
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Server holds sessions. Run it: idle sessions end there, and all at the end.
+type Server struct {
+	config Config
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	opening  int  // sessions being made
+	stopped  bool // no more sessions
+	clients  sync.WaitGroup
+	changed  chan struct{} // wakes Run: a session may be idle sooner
+}
+
+// New returns a server without sessions.
+func New(config Config) *Server {
+	config.IdleTimeout = cmp.Or(config.IdleTimeout, 10*time.Minute)
+	config.MaxSessions = cmp.Or(config.MaxSessions, 256)
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{config: config, sessions: map[string]*session{}, changed: make(chan struct{}, 1)}
+}
+
+// Handler serves every route. This list is the API.
+func (s *Server) Handler() http.Handler {
+	e := httpapi.New(httpapi.Options{Log: s.config.Log})
+	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
+	e.GET("/healthz", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	e.POST("/sessions", httpapi.Handle(http.StatusCreated, s.create, httpapi.OptionalBody()), s.requireOwner)
+	e.GET("/sessions", httpapi.Handle(http.StatusOK, s.list), s.requireOwner)
+	e.GET("/sessions/:id/history", httpapi.Handle(http.StatusOK, s.history), s.requireMember)
+	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, s.remove), s.requireMember)
+	e.GET("/ws/:id", s.serveWebSocket)
+	return e
+}
+
+// Run ends sessions that nobody has watched for the idle time-out. When ctx ends
+// it ends all of them and returns when nothing of them is left.
+func (s *Server) Run(ctx context.Context) error {
+	timer := time.NewTimer(s.config.IdleTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.stop()
+			return nil
+		case <-s.changed:
+		case <-timer.C:
+		}
+		timer.Reset(s.endIdle())
+	}
+}
+
+// endIdle returns when to look again.
+func (s *Server) endIdle() time.Duration {
+	now, next := s.config.Now(), s.config.IdleTimeout
+	s.mu.Lock()
+	var idle []*session
+	for id, one := range s.sessions {
+		left := one.hub.Status().Left
+		if left.IsZero() {
+			continue
+		}
+		if rest := s.config.IdleTimeout - now.Sub(left); rest > 0 {
+			next = min(next, rest)
+			continue
+		}
+		delete(s.sessions, id)
+		idle = append(idle, one)
+	}
+	s.mu.Unlock()
+	for _, one := range idle {
+		s.config.Log.Info("session ends: nobody has watched it", "session", one.id, "for", s.config.IdleTimeout)
+		one.end(websocket.StatusNormalClosure, "the session has ended: nobody watched it")
+	}
+	return next
+}
+
+func (s *Server) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Notice tells every client of every session something that belongs to none.
+func (s *Server) Notice(level, message string) {
+	for _, one := range s.all() {
+		one.hub.Notice(protocol.Line{Type: protocol.LineStatus, Level: level, Message: message})
+	}
+}
+
+func (s *Server) all() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*session, 0, len(s.sessions))
+	for _, one := range s.sessions {
+		list = append(list, one)
+	}
+	return list
+}
+
+func (s *Server) stop() {
+	s.Notice("warning", "The server stops")
+	s.mu.Lock()
+	s.stopped = true
+	list := s.sessions
+	s.sessions = map[string]*session{}
+	s.mu.Unlock()
+	var group sync.WaitGroup
+	for _, one := range list {
+		group.Go(func() { one.end(websocket.StatusGoingAway, "the server stops") })
+	}
+	group.Wait()
+	s.clients.Wait()
+}
+
+// find returns a session by its id; the error has code not_found.
+func (s *Server) find(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.sessions[id]
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "No such session")
+	}
+	return one, nil
+}

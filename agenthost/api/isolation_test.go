@@ -1,0 +1,178 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// tenant is a session whose agent says nothing but its own mark, and everything
+// that its readers have seen.
+type tenant struct {
+	id, token, mark string
+
+	mu   sync.Mutex
+	seen []string // everything that came over any way
+}
+
+func (s *tenant) saw(raw string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, raw)
+}
+
+// script is a turn with all that a session can show, marked.
+func (s *tenant) script(rng *rand.Rand) string {
+	steps := []string{
+		"text " + s.mark + " speaks", "tool shell {\"command\":\"" + s.mark + "\"}", "toolerr shell {\"command\":\"" + s.mark + "\"}",
+		"notice warning " + s.mark + " notices", "ask " + s.mark + "?", "confirm write {\"path\":\"" + s.mark + "\"}", "reason " + s.mark + " thinks",
+	}
+	rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+	steps = append([]string{"native " + s.mark}, steps[:3+rng.IntN(len(steps)-3)]...)
+	if rng.IntN(4) == 0 {
+		steps = append(steps, "fail "+s.mark+" failed")
+	}
+	return strings.Join(steps, "\n")
+}
+
+// Many clients of many sessions come, go, watch, answer and try others' ids in a
+// random order. Whatever a client was sent names its own session alone.
+func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
+	const sessions, clients, rounds = 6, 3, 4
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h := newHost(t, nil)
+	all := make([]*tenant, sessions)
+	for i := range all {
+		// All sessions of an agent program have the same request and call ids.
+		id, token := h.headless([]string{"", `{"agent":"program"}`}[i%2])
+		all[i] = &tenant{id: id, token: token, mark: fmt.Sprintf("canary%dx", i)}
+	}
+	var group sync.WaitGroup
+	for i, s := range all {
+		for n := range clients {
+			rng := rand.New(rand.NewPCG(seed, uint64(i*clients+n)))
+			group.Go(func() {
+				for range rounds {
+					h.visit(s, all[rng.IntN(sessions)], rng)
+				}
+			})
+		}
+	}
+	group.Wait()
+	for _, s := range all {
+		_, _, history := h.call(request{"GET", "/sessions/" + s.id + "/history", "", []string{bearerPassword}})
+		_, _, events := h.call(request{"GET", "/session/" + s.id + "/events", "", []string{bearerPassword}})
+		s.seen = append(s.seen, history, events)
+		everything := strings.Join(s.seen, "\n")
+		if !strings.Contains(everything, s.mark) {
+			t.Errorf("%s has seen nothing of its own", s.mark)
+		}
+		for _, other := range all {
+			if other != s && (strings.Contains(everything, other.mark) || strings.Contains(everything, other.id)) {
+				t.Errorf("a client of %s has seen something of %s", s.mark, other.mark)
+			}
+		}
+	}
+	_, _, status := h.call(request{"GET", "/status", "", []string{bearerPassword}})
+	_, _, list := h.call(request{"GET", "/sessions", "", []string{bearerPassword}})
+	for _, s := range all {
+		for what, text := range map[string]string{"the log": h.log.String(), "/status": status, "/sessions": list} {
+			if strings.Contains(text, s.mark) || strings.Contains(text, s.token) {
+				t.Errorf("%s holds what %s said, or its token", what, s.mark)
+			}
+		}
+	}
+}
+
+// visit is one client: it watches by lines or by the stream, perhaps starts a
+// turn, answers what it is asked, tries another session's id, and leaves at a
+// random moment.
+func (h *host) visit(s, other *tenant, rng *rand.Rand) {
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	defer cancel()
+	if rng.IntN(3) == 0 {
+		h.readStream(ctx, s, rng)
+		return
+	}
+	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.url, "http", "ws", 1)+"/ws/"+s.id+"?token="+s.token, nil)
+	if err != nil {
+		h.t.Errorf("dial: %v", err)
+		return
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	send := func(line map[string]any) {
+		raw, _ := json.Marshal(line)
+		_ = conn.Write(ctx, websocket.MessageText, raw) // a refusal shows in what comes
+	}
+	send(map[string]any{"type": "input", "text": s.script(rng)})
+	if other != s {
+		send(map[string]any{"type": "interrupt", "session_id": s.id + "x"}) // refused, without a word about others
+	}
+	for left := 5 + rng.IntN(40); left > 0; left-- {
+		_, raw, err := conn.Read(ctx)
+		if err != nil {
+			h.t.Errorf("%s was cut: %v", s.mark, err)
+			return
+		}
+		s.saw(string(raw))
+		line, err := protocol.ParseLine(raw)
+		switch {
+		case err != nil:
+			h.t.Errorf("line %s: %v", raw, err)
+		case line.SessionID != s.id:
+			h.t.Errorf("%s was sent a line of %q", s.mark, line.SessionID)
+		case line.Type == protocol.LineAsk:
+			send(map[string]any{"type": "answer", "request_id": line.RequestID, "text": s.mark})
+		case line.Type == protocol.LineConfirm:
+			send(map[string]any{"type": "confirmation", "request_id": line.RequestID, "value": rng.IntN(2) == 0})
+		case line.State == protocol.StateWaitingForInput:
+			return
+		}
+		if rng.IntN(30) == 0 {
+			send(map[string]any{"type": "interrupt"})
+		}
+	}
+}
+
+func (h *host) readStream(ctx context.Context, s *tenant, rng *rand.Rand) {
+	resp := h.do(ctx, request{"GET", "/stream/" + s.id + "?token=" + s.token, "", nil})
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusNoContent {
+		return
+	}
+	reader := sse.NewReader(resp.Body)
+	for left := 3 + rng.IntN(20); left > 0; left-- {
+		frame, err := reader.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				h.t.Errorf("%s: stream: %v", s.mark, err)
+			}
+			return
+		}
+		s.saw(string(frame.Data))
+		var p protocol.Part
+		_ = json.Unmarshal(frame.Data, &p) // what is no part has been seen
+		switch p.Type {
+		case protocol.PartToolApprovalRequest:
+			h.call(request{"POST", "/session/" + s.id + "/interactions/" + p.ApprovalID + "?token=" + s.token, `{"approved":true}`, nil})
+		case protocol.PartDataAsk:
+			h.call(request{"POST", "/session/" + s.id + "/interactions/" + p.ID + "?token=" + s.token, `{"text":"` + s.mark + `"}`, nil})
+		}
+	}
+}

@@ -1,0 +1,456 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"bellhop/agenthost/api"
+	"bellhop/protocol"
+)
+
+// headless opens a session without a broker.
+func (h *host) headless(body string) (id, token string) {
+	h.t.Helper()
+	status, _, answer := h.call(request{"POST", "/sessions", body, []string{bearerPassword}})
+	var opened struct {
+		SessionID string `json:"session_id"`
+		Token     string `json:"token"`
+	}
+	if err := json.Unmarshal([]byte(answer), &opened); err != nil || status != http.StatusCreated || opened.Token == "" {
+		h.t.Fatalf("open: %d %s", status, answer)
+	}
+	return opened.SessionID, opened.Token
+}
+
+// lineReader is a WebSocket client of a session.
+type lineReader struct {
+	t    *testing.T
+	conn *websocket.Conn
+	ctx  context.Context
+	seen []protocol.Line
+}
+
+func (h *host) watch(session, token string) *lineReader {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), guard)
+	h.t.Cleanup(cancel)
+	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.url, "http", "ws", 1)+"/ws/"+session+"?token="+token, nil)
+	if err != nil {
+		h.t.Fatalf("dial: %v", err)
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	conn.SetReadLimit(64 << 20)
+	h.t.Cleanup(func() { _ = conn.CloseNow() })
+	return &lineReader{t: h.t, conn: conn, ctx: ctx}
+}
+
+func (r *lineReader) send(raw string) {
+	r.t.Helper()
+	if err := r.conn.Write(r.ctx, websocket.MessageText, []byte(raw)); err != nil {
+		r.t.Fatalf("send %s: %v", raw, err)
+	}
+}
+
+func (r *lineReader) next() protocol.Line {
+	r.t.Helper()
+	_, raw, err := r.conn.Read(r.ctx)
+	if err != nil {
+		r.t.Fatalf("read: %v after %s", err, r)
+	}
+	line, err := protocol.ParseLine(raw)
+	if err != nil {
+		r.t.Fatalf("line %s: %v", raw, err)
+	}
+	r.seen = append(r.seen, *line)
+	return *line
+}
+
+// until reads up to a line of a type, of a state line also its state.
+func (r *lineReader) until(kind string) protocol.Line {
+	r.t.Helper()
+	for {
+		if line := r.next(); line.Type == kind || line.State == kind {
+			return line
+		}
+	}
+}
+
+// closed reads to the end of the connection.
+func (r *lineReader) closed() websocket.StatusCode {
+	r.t.Helper()
+	for {
+		if _, _, err := r.conn.Read(r.ctx); err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+// String is the outline of what was read.
+func (r *lineReader) String() string { return strings.Join(outline(r.seen), " ") }
+
+// outline leaves out ids and neighbouring chunks.
+func outline(lines []protocol.Line) []string {
+	var out []string
+	for _, l := range lines {
+		text := l.Type
+		switch l.Type {
+		case protocol.LineState:
+			text += ":" + l.State + strings.TrimSuffix(":"+l.Reason, ":")
+		case protocol.LineMessage, protocol.LineToolMessage:
+			text += ":" + *l.Content
+		case protocol.LineStatus:
+			text += ":" + l.Level + ":" + l.Message
+		case protocol.LineInput:
+			text += ":" + *l.Text
+		}
+		if l.Type == protocol.LineChunk && len(out) > 0 && out[len(out)-1] == text {
+			continue
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func (r *lineReader) want(outlined ...string) {
+	r.t.Helper()
+	if got := outline(r.seen); !slices.Equal(got, outlined) {
+		r.t.Errorf("got  %q\nwant %q", got, outlined)
+	}
+}
+
+func TestAClientOfLinesAndAStreamShowTheSameTurn(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless("")
+	lines := h.watch(id, token)
+	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
+	lines.send(`{"type":"input","text":"text Hello \ntext world\nconfirm shell {\"command\":\"ls\"}\nask Which colour?\nend"}`)
+	confirm := lines.until(protocol.LineConfirm)
+	lines.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, confirm.RequestID))
+	ask := lines.until(protocol.LineAsk)
+	lines.send(fmt.Sprintf(`{"type":"answer","request_id":%q,"text":"blue"}`, ask.RequestID))
+	lines.until(protocol.StateWaitingForInput)
+
+	if confirm.ToolName != "shell" || string(confirm.Args) != `{"command":"ls"}` || ask.Prompt != "Which colour?" {
+		t.Errorf("questions: %+v, %+v", confirm, ask)
+	}
+	var said, parts strings.Builder
+	for _, l := range lines.seen {
+		if l.SessionID != id {
+			t.Errorf("a line of session %q: %+v", l.SessionID, l)
+		}
+		if l.Type == protocol.LineChunk {
+			said.WriteString(*l.Content)
+		}
+	}
+	events := map[string]bool{}
+	for {
+		p, err := stream.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Type == protocol.PartTextDelta {
+			parts.WriteString(*p.Text)
+		}
+		if p.Event != nil {
+			events[p.Event.ID] = true
+		}
+		if p.Terminal() {
+			break
+		}
+	}
+	if said.String() != parts.String() || !strings.Contains(said.String(), "Hello world") {
+		t.Errorf("lines said %q, the stream %q", said.String(), parts.String())
+	}
+	for _, l := range lines.seen {
+		var metadata struct {
+			EventID string `json:"event_id"`
+		}
+		if l.Type == protocol.LineMessage && (json.Unmarshal(l.Metadata, &metadata) != nil || !events[metadata.EventID]) {
+			t.Errorf("message %s is no event of the stream", l.Metadata)
+		}
+	}
+	if n := strings.Count(lines.String(), protocol.StateWaitingForInput); n != 1 {
+		t.Errorf("%d times waiting_for_input: %s", n, lines)
+	}
+}
+
+func TestATurnAsLinesAndAsHistory(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless(`{"instructions":"native n1"}`)
+	lines := h.watch(id, token)
+	lines.send(`{"type":"input","session_id":"` + id + `","text":"text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b"}`)
+	lines.until(protocol.StateWaitingForInput)
+	lines.want("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
+		"state:thinking", "status:warning:careful", "chunk", "message:b", "state:waiting_for_input:done")
+	if got := h.fake.Prompts()[0].Text; !strings.HasPrefix(got, "native n1\n\ntext a") {
+		t.Errorf("the agent was told %q", got)
+	}
+	lines.send(`{"type":"input","text":"fail broken"}`)
+	lines.until(protocol.StateWaitingForInput)
+	if got := h.fake.Prompts()[1].Text; got != "fail broken" {
+		t.Errorf("the agent was told %q", got)
+	}
+
+	var history struct {
+		SessionID string          `json:"session_id"`
+		Lines     []protocol.Line `json:"lines"`
+	}
+	_, _, body := h.call(request{"GET", "/sessions/" + id + "/history", "", []string{"Authorization: Bearer " + token}})
+	if err := json.Unmarshal([]byte(body), &history); err != nil || history.SessionID != id {
+		t.Fatalf("history: %s", body)
+	}
+	want := []string{
+		"input:text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b", "message:a", "tool_start",
+		`tool_message:{"ok":true}`, "message:b", "state:waiting_for_input:done",
+		"input:fail broken", "status:error:broken", "state:waiting_for_input:error",
+	}
+	if got := outline(history.Lines); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestAClientThatReconnectsIsShownTheOpenQuestionAlone(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless("")
+	first := h.watch(id, token)
+	first.send(`{"type":"input","text":"confirm a\nconfirm b\ntext done"}`)
+	answered := first.until(protocol.LineConfirm)
+	first.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":false,"reason":"no"}`, answered.RequestID))
+	open := first.until(protocol.LineConfirm)
+	_ = first.conn.CloseNow() // gone with a question open: nothing changes
+
+	second := h.watch(id, token)
+	if got := second.until(protocol.LineConfirm); got.RequestID != open.RequestID {
+		t.Fatalf("shown question %s, open is %s", got.RequestID, open.RequestID)
+	}
+	second.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, open.RequestID))
+	second.until(protocol.StateWaitingForInput)
+	third := h.watch(id, token)
+	second.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, open.RequestID))
+	if got := second.next(); got.Level != "error" || !strings.Contains(got.Message, "No open question") {
+		t.Errorf("a second answer: %+v", got)
+	}
+	third.send("{}")
+	third.next()
+	third.want("status:error:type is required") // an idle session shows nothing, other clients' errors neither
+}
+
+func TestLinesThatBreakARuleChangeNothing(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless("")
+	other, otherToken := h.headless("")
+	foreign := h.watch(other, otherToken)
+	foreign.send(`{"type":"input","text":"ask Other?"}`)
+	theirs := foreign.until(protocol.LineAsk).RequestID
+	c := h.watch(id, token)
+	c.send(`{"type":"input","text":"ask Colour?"}`)
+	mine := c.until(protocol.LineAsk).RequestID
+	for name, line := range map[string]string{
+		"not JSON":                       `nonsense`,
+		"no type":                        `{}`,
+		"an unknown type":                `{"type":"dance"}`,
+		"the agent's own type":           `{"type":"chunk","content":"x"}`,
+		"an input while one runs":        `{"type":"input","text":"x"}`,
+		"an input of nothing":            `{"type":"input"}`,
+		"an image that is none":          `{"type":"input","attachments":[{"type":"image","data":"%"}]}`,
+		"no request id":                  `{"type":"answer","text":"x"}`,
+		"an unknown request id":          `{"type":"answer","request_id":"x","text":"x"}`,
+		"another session's request id":   `{"type":"answer","request_id":"` + theirs + `","text":"x"}`,
+		"a confirmation of an ask":       `{"type":"confirmation","request_id":"` + mine + `","value":true}`,
+		"an answer without text":         `{"type":"answer","request_id":"` + mine + `"}`,
+		"another session's id":           `{"type":"interrupt","session_id":"` + other + `"}`,
+		"a reminder of an unknown scope": `{"type":"answer","request_id":"` + mine + `","text":"x","remember":"ever"}`,
+		"duplicate members":              `{"type":"interrupt","type":"interrupt"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.send(line)
+			if got := c.next(); got.Type != protocol.LineStatus || got.Level != "error" || got.SessionID != id {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	c.send(`{"type":"answer","request_id":"` + mine + `","text":"blue"}`)
+	c.until(protocol.StateWaitingForInput)
+	foreign.send(`{"type":"answer","request_id":"` + theirs + `","text":"red"}`)
+	foreign.until(protocol.StateWaitingForInput)
+	if strings.Contains(foreign.String(), "error") {
+		t.Errorf("the other session: %s", foreign)
+	}
+}
+
+func TestAThousandInterruptsEndOneTurnOnce(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless("")
+	c := h.watch(id, token)
+	c.send(`{"type":"input","text":"hang"}`)
+	c.until(protocol.StateThinking)
+	for range 1000 {
+		c.send(`{"type":"interrupt"}`)
+	}
+	c.until(protocol.StateWaitingForInput)
+	c.send(`{"type":"input","text":"text on"}`)
+	c.until(protocol.StateWaitingForInput)
+	c.want("state:thinking", "state:waiting_for_input:interrupted", "state:thinking", "chunk", "message:on", "state:waiting_for_input:done")
+}
+
+func TestACheckInsTokenStartsItsTurnByALine(t *testing.T) {
+	h := newHost(t, nil)
+	token := h.announce("s1", "t1")
+	c := h.watch("s1", token)
+	c.send(`{"type":"input","text":"text hi"}`)
+	c.until(protocol.StateWaitingForInput)
+	c.send(`{"type":"input","text":"text hi"}`)
+	c.next()
+	c.want("state:thinking", "chunk", "message:hi", "state:waiting_for_input:done", "status:error:The turn of this token is over. Check in for a new turn")
+	reader := h.watch("s1", h.open("s1", `"attach":true`))
+	reader.send(`{"type":"input","text":"text hi"}`)
+	if got := reader.next(); got.Level != "error" {
+		t.Errorf("an attach token prompts: %+v", got)
+	}
+}
+
+func TestCloseCodes(t *testing.T) {
+	var served *api.API
+	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
+	id, token := h.headless("")
+	binary := h.watch(id, token)
+	if err := binary.conn.Write(binary.ctx, websocket.MessageBinary, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if got := binary.closed(); got != websocket.StatusUnsupportedData {
+		t.Errorf("a binary frame: %v", got)
+	}
+	garbled := h.watch(id, token)
+	garbled.send("\xff")
+	if got := garbled.closed(); got != websocket.StatusInvalidFramePayloadData {
+		t.Errorf("invalid UTF-8: %v", got)
+	}
+	huge := h.watch(id, token)
+	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // cut while it is written
+	if got := huge.closed(); got != websocket.StatusMessageTooBig && got != -1 {
+		t.Errorf("an overlong line: %v", got)
+	}
+	revoked := h.watch(id, token)
+	h.call(request{"POST", "/session/" + id + "/revoke", "", []string{bearerPassword}})
+	if got := revoked.closed(); got != websocket.StatusPolicyViolation {
+		t.Errorf("revoked: %v", got)
+	}
+	_, _, fresh := h.call(request{"POST", "/sessions", `{"session_id":"` + id + `"}`, []string{bearerPassword}})
+	var again struct{ Token string }
+	if err := json.Unmarshal([]byte(fresh), &again); err != nil {
+		t.Fatal(err)
+	}
+	deleted := h.watch(id, again.Token)
+	if status, _, body := h.call(request{"DELETE", "/sessions/" + id, "", []string{bearerPassword}}); status != http.StatusNoContent {
+		t.Errorf("delete: %d %s", status, body)
+	}
+	if got := deleted.closed(); got != websocket.StatusNormalClosure {
+		t.Errorf("deleted: %v", got)
+	}
+	last, lastToken := h.headless("")
+	stopped := h.watch(last, lastToken)
+	stopped.send("{}")
+	stopped.next() // it is in
+	served.End()
+	h.stop()
+	if got := stopped.closed(); got != websocket.StatusGoingAway {
+		t.Errorf("stopped: %v", got)
+	}
+	served.Wait(stopped.ctx)
+}
+
+func TestWhoMayUseSessionsAndLines(t *testing.T) {
+	h := newHost(t, nil)
+	id, token := h.headless(`{"agent":"demo"}`)
+	brokers := h.open("b1")
+	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}
+	for name, c := range map[string]struct {
+		q      request
+		status int
+		code   string
+	}{
+		"opening needs the password":               {request{"POST", "/sessions", "{}", nil}, 401, "unauthorized"},
+		"a stream token opens nothing":             {request{"POST", "/sessions", "{}", []string{"Authorization: Bearer " + token}}, 401, "unauthorized"},
+		"an unknown agent":                         {request{"POST", "/sessions", `{"agent":"x"}`, []string{bearerPassword}}, 400, "invalid"},
+		"an unknown session is not made":           {request{"POST", "/sessions", `{"session_id":"x"}`, []string{bearerPassword}}, 404, "not_found"},
+		"a broker's session stays the broker's":    {request{"POST", "/sessions", `{"session_id":"b1"}`, []string{bearerPassword}}, 409, "foreign_broker"},
+		"a headless session gets no broker":        {request{"POST", "/session", `{"sessionId":"` + id + `","webhookUrl":"http://127.0.0.1:1/"}`, []string{bearerPassword}}, 409, "foreign_broker"},
+		"listing needs the password":               {request{"GET", "/sessions", "", []string{"Authorization: Bearer " + token}}, 401, "unauthorized"},
+		"another session's token reads no history": {request{"GET", "/sessions/" + id + "/history", "", []string{"Authorization: Bearer " + brokers}}, 401, "unauthorized"},
+		"lines need a token":                       {request{"GET", "/ws/" + id, "", upgrade}, 401, "unauthorized"},
+		"another session's token sees no lines":    {request{"GET", "/ws/" + id + "?token=" + brokers, "", upgrade}, 401, "unauthorized"},
+		"a page of another origin is refused":      {request{"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: https://evil.example.com")}, 403, "forbidden"},
+		"lines are not for plain requests":         {request{"GET", "/ws/" + id + "?token=" + token, "", nil}, 400, "invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, body := h.call(c.q)
+			var e protocol.ErrorBody
+			if json.Unmarshal([]byte(body), &e) != nil || status != c.status || string(e.Code) != c.code {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+	allowed := h.do(context.Background(), request{"GET", "/ws/" + id + "?token=" + token, "", append(slices.Clone(upgrade), "Origin: "+console)})
+	if allowed.StatusCode != http.StatusSwitchingProtocols {
+		t.Errorf("an allowed origin: %d", allowed.StatusCode)
+	}
+	_ = allowed.Body.Close()
+	owner := h.do(context.Background(), request{"GET", "/ws/" + id, "", append(slices.Clone(upgrade), bearerPassword)})
+	if owner.StatusCode != http.StatusSwitchingProtocols {
+		t.Errorf("the password: %d", owner.StatusCode)
+	}
+	_ = owner.Body.Close()
+}
+
+func TestTheListOfSessions(t *testing.T) {
+	h := newHost(t, nil)
+	h.open("b1")
+	id, token := h.headless(`{"model":"m"}`)
+	c := h.watch(id, token)
+	c.send(`{"type":"input","text":"ask Colour?"}`)
+	c.until(protocol.LineAsk)
+	_, _, body := h.call(request{"GET", "/sessions", "", []string{bearerPassword}})
+	at := h.clock.Now().UTC().Format("2006-01-02T15:04:05Z07:00")
+	headless := fmt.Sprintf(`{"session_id":%q,"agent":"demo","project":"","model":"m","state":"waiting","open_questions":1,"headless":true,"clients":1,"created_at":%q,"last_activity_at":%q}`, id, at, at)
+	brokers := fmt.Sprintf(`{"session_id":"b1","agent":"demo","project":"","model":"","state":"idle","open_questions":0,"headless":false,"clients":0,"created_at":%q,"last_activity_at":%q}`, at, at)
+	if want := `{"sessions":[` + headless + `,` + brokers + `]}`; body != want {
+		t.Errorf("got  %s\nwant %s", body, want)
+	}
+	_, _, status := h.call(request{"GET", "/status", "", []string{bearerPassword}})
+	if !strings.Contains(status, `"outbox":"none"`) || !strings.Contains(status, `"unacknowledged":0`) {
+		t.Errorf("status: %s", status)
+	}
+	c.send(`{"type":"interrupt"}`)
+	c.until(protocol.StateWaitingForInput)
+}
+
+func TestASystemNoticeReachesEveryone(t *testing.T) {
+	var served *api.API
+	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
+	id, token := h.headless("")
+	other, otherToken := h.headless("")
+	one, two := h.watch(id, token), h.watch(other, otherToken)
+	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
+	one.send(`{}`) // answered: both are in
+	one.next()
+	two.send(`{}`)
+	two.next()
+	served.Host.Notice("warning", "Back at noon")
+	for _, c := range []*lineReader{one, two} {
+		if got := c.next(); got.SessionID != "" || got.Level != "warning" || got.Message != "Back at noon" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if p, err := stream.next(); err != nil || p.Type != protocol.PartDataNotice || string(p.Data) != `{"level":"warning","message":"Back at noon","system":true}` {
+		t.Errorf("the stream: %+v, %v", p, err)
+	}
+}

@@ -1,0 +1,198 @@
+package agenthost_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/policy"
+	"bellhop/protocol"
+)
+
+// underPolicy makes hosts of r decide by a policy file.
+func (r *rig) underPolicy(file string) *rig {
+	r.Helper()
+	engine, err := policy.Parse([]byte(file), "test.yaml", policy.Options{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.options = func(o *agenthost.Options) { o.Policy = fixedPolicy{engine, []string{"the policy is wrong"}} }
+	return r.start()
+}
+
+type fixedPolicy struct {
+	*policy.Engine
+	notices []string
+}
+
+func (p fixedPolicy) Notices() []string { return p.notices }
+
+const testRules = `
+version: 1
+rules:
+  - {tool: shell:run, command: "ls *", action: allow}
+  - {tool: shell:run, command: "git push *", action: deny, message: Pushing is for people, name: no-push}
+  - {tool: shell:run, command: "make *", action: confirm, level: WARN, message: Builds things, timeout: 5m}
+  - {tool: net:*, action: confirm, level: INFO, timeout: 1s}
+`
+
+// run is a call of a shell tool, asked about first.
+func run(id, command string, told *agenthost.Answer) []step {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	return []step{callTool(id, "Bash", string(input)), func(ctx context.Context, out agenthost.Output) error {
+		a, err := out.Confirm(ctx, agenthost.Question{Prompt: "Run it?", ToolCallID: id, ToolName: "Bash"})
+		if told != nil {
+			*told = a
+		}
+		if err != nil {
+			return err
+		}
+		return out.ToolResult(agenthost.ToolResult{ID: id, Output: json.RawMessage(`"done"`), Denied: !a.Approved})
+	}}
+}
+
+// interactions are what the broker heard of questions.
+func (r *rig) interactions(session string) []protocol.Event {
+	r.Helper()
+	r.delivered()
+	var out []protocol.Event
+	for _, e := range r.broker.of(session) {
+		if e.Type == protocol.EventInteraction {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	var told agenthost.Answer
+	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &told)...)), []string{"tool-call", "tool-result", "finish"})
+	if told != (agenthost.Answer{Approved: true}) {
+		t.Errorf("told %+v", told)
+	}
+	events := r.interactions("s1")
+	if len(events) != 1 || events[0].State != protocol.InteractionResolved || !*events[0].Answer.Approved ||
+		events[0].Answer.Reason != "policy: rule 1" || events[0].ToolCallID != "c1" {
+		t.Errorf("interactions: %+v", events)
+	}
+	r.wantCode("an answer to it", r.host.Answer(t.Context(), "s1", events[0].InteractionID, &protocol.AnswerRequest{Approved: no()}), protocol.CodeAnswered)
+}
+
+func TestWhatTheRulesDenyIsToldToTheAgent(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	var told agenthost.Answer
+	frames := r.turn("s1", "t1", run("c1", "ls && git push origin", &told)...)
+	wantLines(t, "parts", types(frames), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
+	if told != (agenthost.Answer{Reason: "Denied by policy: Pushing is for people"}) {
+		t.Errorf("told %+v", told)
+	}
+	events := r.interactions("s1")
+	if len(events) != 1 || events[0].State != protocol.InteractionResolved || *events[0].Answer.Approved || events[0].Answer.Reason != "policy: no-push" {
+		t.Errorf("interactions: %+v", events)
+	}
+}
+
+func TestARuleShapesTheQuestion(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	stream := r.start1("s1", "t1", run("c1", "make all", nil)...)
+	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
+	events := r.interactions("s1")
+	e := events[0]
+	at, err := time.Parse(time.RFC3339, e.ExpiresAt)
+	if e.Level != "WARN" || e.Prompt != "Run it?\nBuilds things" || err != nil || time.Until(at) > 5*time.Minute {
+		t.Errorf("question: %+v", e)
+	}
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}); err != nil {
+		t.Fatal(err)
+	}
+	r.read(stream)
+}
+
+func TestARulesTimeEndsInADenial(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	var told agenthost.Answer
+	frames := r.turn("s1", "t1", callTool("c1", "WebFetch", `{"url":"https://example.com"}`), func(ctx context.Context, out agenthost.Output) (err error) {
+		told, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "WebFetch"})
+		return err
+	})
+	if told.Approved || !told.Expired {
+		t.Errorf("told %+v", told)
+	}
+	if !slices.Contains(types(frames), "tool-approval-response") {
+		t.Errorf("parts: %q", types(frames))
+	}
+}
+
+func TestASessionsLeaveNeverCoversWhatIsCritical(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	stream := r.start1("s1", "t1", run("c1", "touch a", nil)...)
+	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	r.read(stream)
+	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)), []string{"tool-call", "tool-result", "finish"})
+	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
+
+	stream = r.start1("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)
+	if part := r.untilPart(stream, "tool-approval-request"); part.part.ApprovalID == "" {
+		t.Fatal("a critical call was not asked")
+	}
+	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+		t.Fatal(err)
+	}
+	last := r.interactions("s1")
+	if e := last[len(last)-1]; e.Level != "CRITICAL" {
+		t.Errorf("the last question: %+v", e)
+	}
+}
+
+func TestAnAgentsOwnCriticalIsAskedWhereOnlyABuiltInRuleAllows(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules string
+		asked bool
+	}{
+		"a built-in rule allows reading, the agent warns": {"version: 1", true},
+		"the operator allows it in so many words":         {"version: 1\nrules: [{tool: 'file:read', action: allow}]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t).underPolicy(c.rules)
+			stream := r.start1("s1", "t1", func(ctx context.Context, out agenthost.Output) error {
+				_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Read", Args: json.RawMessage(`{"file_path":"a"}`), Level: "CRITICAL"})
+				return err
+			})
+			if c.asked {
+				r.untilPart(stream, "tool-approval-request")
+				if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			wantLines(t, "parts", types(r.read(stream)), []string{"finish"})
+		})
+	}
+}
+
+func TestADeniedCallThatWasNotAskedIsReported(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	frames := r.turn("s1", "t1",
+		callTool("c1", "Bash", `{"command":"git push"}`), toolResult("c1", `"pushed"`),
+		callTool("c2", "Bash", `{"command":"make"}`), toolResult("c2", `"made"`))
+	wantLines(t, "parts", types(frames), []string{"tool-call", "data-notice", "tool-result", "tool-call", "tool-result", "finish"})
+	if notice := string(frames[1].part.Data); !strings.Contains(notice, "Bash ran without asking, and the policy denies it: Pushing is for people") {
+		t.Errorf("notice: %s", notice)
+	}
+}
+
+func TestStatusShowsThatThePolicyIsWrong(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	status, err := r.host.Status(t.Context())
+	if err != nil || !slices.Contains(status.Notices, "the policy is wrong") {
+		t.Errorf("notices: %q, %v", status.Notices, err)
+	}
+}

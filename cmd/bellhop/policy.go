@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"bellhop/internal/app"
+	"bellhop/policy"
+)
+
+type policyCommand struct {
+	Check   policyCheckCommand   `cmd:"" help:"Say whether a policy file is right, and where it is not."`
+	Explain policyExplainCommand `cmd:"" help:"Show what becomes of a tool call, and which rule says so."`
+	Default policyDefaultCommand `cmd:"" help:"Print the built-in rules."`
+}
+
+type policyCheckCommand struct {
+	File string `arg:"" help:"A policy file, or a host's configuration with a policy in it (--section)."`
+
+	Section bool `help:"The rules are the member 'policy' of the file."`
+}
+
+// Run prints one line, or fails with the first mistake.
+func (c policyCheckCommand) Run(env *environment) error {
+	if c.File == "" {
+		return errors.New("policy check: name a file")
+	}
+	rules, err := policy.Open(policy.LiveOptions{File: c.File, Section: c.Section, Engine: app.PolicyOptions()})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.stdout, "%s: right, %d rules with the built-in ones\n", c.File, rules.Rules())
+	return err
+}
+
+type policyExplainCommand struct {
+	Tool  string `arg:"" help:"The tool, as the agent calls it: Bash, write_file, mcp__docs__search …"`
+	Input string `arg:"" name:"json" help:"The call's arguments as JSON, or - to read them from stdin."`
+
+	File    string `type:"existingfile" placeholder:"FILE" help:"Policy file. Default: the built-in rules."`
+	Section bool   `help:"The rules are the member 'policy' of the file."`
+	Project string `placeholder:"NAME" help:"Project of the session."`
+	Agent   string `placeholder:"ID" help:"Agent that makes the call."`
+	Dir     string `type:"existingdir" default:"." placeholder:"DIR" help:"Workspace of the session (${default})."`
+	JSON    bool   `name:"json-output" help:"Print JSON."`
+}
+
+// Help is shown by --help.
+func (policyExplainCommand) Help() string {
+	return `Nothing is run. A shell command is taken apart; each part is decided by itself, the strictest verdict wins:
+
+  bellhop policy explain Bash '{"command":"ls; rm -rf /"}'
+  bellhop policy explain write_file '{"path":"../notes.txt","content":"x"}' --file policy.yaml`
+}
+
+// explanation is what --json-output prints.
+type explanation struct {
+	Tool string `json:"tool"`
+	policy.Decision
+	Timeout string        `json:"timeout,omitempty"`
+	Steps   []policy.Step `json:"steps"`
+}
+
+// Run prints the decision and how it came about.
+func (c policyExplainCommand) Run(env *environment) error {
+	input := []byte(c.Input)
+	if c.Input == "-" {
+		var err error
+		if input, err = io.ReadAll(io.LimitReader(env.stdin, 16<<20)); err != nil {
+			return err
+		}
+	}
+	if !json.Valid(input) {
+		return errors.New(`policy explain: the arguments are not JSON; write '{"command":"ls"}'`)
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	rules, err := policy.Open(policy.LiveOptions{File: c.File, Section: c.Section, Engine: app.PolicyOptions()})
+	if err != nil {
+		return err
+	}
+	call := policy.Call{Agent: c.Agent, Project: c.Project, Dir: dir, Tool: c.Tool, Input: bytes.TrimSpace(input)}
+	decision, steps := rules.Explain(call)
+	out := explanation{Tool: policy.CommonTool(c.Agent, c.Tool), Decision: decision, Steps: steps}
+	if decision.Timeout > 0 {
+		out.Timeout = decision.Timeout.String()
+	}
+	if c.JSON {
+		encoder := json.NewEncoder(env.stdout)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(out)
+	}
+	return out.print(env.stdout, c.Tool)
+}
+
+func (x explanation) print(w io.Writer, tool string) error {
+	_, _ = fmt.Fprintf(w, "%s %s\n", x.Action, x.Level)
+	if x.Message != "" {
+		_, _ = fmt.Fprintf(w, "  message  %s\n", x.Message)
+	}
+	_, _ = fmt.Fprintf(w, "  rule     %s\n  tool     %s is %s\n", x.Rule, tool, x.Tool)
+	if x.Timeout != "" {
+		_, _ = fmt.Fprintf(w, "  timeout  %s, then deny\n", x.Timeout)
+	}
+	_, _ = fmt.Fprintln(w)
+	rows := make([][]string, 0, len(x.Steps))
+	for _, s := range x.Steps {
+		rows = append(rows, []string{string(s.Action), string(s.Level), s.Tool, fmt.Sprintf("%q", s.Subject), s.Rule})
+	}
+	return table(w, []string{"ACTION", "LEVEL", "TOOL", "WHAT", "RULE"}, rows)
+}
+
+type policyDefaultCommand struct{}
+
+// Run prints the file that the binary brings along.
+func (policyDefaultCommand) Run(env *environment) error {
+	_, err := io.WriteString(env.stdout, policy.DefaultRules())
+	return err
+}

@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"bellhop/agent"
+	"bellhop/internal/jsonlines"
+	"bellhop/protocol"
+)
+
+// asProgram makes this binary an agent on stdio with the fault it names.
+const asProgram = "CONFORMANCE_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if fault := os.Getenv(asProgram); fault != "" {
+		os.Exit(faulty(fault))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// faulty is the demo agent, but for one fault.
+func faulty(fault string) int {
+	var in io.Reader = os.Stdin
+	if fault == "heeds no interrupt" {
+		in = without(os.Stdin, `"interrupt"`)
+	}
+	out := &mangler{fault: fault}
+	if fault == "logs to stdout" {
+		fmt.Println("starting…")
+	}
+	err := agent.Stdio(context.Background(), in, out, agent.Options{PieceDelay: 1})
+	if err != nil || fault == "exits with an error" {
+		return 3
+	}
+	return 0
+}
+
+// without leaves out lines that hold a word.
+func without(in io.Reader, word string) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		lines := jsonlines.NewReader(in, protocol.MaxLine)
+		for {
+			line, err := lines.Next()
+			if err != nil {
+				_ = w.Close()
+				return
+			}
+			if !bytes.Contains(line, []byte(word)) {
+				_, _ = w.Write(append(bytes.Clone(line), '\n'))
+			}
+		}
+	}()
+	return r
+}
+
+// mangler spoils what the agent says.
+type mangler struct{ fault string }
+
+func (m *mangler) Write(p []byte) (int, error) {
+	out := bufio.NewWriter(os.Stdout)
+	line := string(p)
+	switch {
+	case m.fault == "ends a turn twice" && strings.Contains(line, "waiting_for_input"):
+		line += line
+	case m.fault == "forgets the session" && strings.Contains(line, `"session_id"`):
+		line = strings.Replace(line, `"session_id":"conformance-1",`, "", 1)
+	case m.fault == "swallows refusals" && strings.Contains(line, `"level":"error"`):
+		line = ""
+	case m.fault == "says something else in the end" && strings.Contains(line, `"type":"message"`):
+		line = strings.Replace(line, `"content":"`, `"content":"Well: `, 1)
+	}
+	_, _ = out.WriteString(line)
+	return len(p), out.Flush()
+}

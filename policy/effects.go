@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// use says what a program does with the paths among its words.
+type use struct {
+	tool string // of the words
+	last string // of the last word, if another
+	skip int    // words before the first path
+}
+
+func uses(names string, u use, into map[string]use) {
+	for name := range strings.FieldsSeq(names) {
+		into[name] = u
+	}
+}
+
+// users are well-known programs and what they do with their words. A word that is
+// no path counts as one: that makes nothing milder.
+var users = func() map[string]use {
+	m := map[string]use{}
+	uses("cat tac head tail less more wc sort uniq diff cmp comm file stat od xxd hexdump strings nl cut paste fold column ls ll dir tree du bat "+
+		"md5sum sha1sum sha256sum sha512sum b2sum cksum base64 readlink realpath source . find", use{tool: FileRead}, m)
+	uses("grep egrep fgrep rg ag ack jq yq awk gawk mawk sed fd fdfind", use{tool: FileRead, skip: 1}, m)
+	uses("tee touch mkdir truncate mktemp sponge", use{tool: FileWrite}, m)
+	uses("rm rmdir unlink shred", use{tool: FileDelete}, m)
+	uses("chmod chown chgrp", use{tool: FileWrite, skip: 1}, m)
+	uses("cp install ln rsync scp", use{tool: FileRead, last: FileWrite}, m)
+	uses("mv", use{tool: FileWrite}, m)
+	return m
+}()
+
+// effects adds what a command opens and whom it talks to, as far as that is well
+// known.
+func (w *walker) effects(name string, args []word) {
+	switch name {
+	case "curl", "wget", "http", "https", "xh", "aria2c":
+		w.fetches(args)
+		return
+	case "ssh", "sftp", "telnet", "ftp", "nc", "ncat", "netcat", "socat":
+		if first := rest(args, "bcDEeFIiJLlmOopQRSWw", 0); len(first) > 0 {
+			_, host, ok := strings.Cut(first[0].text, "@")
+			if !ok {
+				host = first[0].text
+			}
+			w.add(address(NetConnect, host))
+		}
+		return
+	case "dd":
+		for _, a := range args {
+			if file, ok := strings.CutPrefix(a.text, "if="); ok {
+				w.opens(FileRead, word{text: file})
+			} else if file, ok := strings.CutPrefix(a.text, "of="); ok {
+				w.opens(FileWrite, word{text: file})
+			}
+		}
+		return
+	}
+	u, ok := users[name]
+	if !ok {
+		return
+	}
+	if name == "sed" && slices.ContainsFunc(args, func(a word) bool {
+		return strings.HasPrefix(a.text, "-i") || strings.HasPrefix(a.text, "--in-place") || len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.Contains(a.text, "i")
+	}) {
+		u.tool = FileWrite
+	}
+	w.operands(name, u, args)
+}
+
+func (w *walker) operands(name string, u use, args []word) {
+	paths := make([]word, 0, len(args))
+	only := false
+	for i, a := range args {
+		switch {
+		case only:
+			paths = append(paths, a)
+		case a.text == "--":
+			only = true
+		case name == "find" && (strings.HasPrefix(a.text, "-") && len(paths) > 0 || a.text == "(" || a.text == "!"):
+			w.open(u, paths)
+			return
+		case len(a.text) > 1 && a.text[0] == '-':
+			if target, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
+				w.opens(FileWrite, word{text: target})
+			} else if a.text == "-t" && u.last != "" && i+1 < len(args) {
+				w.opens(FileWrite, args[i+1])
+			}
+		default:
+			paths = append(paths, a)
+		}
+	}
+	w.open(u, paths[min(u.skip, len(paths)):])
+}
+
+func (w *walker) open(u use, paths []word) {
+	for i, p := range paths {
+		tool := u.tool
+		if u.last != "" && i == len(paths)-1 && i > 0 {
+			tool = u.last
+		}
+		if tool == FileWrite && strings.Contains(p.text, ":") && u.last != "" { // host:path
+			host, _, _ := strings.Cut(p.text, ":")
+			w.add(address(NetConnect, host[strings.LastIndexByte(host, '@')+1:]))
+			continue
+		}
+		w.opens(tool, p)
+	}
+}
+
+// fetches reads the words of curl and its like: addresses, and files to write.
+func (w *walker) fetches(args []word) {
+	found := false
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case (text == "-o" || text == "-O" || text == "--output" || text == "--output-document") && i+1 < len(args):
+			if text == "-O" && strings.Contains(args[i+1].text, "://") {
+				continue // curl's -O takes no word
+			}
+			i++
+			w.opens(FileWrite, args[i])
+		case strings.HasPrefix(text, "--output="), strings.HasPrefix(text, "--output-document="):
+			w.opens(FileWrite, word{text: text[strings.IndexByte(text, '=')+1:]})
+		case (text == "-T" || text == "--upload-file" || text == "-K" || text == "--config") && i+1 < len(args):
+			i++
+			w.opens(FileRead, args[i])
+		case strings.HasPrefix(text, "@") || strings.Contains(text, "=@"):
+			w.opens(FileRead, word{text: text[strings.IndexByte(text, '@')+1:]})
+		case strings.Contains(text, "://"), text != "" && text[0] != '-' && (strings.ContainsAny(text, ".:"+unknown) || strings.HasPrefix(text, "localhost")):
+			found = true
+			w.add(address(NetFetch, text))
+		}
+	}
+	if !found {
+		w.add(address(NetFetch, unknown))
+	}
+}

@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// input is a call's arguments: an object's members, or one text.
+type input struct {
+	raw     json.RawMessage
+	members map[string]json.RawMessage
+	text    string
+}
+
+func newInput(raw json.RawMessage) input {
+	in := input{raw: raw}
+	switch trimmed := bytes.TrimSpace(raw); {
+	case len(trimmed) == 0:
+	case trimmed[0] == '{':
+		_ = json.Unmarshal(trimmed, &in.members) // what is no object has no members
+	case trimmed[0] == '"':
+		_ = json.Unmarshal(trimmed, &in.text)
+	}
+	return in
+}
+
+// argument is a member as text: a string's content, JSON of anything else.
+func (in *input) argument(name string) (string, bool) {
+	raw, ok := in.members[name]
+	if !ok {
+		return "", false
+	}
+	if text, ok := asText(raw); ok {
+		return text, true
+	}
+	return string(raw), true
+}
+
+func asText(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+func asList(raw json.RawMessage) ([]string, bool) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil, false
+	}
+	var list []string
+	return list, json.Unmarshal(raw, &list) == nil
+}
+
+// each calls f with the text of every named member, and of every element of
+// those that are lists.
+func (in *input) each(names []string, f func(string)) {
+	for _, name := range names {
+		raw, ok := in.members[name]
+		if !ok {
+			continue
+		}
+		if text, ok := asText(raw); ok {
+			f(text)
+			continue
+		}
+		list, _ := asList(raw)
+		for _, one := range list {
+			f(one)
+		}
+	}
+}
+
+// The members that agents use. All that are there count.
+var (
+	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
+	folderMembers  = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
+	pathMembers    = []string{
+		"path", "file_path", "filePath", "filepath", "file", "filename", "notebook_path", "absolute_path", "absolutePath",
+		"target_file", "target", "destination", "source", "old_path", "new_path", "oldPath", "newPath", "parentDir",
+		"dir_path", "directory", "dir", "paths", "files", "file_paths", "filePaths", "include_directories",
+	}
+	patchMembers = []string{"patch", "input", "patchText", "diff", "unified_diff"}
+	urlMembers   = []string{"url", "uri", "urls"}
+)
+
+// commands are the scripts of a shell tool's call and, for those that name a
+// program and its arguments, the words.
+func (in *input) commands() (scripts []string, words [][]string) {
+	if in.text != "" {
+		scripts = append(scripts, in.text)
+	}
+	for _, name := range commandMembers {
+		raw := in.members[name]
+		if text, ok := asText(raw); ok {
+			scripts = append(scripts, text)
+		} else if list, ok := asList(raw); ok && len(list) > 0 {
+			words = append(words, list)
+		}
+	}
+	if args, ok := asList(in.members["args"]); ok && len(scripts) == 1 && len(words) == 0 {
+		return nil, [][]string{append(scripts, args...)}
+	}
+	return scripts, words
+}
+
+// folder is the directory that a command starts in, "" the workspace.
+func (in *input) folder() string {
+	folder := ""
+	in.each(folderMembers, func(text string) {
+		if folder == "" {
+			folder = text
+		}
+	})
+	return folder
+}
+
+var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
+
+// paths are those a file tool's call names, in members, in lists of changes and
+// in patches.
+func (in *input) paths() []string {
+	var out []string
+	add := func(path string) {
+		if path != "" && path != "/dev/null" {
+			out = append(out, path)
+		}
+	}
+	in.each(pathMembers, add)
+	in.each([]string{"pattern", "glob", "include"}, func(text string) {
+		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.Contains(text, "..") {
+			add(text)
+		}
+	})
+	for _, name := range []string{"changes", "locations", "edits", "operations"} {
+		in.changed(in.members[name], add)
+	}
+	patch := func(text string) {
+		for _, m := range patchLine.FindAllStringSubmatch(text, -1) {
+			add(strings.TrimSpace(m[1]))
+		}
+	}
+	in.each(patchMembers, patch)
+	patch(in.text)
+	return out
+}
+
+// changed reads a list of {path} or an object whose keys are paths.
+func (in *input) changed(raw json.RawMessage, add func(string)) {
+	if len(raw) == 0 {
+		return
+	}
+	if raw[0] == '{' {
+		var by map[string]json.RawMessage
+		_ = json.Unmarshal(raw, &by)
+		for path, change := range by {
+			add(path)
+			one := newInput(change)
+			one.each([]string{"move_path", "movePath"}, add)
+		}
+		return
+	}
+	var list []json.RawMessage
+	_ = json.Unmarshal(raw, &list)
+	for _, change := range list {
+		one := newInput(change)
+		one.each([]string{"path", "file_path", "filePath", "move_path", "movePath"}, add)
+	}
+}
+
+var urlForm = regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\\]+`)
+
+// urls are those a network tool's call names.
+func (in *input) urls() []string {
+	var out []string
+	in.each(urlMembers, func(text string) { out = append(out, text) })
+	if len(out) == 0 {
+		out = urlForm.FindAllString(string(in.raw), 64)
+	}
+	return out
+}

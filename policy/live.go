@@ -1,0 +1,195 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"bellhop/protocol"
+)
+
+// DefaultPoll is how often Live looks at its file.
+const DefaultPoll = 2 * time.Second
+
+// LiveOptions are what a Live decides by. Without a File those are the built-in
+// rules.
+type LiveOptions struct {
+	File    string // a policy file, or one with a policy in it
+	Section bool   // the policy is the member "policy" of File: rules, or another file's name
+	Engine  Options
+
+	Poll time.Duration    // 0: DefaultPoll
+	Now  func() time.Time // nil: time.Now
+	Log  *slog.Logger     // nil: discarded
+}
+
+// Live decides by the rules that its file has now. A file that cannot be read, or
+// is wrong, changes nothing: the rules before it stay, the log and Notices say so.
+type Live struct {
+	opts   LiveOptions
+	engine atomic.Pointer[Engine]
+
+	mu     sync.Mutex
+	seen   []byte // what the files held when they were read last
+	notice string
+}
+
+// Open reads the rules; at the start a wrong file is an error. Run keeps them up
+// to date.
+func Open(o LiveOptions) (*Live, error) {
+	if o.Poll <= 0 {
+		o.Poll = DefaultPoll
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Live{opts: o}
+	if o.File == "" {
+		l.engine.Store(Default(o.Engine))
+		return l, nil
+	}
+	engine, content, err := o.read()
+	if err != nil {
+		return nil, err
+	}
+	l.seen = content
+	l.engine.Store(engine)
+	return l, nil
+}
+
+// Decide decides by the current rules.
+func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
+
+// Explain explains by the current rules.
+func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
+
+// Rules is how many rules there are now, built-in ones included.
+func (l *Live) Rules() int { return l.engine.Load().Rules() }
+
+// Notices say what is wrong with the file, if anything.
+func (l *Live) Notices() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.notice == "" {
+		return nil
+	}
+	return []string{l.notice}
+}
+
+// Run takes up changes of the file until ctx ends.
+func (l *Live) Run(ctx context.Context) error {
+	if l.opts.File == "" {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(l.opts.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			l.Reload()
+		}
+	}
+}
+
+// Reload reads the file if it has changed. Content counts, not times: those of
+// files that are put in place by a link or a copy may go backwards.
+func (l *Live) Reload() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	engine, content, err := l.opts.read()
+	if err != nil {
+		notice := fmt.Sprintf("The policy is wrong, the earlier rules stay: %v", err)
+		if l.notice == "" || !bytes.Equal(content, l.seen) {
+			l.notice = notice + " (since " + l.opts.Now().UTC().Format(time.RFC3339) + ")"
+			l.opts.Log.Error("the policy is wrong; the earlier rules stay", "file", l.opts.File, "error", err)
+		}
+		l.seen = content
+		return
+	}
+	if bytes.Equal(content, l.seen) && l.notice == "" {
+		return
+	}
+	l.seen, l.notice = content, ""
+	l.engine.Store(engine)
+	l.opts.Log.Info("the policy has changed", "file", l.opts.File, "rules", engine.Rules())
+}
+
+// read returns the engine, and what it was made of.
+func (o *LiveOptions) read() (*Engine, []byte, error) {
+	content, err := readFile(o.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !o.Section {
+		engine, err := Parse(content, o.File, o.Engine)
+		return engine, content, err
+	}
+	root, err := load(content, o.File)
+	if err != nil {
+		return nil, content, err
+	}
+	section := member(root, "policy")
+	switch {
+	case section == nil:
+		return Default(o.Engine), content, nil
+	case section.Kind == yaml.ScalarNode && section.Value != "":
+		name := section.Value
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(o.File), name)
+		}
+		more, err := readFile(name)
+		if err != nil {
+			return nil, content, err
+		}
+		content = append(content, more...)
+		engine, err := Parse(more, name, o.Engine)
+		return engine, content, err
+	}
+	doc, err := read(section, o.File)
+	if err != nil {
+		return nil, content, err
+	}
+	return newEngine(doc, o.Engine), content, nil
+}
+
+func member(root *yaml.Node, name string) *yaml.Node {
+	if root == nil || root.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == name {
+			return root.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func readFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		err = errors.New("is no file of at most 1 MiB")
+	}
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: name + ": the policy cannot be read", Err: err}
+	}
+	return content, nil
+}

@@ -1,0 +1,187 @@
+package policy
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// place is where a path leads: as it is written, and after following links, which
+// are two when a link is on the way. The zero value is a place nobody knows
+// before the call runs.
+type place struct {
+	text    string
+	written spot
+	real    spot
+
+	straight bool // both are the same
+}
+
+// spot is one reading of a path.
+type spot struct {
+	abs    []string // elements below the root; nil: unknown
+	rel    []string // elements below the workspace, if inside
+	inside bool
+}
+
+func (p *place) known() bool  { return p.written.abs != nil && p.real.abs != nil }
+func (p *place) inside() bool { return p.known() && p.written.inside && p.real.inside }
+
+// atlas finds places for one call.
+type atlas struct {
+	home  string                       // "" unknown
+	links func(string) (string, error) // os.Readlink
+	dir   string                       // the workspace, "" unknown
+
+	realDir []string // evaluated once, when first needed
+}
+
+// maxLinks and maxPath bound the work for one path, as the system does.
+const (
+	maxLinks = 40
+	maxPath  = 4096
+	maxSteps = 256 // elements
+)
+
+// place finds a path seen from a directory below the root; "" is an unknown one.
+func (a *atlas) place(from, path string) place {
+	p := place{text: path}
+	path = strings.TrimPrefix(path, "file://")
+	switch {
+	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || strings.Contains(path, unknown):
+		return p
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		if a.home == "" {
+			return p
+		}
+		path = a.home + path[1:]
+	case path[0] == '~':
+		return p
+	case path[0] != '/':
+		if from == "" {
+			return p
+		}
+		path = from + "/" + path
+	}
+	real, ok := a.follow(path)
+	if !ok || a.dir == "" {
+		return p
+	}
+	if a.realDir == nil {
+		if a.realDir, ok = a.follow(a.dir); !ok {
+			return p
+		}
+	}
+	p.written = newSpot(elements(filepath.Clean(path)), elements(filepath.Clean(a.dir)))
+	p.real = newSpot(real, a.realDir)
+	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) && slices.Equal(p.written.rel, p.real.rel)
+	return p
+}
+
+func elements(path string) []string {
+	return append([]string{}, strings.FieldsFunc(path, func(r rune) bool { return r == '/' })...)
+}
+
+func newSpot(abs, dir []string) spot {
+	s := spot{abs: abs}
+	if len(abs) >= len(dir) && slices.Equal(abs[:len(dir)], dir) {
+		s.inside, s.rel = true, abs[len(dir):]
+	}
+	return s
+}
+
+// follow resolves an absolute path as the system would: links first, then "..".
+// What does not exist stays as it is written.
+func (a *atlas) follow(path string) ([]string, bool) {
+	left := elements(path)
+	slices.Reverse(left)
+	done, missing, hops := []string{}, false, 0
+	for len(left) > 0 {
+		next := left[len(left)-1]
+		left = left[:len(left)-1]
+		switch next {
+		case ".":
+			continue
+		case "..":
+			done = done[:max(0, len(done)-1)]
+			continue
+		}
+		done = append(done, next)
+		if missing {
+			continue
+		}
+		target, err := a.links("/" + strings.Join(done, "/"))
+		if err != nil {
+			missing = errors.Is(err, fs.ErrNotExist) && !slices.Contains(left, "..")
+			continue
+		}
+		if hops++; hops > maxLinks || len(left) > maxSteps {
+			return nil, false
+		}
+		done = done[:len(done)-1]
+		if filepath.IsAbs(target) {
+			done = done[:0]
+		}
+		more := elements(target)
+		slices.Reverse(more)
+		left = append(left, more...)
+	}
+	return done, true
+}
+
+// pathGlob matches places. See newPathGlob.
+type pathGlob struct {
+	elements globs
+	absolute bool // against the path from the root
+	anywhere bool // inside the workspace or not
+}
+
+// newPathGlob reads one alternative: /… and ~/… are absolute, **/… is anywhere,
+// anything else is below the workspace.
+func newPathGlob(pattern, home string) pathGlob {
+	if home != "" && (pattern == "~" || strings.HasPrefix(pattern, "~/")) {
+		pattern = home + pattern[1:]
+	}
+	return pathGlob{
+		elements: newGlobs(elements(strings.TrimPrefix(pattern, "./"))),
+		absolute: strings.HasPrefix(pattern, "/"),
+		anywhere: strings.HasPrefix(pattern, "**/"),
+	}
+}
+
+func (g *pathGlob) match(s *spot) bool {
+	switch {
+	case s.abs == nil:
+		return false
+	case g.absolute || g.anywhere:
+		return matchPath(g.elements, s.abs)
+	default:
+		return s.inside && matchPath(g.elements, s.rel)
+	}
+}
+
+// pathGlobs is a rule's list.
+type pathGlobs []pathGlob
+
+func (g pathGlobs) spot(s *spot) bool {
+	for i := range g {
+		if g[i].match(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// match holds an allowing rule to both readings of a path; of the others one is
+// enough.
+func (g pathGlobs) match(p *place, both bool) bool {
+	if p.straight {
+		return g.spot(&p.written)
+	}
+	if both {
+		return g.spot(&p.written) && g.spot(&p.real)
+	}
+	return g.spot(&p.written) || g.spot(&p.real)
+}

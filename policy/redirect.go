@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirect adds what a redirection reads or writes, and returns what the command
+// then reads.
+func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
+	if r.Word != nil {
+		w.inner(r.Word)
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc != nil {
+			w.inner(r.Hdoc)
+		}
+		in.script, in.static = w.document(r.Hdoc)
+		if quoted(r.Word) {
+			in.script, in.static = raw(r.Hdoc), true
+		}
+		in.piped = true
+		return in
+	case syntax.WordHdoc:
+		in.piped = true
+		in.script, in.static = w.fixed(r.Word)
+		return in
+	}
+	target := w.word(r.Word)
+	switch r.Op {
+	case syntax.RdrIn:
+		w.opens(FileRead, target)
+		return feed{piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
+	case syntax.DplIn, syntax.DplOut:
+		if target.text == "-" || strings.Trim(target.text, "0123456789-") == "" && target.text != "" {
+			return in
+		}
+		w.opens(FileWrite, target)
+	case syntax.RdrInOut:
+		w.opens(FileRead, target)
+		w.opens(FileWrite, target)
+	default:
+		w.opens(FileWrite, target)
+	}
+	return in
+}
+
+// quoted is true for the end word of a here-document whose body stays as it is.
+func quoted(end *syntax.Word) bool {
+	return end != nil && (len(end.Parts) != 1 || end.Lit() == "" || strings.Contains(end.Lit(), `\`))
+}
+
+func raw(body *syntax.Word) string {
+	if body == nil {
+		return ""
+	}
+	return clean(body.Lit())
+}
+
+// harmless are devices that keep nothing.
+func harmless(path string) bool {
+	switch path {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
+		return true
+	}
+	return strings.HasPrefix(path, "/dev/fd/")
+}
+
+var (
+	netDevice   = regexp.MustCompile(`^/dev/(?:tcp|udp)/([^/]+)/`)
+	blockDevice = regexp.MustCompile(`^/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|md|dm-|loop|ram|mem|kmem|port|zram)`)
+)
+
+// opens adds the reading or writing of a file, in each directory the command may
+// run in.
+func (w *walker) opens(tool string, target word) {
+	if harmless(target.text) {
+		return
+	}
+	if m := netDevice.FindStringSubmatch(target.text); m != nil {
+		w.add(address(NetConnect, m[1]))
+		return
+	}
+	text := target.text
+	if target.glob && hidden(text) {
+		text = unknown
+	}
+	for _, dir := range w.dirs {
+		p := w.place(dir, text)
+		d := deed{tool: tool, place: &p}
+		if tool != FileRead && blockDevice.MatchString(text) {
+			d.hazard = "Writes to a device: what is stored on it is lost"
+		}
+		w.add(d)
+		if strings.HasPrefix(text, "/") {
+			return
+		}
+	}
+}
+
+// hidden patterns may name files that begin with a dot, which are special.
+func hidden(pattern string) bool {
+	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.")
+}
+
+// below are the directories that a path leads to from the current ones.
+func (w *walker) below(path string) []string {
+	if path == "" || strings.Contains(path, unknown) || strings.HasPrefix(path, "~") && w.home == "" {
+		return []string{""}
+	}
+	if strings.HasPrefix(path, "/") {
+		return []string{path}
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		return []string{w.home + rest}
+	}
+	out := make([]string, 0, len(w.dirs))
+	for _, dir := range w.dirs {
+		if dir != "" {
+			dir += "/" + path
+		}
+		out = append(out, dir)
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string // the rule is one line of a list
+		call       Call
+		want       string
+	}{
+		{"a rule without patterns covers its tool", "{tool: shell:run, action: allow}", bash("ls -l"), "allow INFO"},
+		{"a tool pattern may end in *", "{tool: 'shell:*', action: allow}", bash("ls"), "allow INFO"},
+		{"the agent's own name works too", "{tool: Bash, action: allow}", bash("ls"), "allow INFO"},
+		{"another tool is not covered", "{tool: file:read, action: allow}", bash("ls"), "confirm INFO"},
+		{"an agent is a pattern", "{tool: '*', agent: cl*, action: allow}", bash("ls"), "allow INFO"},
+		{"another agent is not covered", "{tool: '*', agent: codex, action: allow}", bash("ls"), "confirm INFO"},
+		{"a project is a pattern", "{tool: '*', project: [x, shop], action: allow}", bash("ls"), "allow INFO"},
+		{"another project is not covered", "{tool: '*', project: lab, action: allow}", bash("ls"), "confirm INFO"},
+
+		{"the words must match", "{tool: '*', command: git status, action: allow}", bash("git status"), "allow INFO"},
+		{"more words do not", "{tool: '*', command: git status, action: allow}", bash("git status -s"), "confirm INFO"},
+		{"a last * is any number of words", "{tool: '*', command: git status *, action: allow}", bash("git status"), "allow INFO"},
+		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm INFO"},
+		{"braces are alternatives", "{tool: '*', command: 'git {status,diff} *', action: allow}", bash("git diff a"), "allow INFO"},
+		{"quotes are no part of a word", "{tool: '*', command: git status *, action: allow}", bash(`"git" 'status' -s`), "allow INFO"},
+		{"every command must be allowed", "{tool: '*', command: ls *, action: allow}", bash("ls; make"), "confirm INFO"},
+		{"ls; rm -rf / is not ls", "{tool: '*', command: ls *, action: allow}", bash("ls; rm -rf /"), "confirm CRITICAL"},
+		{"a command in a word counts", "{tool: '*', command: echo *, action: allow}", bash("echo $(make)"), "confirm INFO"},
+		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm INFO"},
+		{"a program in /usr/bin is the one", "{tool: '*', command: ls *, action: allow}", bash("/usr/bin/ls"), "allow INFO"},
+		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm INFO"},
+		{"also when it is exported later", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm INFO"},
+		{"and when it is preloaded", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm INFO"},
+		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm INFO"},
+		{"a harmless variable does not", "{tool: '*', command: go test *, action: allow}", bash("CGO_ENABLED=0 go test ./..."), "allow INFO"},
+		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm INFO"},
+		{"an unknown word matches a last *", "{tool: '*', command: echo *, action: allow}", bash("echo $X"), "allow INFO"},
+		{"what carries a command needs no leave", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "allow INFO"},
+		{"a shell needs none for its script", "{tool: '*', command: go test *, action: allow}", bash("bash -lc 'go test ./...'"), "allow INFO"},
+		{"what carries can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
+		{"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}", bash("ls && /opt/bin/make"), "deny WARN"},
+		{"a denial wins over what is confirmed", "{tool: '*', command: make *, action: deny, level: INFO}", bash("make; rm -rf /"), "deny CRITICAL"},
+		{"a redirection is a write", "{tool: shell:run, action: allow}", bash("echo x > y"), "confirm INFO"},
+		{"and can be allowed", "{tool: ['shell:run', 'file:write'], action: allow}", bash("echo x > y"), "allow INFO"},
+		{"an operand is read", "{tool: shell:run, command: cat *, action: allow}", bash("cat /etc/shadow"), "confirm WARN"},
+		{"what reads inside is allowed", "{tool: shell:run, command: cat *, action: allow}", bash("cat a.txt"), "allow INFO"},
+
+		{"an allowing rule does not cover what is destructive", "{tool: '*', action: allow}", bash("rm -rf build"), "confirm CRITICAL"},
+		{"nor does a confirming one", "{tool: '*', action: confirm, level: INFO}", bash("rm -rf build"), "confirm CRITICAL"},
+		{"one that says so does", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "confirm WARN"},
+		{"and covers nothing else", "{tool: '*', destructive: true, action: allow}", bash("ls"), "confirm INFO"},
+		{"a denying rule covers it all the same", "{tool: 'shell:*', action: deny}", bash("rm -rf build"), "deny CRITICAL"},
+		{"destructive may be denied", "{tool: '*', destructive: true, action: deny, level: CRITICAL}", bash("sudo ls"), "deny CRITICAL"},
+
+		{"a path is relative to the workspace", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "/ws/docs/a/b.md"}), "allow INFO"},
+		{"** is no element too", "{tool: file:write, path: docs/**/x.md, action: allow}", tool("Write", map[string]string{"file_path": "docs/x.md"}), "allow INFO"},
+		{"* stays in its element", "{tool: file:write, path: docs/*, action: allow}", tool("Write", map[string]string{"file_path": "docs/a/b"}), "confirm INFO"},
+		{".. is resolved before", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "docs/../a"}), "confirm INFO"},
+		{"case counts", "{tool: file:write, path: docs/**, action: allow}", tool("Write", map[string]string{"file_path": "DOCS/a"}), "confirm INFO"},
+		{"** alone is inside", "{tool: file:write, path: '**', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "confirm WARN"},
+		{"**/x is anywhere", "{tool: file:write, path: '**/a', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO"},
+		{"/x is absolute", "{tool: file:write, path: '/tmp/**', action: allow}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "allow INFO"},
+		{"~/x is below the home", "{tool: file:write, path: '~/n/**', action: allow}", tool("Write", map[string]string{"file_path": "/home/u/n/a"}), "allow INFO"},
+		{"inside is a place", "{tool: file:write, where: inside, action: allow}", tool("Write", map[string]string{"file_path": "a"}), "allow INFO"},
+		{"outside is one too", "{tool: file:write, where: outside, action: deny}", tool("Write", map[string]string{"file_path": "/tmp/a"}), "deny WARN"},
+		{"an unknown place is outside", "{tool: file:write, where: outside, action: deny}", tool("Write", nil), "deny WARN"},
+		{"every path must be allowed", "{tool: file:write, path: docs/**, action: allow}", tool("fileChange", map[string]any{"changes": []map[string]string{{"path": "docs/a"}, {"path": "b"}}}), "confirm INFO"},
+
+		{"a host is a pattern", "{tool: net:fetch, host: '*.example.com', action: allow}", tool("WebFetch", map[string]string{"url": "https://API.example.com./x"}), "allow INFO"},
+		{"a host in the user part is none", "{tool: net:fetch, host: '*.example.com', action: allow}", tool("WebFetch", map[string]string{"url": "https://api.example.com@evil.test/"}), "confirm WARN"},
+		{"curl's host counts", "{tool: ['net:fetch', 'shell:run'], host: example.com, action: allow}", bash("curl https://evil.test"), "confirm WARN"},
+		{"an unknown host is no host", "{tool: net:fetch, host: example.com, action: deny}", tool("WebFetch", nil), "confirm WARN"},
+		{"an argument is a pattern", "{tool: 'mcp:docs/*', args: {q: 'a*'}, action: allow}", tool("mcp__docs__search", map[string]string{"q": "abc"}), "allow INFO"},
+		{"an argument that is not there does not match", "{tool: 'mcp:docs/*', args: {q: '*'}, action: allow}", tool("mcp__docs__search", map[string]string{}), "confirm WARN"},
+		{"a number is its text", "{tool: 'mcp:docs/*', args: {n: '1?'}, action: allow}", tool("mcp__docs__search", map[string]int{"n": 12}), "allow INFO"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := rules(t, "version: 1\nrules:\n  - "+c.rule+"\n")
+			if got := verdict(e.Decide(c.call)); got != c.want {
+				t.Errorf("%s under %s: %s, want %s", c.call.Input, c.rule, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheFirstRuleThatMatchesDecides(t *testing.T) {
+	e := rules(t, `
+version: 1
+timeout: 10m
+rules:
+  - {name: one, tool: shell:run, command: git push *, action: confirm, level: CRITICAL, message: To everybody, timeout: 90s}
+  - {name: two, tool: shell:run, command: git *, action: allow}
+  - {name: three, tool: shell:run, command: git pull *, action: deny}
+`)
+	for command, want := range map[string]Decision{
+		"git push":     {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git pull":     {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
+		"make":         {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
+		"git a; make":  {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
+		"git push; ls": {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+	} {
+		if got := e.Decide(bash(command)); got != want {
+			t.Errorf("%s: %+v, want %+v", command, got, want)
+		}
+	}
+}
+
+func TestWithoutTheBuiltInRulesEverythingElseIsAsked(t *testing.T) {
+	e := rules(t, "version: 1\nextends: none\nrules:\n  - {tool: file:read, action: allow}\n")
+	for command, want := range map[string]string{"ls": "confirm WARN", "rm -rf /": "confirm CRITICAL"} {
+		if got := e.Decide(bash(command)); verdict(got) != want || got.Rule != "default/none" {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	if got := verdict(e.Decide(tool("Read", map[string]string{"path": "/etc/passwd"}))); got != "allow INFO" {
+		t.Errorf("a read: %s", got)
+	}
+}
+
+func TestLinksHideNothing(t *testing.T) {
+	top := tree(t, map[string]string{
+		"ws/out": "../outside", "ws/secret": ".env", "ws/back": "../outside/in", "outside/in": "../ws/src", "ws/loop": "loop", "alias": "ws",
+		"ws/docs/up": "..",
+	}, "ws/.env", "ws/src/a", "ws/docs/x", "outside/a")
+	e, err := Parse([]byte("version: 1\nrules:\n  - {tool: file:write, path: docs/**, action: allow}\n"), "", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, dir, tool, path, want string }{
+		{"a file inside", "ws", "Read", "src/a", "allow INFO"},
+		{"a link that leads outside", "ws", "Read", "out/a", "confirm WARN"},
+		{"a link to a secret", "ws", "Read", "secret", "confirm WARN"},
+		{"a link that leads back inside", "ws", "Read", "back/a", "allow INFO"},
+		{".. after a link is where the link leads", "ws", "Read", "out/../x", "confirm WARN"},
+		{"a link that never ends", "ws", "Read", "loop", "confirm WARN"},
+		{"a workspace that is a link", "alias", "Read", "src/a", "allow INFO"},
+		{"what is not there yet", "ws", "Read", "new/file", "allow INFO"},
+		{"a new file behind a link", "ws", "Write", "out/new", "confirm WARN"},
+		{"an allowed folder", "ws", "Write", "docs/new", "allow INFO"},
+		{"a link in an allowed folder that leads elsewhere", "ws", "Write", "docs/up/src/a", "confirm INFO"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			call := tool(c.tool, map[string]string{"path": c.path})
+			call.Dir = filepath.Join(top, c.dir)
+			if got := verdict(e.Decide(call)); got != c.want {
+				t.Errorf("%s: %s, want %s", c.path, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAFileIsReadStrictly(t *testing.T) {
+	many := "version: 1\nrules:\n" + strings.Repeat("  - {tool: x, action: deny}\n", maxRules+1)
+	for name, c := range map[string]struct{ file, want string }{
+		"an unknown key":               {"version: 1\nrulez: []\n", `p.yaml: line 2: a policy has no "rulez"; known are extends, rules, timeout, version`},
+		"an unknown key of a rule":     {"version: 1\nrules:\n  - tool: x\n    act: allow\n", `p.yaml: line 4: a rule has no "act"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`},
+		"a key twice":                  {"version: 1\nrules:\n  - {tool: x, action: deny,\n     action: allow}\n", `p.yaml: line 4: "action" stands here twice`},
+		"no version":                   {"rules: []\n", `p.yaml: line 1: a policy begins with "version: 1"`},
+		"another version":              {"version: 2\n", `p.yaml: line 1: version must be 1`},
+		"a list":                       {"- a\n", `p.yaml: line 1: a policy must be a mapping`},
+		"rules that are none":          {"version: 1\nrules: {}\n", `p.yaml: line 2: rules must be a list of at most 2000`},
+		"too many rules":               {many, `p.yaml: line 3: rules must be a list of at most 2000`},
+		"a rule that is none":          {"version: 1\nrules: [x]\n", `p.yaml: line 2: a rule must be a mapping`},
+		"no tool":                      {"version: 1\nrules:\n  - {action: deny}\n", `p.yaml: line 3: a rule needs a tool; "*" is any`},
+		"no action":                    {"version: 1\nrules:\n  - {tool: x}\n", `p.yaml: line 3: a rule needs an action: allow, confirm or deny`},
+		"an unknown action":            {"version: 1\nrules:\n  - {tool: x, action: ask}\n", `p.yaml: line 3: action must be allow or confirm or deny`},
+		"an unknown level":             {"version: 1\nrules:\n  - {tool: x, action: deny, level: warn}\n", `p.yaml: line 3: level must be INFO or WARN or CRITICAL`},
+		"an allowed CRITICAL":          {"version: 1\nrules:\n  - {tool: x, action: allow, level: CRITICAL}\n", `p.yaml: line 3: what is CRITICAL is asked, not allowed: use another level or action`},
+		"a timeout without a question": {"version: 1\nrules:\n  - {tool: x, action: deny, timeout: 1m}\n", `p.yaml: line 3: only a rule that asks (action: confirm) has a timeout`},
+		"a timeout that is none":       {"version: 1\nrules:\n  - {tool: x, action: confirm, timeout: 5}\n", `p.yaml: line 3: timeout must be a duration from 1s to 168h, such as 90s or 10m`},
+		"another outcome":              {"version: 1\nrules:\n  - {tool: x, action: confirm, on_timeout: allow}\n", `p.yaml: line 3: on_timeout must be deny`},
+		"a name twice":                 {"version: 1\nrules:\n  - {name: a, tool: x, action: deny}\n  - {name: a, tool: y, action: deny}\n", `p.yaml: line 4: there are two rules "a"`},
+		"a built-in name":              {"version: 1\nrules:\n  - {name: default/a, tool: x, action: deny}\n", `p.yaml: line 3: names that begin with "default/" are those of the built-in rules`},
+		"an empty list":                {"version: 1\nrules:\n  - {tool: [], action: deny}\n", `p.yaml: line 3: an empty list matches nothing`},
+		"an empty pattern":             {"version: 1\nrules:\n  - {tool: '', action: deny}\n", `p.yaml: line 3: must be a text of at most 1000 characters`},
+		"an alias":                     {"version: 1\nrules:\n  - &a {tool: x, action: deny}\n  - *a\n", `p.yaml: line 4: a rule must be a mapping`},
+		"too many alternatives":        {"version: 1\nrules:\n  - {tool: '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', action: deny}\n", `p.yaml: line 3: the braces stand for more than 256 patterns`},
+		"args without names":           {"version: 1\nrules:\n  - {tool: x, args: y, action: deny}\n", `p.yaml: line 3: args must map names of arguments to patterns`},
+		"no YAML":                      {"version: 1\n\tx: y\n", `p.yaml: line 2: found a tab character that violates indentation`},
+		"a second document":            {"version: 1\n---\nversion: 1\n", `p.yaml: line 2: a second document begins here`},
+		"a file too long":              {strings.Repeat("#\n", maxFile/2+1), `p.yaml: is longer than 1048576 bytes`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(c.file), "p.yaml", Options{})
+			if err == nil || err.Error() != c.want {
+				t.Errorf("error: %v\nwant:  %s", err, c.want)
+			}
+		})
+	}
+	for name, file := range map[string]string{"empty": "", "comments": "# nothing\n", "no rules": "version: 1\n", "null rules are none": "version: 1\nrules: []\n"} {
+		if e, err := Parse([]byte(file), "p.yaml", Options{}); err != nil || e.Rules() != Default(Options{}).Rules() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestToolNames(t *testing.T) {
+	for name, aliases := range map[string]string{
+		FileRead: "Read read_file list_dir search", FileWrite: "Write Edit apply_patch write_file edit_file", ShellRun: "Bash bash run_command exec_command shell",
+		NetFetch: "WebFetch", "mcp:docs/find_it": "mcp__docs__find_it", "other:Nothing": "Nothing", "mcp:a/b": "mcp:a/b",
+	} {
+		for alias := range strings.FieldsSeq(aliases) {
+			if got := CommonTool("any", alias); got != name {
+				t.Errorf("%s is %s, want %s", alias, got, name)
+			}
+		}
+	}
+	if got := CommonTool("opencode", "external_directory"); got != FileRead {
+		t.Errorf("an agent's own name: %s", got)
+	}
+}
+
+func TestExplainShowsEveryDeed(t *testing.T) {
+	_, steps := defaults().Explain(bash("cd src && cat a > \"$X\" | sh"))
+	var got []string
+	for _, s := range steps {
+		got = append(got, s.Tool+" "+s.Subject+": "+verdict(s.Decision)+" "+s.Rule)
+	}
+	want := []string{
+		"shell:run cd src: confirm INFO default/command", "file:write …: confirm WARN default/write-outside",
+		"shell:run cat a: confirm INFO default/command", "file:read a: allow INFO default/read",
+		"shell:run sh: confirm CRITICAL default/destructive",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("steps:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestTheDocumentShowsTheBuiltInRules(t *testing.T) {
+	text, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), DefaultRules()) {
+		t.Error("docs/policy.md does not hold policy/default.yaml as it is")
+	}
+	for alias := range common {
+		if !strings.Contains(string(text), "`"+alias+"`") {
+			t.Errorf("docs/policy.md does not name the tool %s", alias)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is one word of a command as far as it is known: what is not stands in text
+// as unknown.
+type word struct {
+	text string
+	glob bool // unquoted * ? or [: it stands for names of files
+}
+
+func (w word) unknown() bool { return strings.Contains(w.text, unknown) }
+
+// known are words that no shell reads any more.
+func known(list []string) []word {
+	out := make([]word, len(list))
+	for i, text := range list {
+		out[i].text = strings.ReplaceAll(text, unknown, "\uFFFD")
+	}
+	return out
+}
+
+func texts(list []word) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].text
+	}
+	return out
+}
+
+// word reads a word of a script. It expands nothing but ~, $HOME and $PWD.
+func (w *walker) word(in *syntax.Word) word {
+	if in == nil {
+		return word{}
+	}
+	if len(in.Parts) == 1 {
+		if lit, ok := in.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~"+unknown) {
+			return word{text: lit.Value}
+		}
+	}
+	var b strings.Builder
+	var out word
+	for i, part := range in.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			w.literal(&b, &out, part.Value, i == 0)
+		case *syntax.SglQuoted:
+			if part.Dollar && strings.Contains(part.Value, `\`) {
+				b.WriteString(unknown)
+			} else {
+				b.WriteString(clean(part.Value))
+			}
+		case *syntax.DblQuoted:
+			w.doubleQuoted(&b, part)
+		case *syntax.ParamExp:
+			b.WriteString(w.parameter(part))
+		default:
+			b.WriteString(unknown)
+		}
+	}
+	out.text = b.String()
+	return out
+}
+
+// clean keeps a script from saying unknown itself.
+func clean(text string) string { return strings.ReplaceAll(text, unknown, "\uFFFD") }
+
+func (w *walker) literal(b *strings.Builder, out *word, value string, first bool) {
+	if expandsBraces(value) {
+		b.WriteString(unknown)
+		return
+	}
+	if first && strings.HasPrefix(value, "~") {
+		name, _, _ := strings.Cut(value[1:], "/")
+		if name != "" || w.home == "" {
+			b.WriteString(unknown)
+		} else {
+			b.WriteString(w.home)
+		}
+		value = value[1+len(name):]
+	}
+	value = clean(value)
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; c {
+		case '\\':
+			if i++; i < len(value) && value[i] != '\n' {
+				b.WriteByte(value[i])
+			}
+		case '*', '?', '[':
+			out.glob = true
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+}
+
+// expandsBraces is true for {a,b} and {1..9}: one word that becomes several.
+func expandsBraces(value string) bool {
+	begin := strings.IndexByte(value, '{')
+	return begin >= 0 && (strings.Contains(value[begin:], ",") || strings.Contains(value[begin:], ".."))
+}
+
+func (w *walker) doubleQuoted(b *strings.Builder, q *syntax.DblQuoted) {
+	for _, part := range q.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescape(clean(part.Value)))
+		case *syntax.ParamExp:
+			b.WriteString(w.parameter(part))
+		default:
+			b.WriteString(unknown)
+		}
+	}
+}
+
+// unescape takes away the backslashes that mean something in double quotes.
+func unescape(value string) string {
+	if strings.IndexByte(value, '\\') < 0 {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			switch value[i+1] {
+			case '\n':
+				i++
+				continue
+			case '$', '`', '"', '\\':
+				i++
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+// parameter is the value of the two parameters whose value is known.
+func (w *walker) parameter(p *syntax.ParamExp) string {
+	plain := p.Param != nil && p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 &&
+		!p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil && len(p.Modifiers) == 0
+	switch {
+	case !plain || w.set[p.Param.Value]:
+	case p.Param.Value == "HOME" && w.home != "":
+		return w.home
+	case p.Param.Value == "PWD" && len(w.dirs) == 1 && w.dirs[0] != "":
+		return w.dirs[0]
+	}
+	return unknown
+}
+
+// fixed is a word's text if all of it is known.
+func (w *walker) fixed(in *syntax.Word) (string, bool) {
+	out := w.word(in)
+	return out.text, !out.unknown()
+}
+
+// document is the text of a here-document if all of it is known.
+func (w *walker) document(in *syntax.Word) (string, bool) {
+	if in == nil {
+		return "", true
+	}
+	var b strings.Builder
+	for _, part := range in.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(unescape(clean(lit.Value)))
+	}
+	return b.String(), true
+}
