@@ -20,6 +20,9 @@ var (
 	brokerPoints = []string{
 		"checkin-opened", "checkin-stored", "ingest-after-commit", "ingest-before-commit", "reconcile-pulled",
 	}
+	// deliveryPoints are those of outbound webhooks, and how many requests their
+	// receiver sees when the broker dies there once.
+	deliveryPoints = map[string]int{"before-webhook-sent": 1, "after-webhook-sent": 2}
 )
 
 var hit = regexp.MustCompile(`failpoint\.Hit\("([^"]+)"\)`)
@@ -39,7 +42,7 @@ func TestCrashPointsAreThoseOfTheSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := slices.Sorted(slices.Values(slices.Concat(hostPoints, brokerPoints)))
+	known := slices.Sorted(slices.Values(slices.Concat(hostPoints, brokerPoints, slices.Collect(maps.Keys(deliveryPoints)))))
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, known) {
 		t.Errorf("the source has the fail points %q, the crash test kills at %q", got, known)
 	}

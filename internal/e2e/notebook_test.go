@@ -344,12 +344,18 @@ func (f *hintFeed) await(t *testing.T, text string) {
 	t.Fatalf("the feed ended without %s: %v", text, f.lines.Err())
 }
 
-// kill -9 between the request and the record of its outcome: sent once more,
-// under the same id.
+// kill -9 before the request, or between it and the record of its outcome: sent
+// once more, under the same id.
 func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
+	for point, requests := range deliveryPoints {
+		t.Run(point, func(t *testing.T) { deliverAfterAKill(t, point, requests) })
+	}
+}
+
+func deliverAfterAKill(t *testing.T, point string, requests int) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s, token := notebookStack(t, kind)
-		s.broker.start(dieAt("after-webhook-sent", 1))
+		s.broker.start(dieAt(point, 1))
 		h := newHook(t)
 		var book opened
 		s.as(t, token, "POST", "/api/coding-agent/notebooks", map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "webhookUrl": h.URL}, 201, &book)
@@ -375,7 +381,7 @@ func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
 			return talk.Messages[0].Metadata.Delivered
 		})
 		got := h.requests()
-		if len(got) != 2 || got[0].id != asked.Message.ID || got[1].id != asked.Message.ID {
+		if len(got) != requests || got[0].id != asked.Message.ID || got[len(got)-1].id != asked.Message.ID {
 			t.Errorf("requests %+v", got)
 		}
 		s.deliveredOnce(t, asked.Message.ID, 2)
