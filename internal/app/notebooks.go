@@ -125,7 +125,7 @@ func (n followupNotices) Failed(ctx context.Context, d *outbound.Delivery, reaso
 
 // Disabled implements outbound.DisableNotices.
 func (n followupNotices) Disabled(ctx context.Context, e *outbound.Endpoint, _ string) error {
-	return n.Service.WebhookDisabled(ctx, e.OwnerID, e.ID)
+	return n.WebhookDisabled(ctx, e.OwnerID, e.ID)
 }
 
 var (
