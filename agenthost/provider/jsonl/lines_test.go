@@ -2,6 +2,7 @@ package jsonl_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -45,7 +46,16 @@ func TestLinesBecomeOutput(t *testing.T) {
 			stop,
 		},
 		"a message without chunks is a block": {[]string{`{"type":"message","content":"hello"}`, done}, []string{"end hello"}, stop},
-		"an empty chunk opens no block":       {[]string{`{"type":"chunk","content":""}`, `{"type":"chunk"}`, done}, []string{}, stop},
+		"the last usage told is the turn's": {
+			[]string{
+				`{"type":"message","content":"a","metadata":{"model":"m","usage":{"inputTokens":1}}}`,
+				`{"type":"message","content":"b","metadata":{"usage":{"inputTokens":3,"outputTokens":2}}}`,
+				`{"type":"message","content":"c","metadata":{"usage":7}}`, done,
+			},
+			[]string{"end a", "end b", "end c"},
+			agenthost.Outcome{FinishReason: protocol.FinishStop, Usage: json.RawMessage(`{"inputTokens":3,"outputTokens":2}`)},
+		},
+		"an empty chunk opens no block": {[]string{`{"type":"chunk","content":""}`, `{"type":"chunk"}`, done}, []string{}, stop},
 		"a call with its result": {
 			[]string{`{"type":"tool_start","id":"a","name":"ls","arguments":{"p":1}}`, `{"type":"state","state":"executing_tool"}`, `{"type":"tool_message","id":"a","name":"ls","content":"x\ny"}`, done},
 			[]string{`call a ls {"p":1}`, `result a ls "x\ny" error=false denied=false`},

@@ -42,6 +42,7 @@ type turn struct {
 
 	garbage   int
 	lastError string // of a status line
+	usage     string // of the newest message: what the turn has cost so far
 }
 
 // call is a tool call of this turn.
@@ -167,6 +168,7 @@ func (t *turn) hear(s saying) (*agenthost.Outcome, error) {
 		}
 		return nil, t.out.Text(content(line))
 	case protocol.LineMessage:
+		t.usage = cmp.Or(usageOf(line.Metadata), t.usage)
 		return nil, t.out.EndText(content(line))
 	case protocol.LineStatus:
 		if line.Level == "error" {
@@ -201,7 +203,26 @@ func (t *turn) boundary(line *protocol.Line) (*agenthost.Outcome, error) {
 	if line.State != protocol.StateWaitingForInput {
 		return nil, nil
 	}
-	return t.outcome(line.Reason), nil
+	outcome := t.outcome(line.Reason)
+	if t.usage != "" {
+		outcome.Usage = json.RawMessage(t.usage)
+	}
+	return outcome, nil
+}
+
+// usageOf is the usage object in a message's metadata, "" without one.
+func usageOf(metadata json.RawMessage) string {
+	var known struct {
+		Usage map[string]json.RawMessage `json:"usage"`
+	}
+	if json.Unmarshal(metadata, &known) != nil || known.Usage == nil {
+		return ""
+	}
+	usage, err := json.Marshal(known.Usage)
+	if err != nil {
+		return ""
+	}
+	return string(usage)
 }
 
 func (t *turn) outcome(reason string) *agenthost.Outcome {
