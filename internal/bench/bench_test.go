@@ -39,13 +39,18 @@ func TestEveryFigureCanBeTaken(t *testing.T) {
 	}
 }
 
-func TestTablesReplaceWhatStandsBetweenTheMarkers(t *testing.T) {
+func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
+	const head = "| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n"
+	streams := "### Streams\n\nan older machine\n\n" + head + "| s | t | – | – | u |"
 	path := filepath.Join(t.TempDir(), "benchmarks.md")
-	old := "# Benchmarks\n\n" + beginMarker + "\nold\n" + endMarker + "\n\nThe end.\n"
+	old := "# Benchmarks\n\n" + beginMarker + "\nold\n\n### Check-in\n\nold too\n\n### Of no figure\n\nx\n\n" + streams + "\n\n" + endMarker + "\n\nThe end.\n"
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tables := []table{{name: "checkin", rows: []row{{what: "a", figure: "b", bound: "c"}}}}
+	tables := []table{
+		{name: "idle", rows: []row{{what: "new", figure: "f", bound: "g"}}},
+		{name: "checkin", rows: []row{{what: "a", figure: "b", bound: "c"}}},
+	}
 	for range 2 { // writing twice leaves one
 		if err := writeTables(t.Context(), path, tables); err != nil {
 			t.Fatal(err)
@@ -55,23 +60,14 @@ func TestTablesReplaceWhatStandsBetweenTheMarkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(content)
-	_, rest, _ := strings.Cut(got, beginMarker)
-	between, _, _ := strings.Cut(rest, endMarker)
-	circumstances, between, _ := strings.Cut(strings.TrimSpace(between), "\n")
-	if !strings.Contains(circumstances, "PostgreSQL") || !strings.Contains(circumstances, "commit") {
-		t.Errorf("the circumstances are %q", circumstances)
+	taken := circumstances(t.Context())
+	if !strings.Contains(taken, "PostgreSQL") || !strings.Contains(taken, "commit") {
+		t.Errorf("the circumstances are %q", taken)
 	}
-	want := `### Check-in
-
-| what | figure | beside | ratio (least–most) | bounded by |
-|---|---|---|---|---|
-| a | b | – | – | c |`
-	if between = strings.TrimSpace(between); between != want {
-		t.Errorf("between the markers stands\n%s\nwant\n%s", between, want)
-	}
-	if !strings.HasPrefix(got, "# Benchmarks\n\n") || !strings.HasSuffix(got, "\n\nThe end.\n") {
-		t.Errorf("the text around the markers changed:\n%s", got)
+	want := "# Benchmarks\n\n" + beginMarker + "\n\n### Check-in\n\n" + taken + "\n\n" + head + "| a | b | – | – | c |\n\n" + streams +
+		"\n\n### Idle sessions\n\n" + taken + "\n\n" + head + "| new | f | – | – | g |\n\n" + endMarker + "\n\nThe end.\n"
+	if got := string(content); got != want {
+		t.Errorf("the file holds\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -18,9 +18,11 @@ type table struct {
 	rows []row
 }
 
-func (t table) markdown() string {
+func (t table) markdown() string { return "\n### " + titles[t.name] + "\n\n" + t.rowsMarkdown() }
+
+func (t table) rowsMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s\n\n| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n", titles[t.name])
+	b.WriteString("| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n")
 	for _, r := range t.rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.what, r.figure, orDash(r.beside), orDash(r.ratio), orDash(r.bound))
 	}
@@ -28,12 +30,14 @@ func (t table) markdown() string {
 }
 
 var titles = map[string]string{
-	"ingest":   "Webhook ingest (PostgreSQL)",
-	"checkin":  "Check-in",
-	"stream":   "Streams",
-	"latency":  "From the agent to database and browser",
-	"idle":     "Idle sessions",
-	"headless": "Headless interface",
+	"ingest":     "Webhook ingest (PostgreSQL)",
+	"checkin":    "Check-in",
+	"stream":     "Streams",
+	"latency":    "From the agent to database and browser",
+	"idle":       "Idle sessions",
+	"headless":   "Headless interface",
+	"policy":     "Policy",
+	"deliveries": "Outbound webhooks (PostgreSQL)",
 }
 
 func orDash(s string) string {

@@ -21,25 +21,45 @@ const (
 
 var errNoMarkers = errors.New("the file has no markers for the figures")
 
+// writeTables replaces the tables of the figures that were taken. Those of the
+// others stay as they are; those of no figure go.
 func writeTables(ctx context.Context, path string, tables []table) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	before, rest, found1 := bytes.Cut(content, []byte(beginMarker))
-	_, after, found2 := bytes.Cut(rest, []byte(endMarker))
+	old, after, found2 := bytes.Cut(rest, []byte(endMarker))
 	if !found1 || !found2 {
 		return fmt.Errorf("%s: %w", path, errNoMarkers)
 	}
+	sections := sectionsOf(string(old))
+	taken := circumstances(ctx)
+	for _, t := range tables {
+		sections[titles[t.name]] = taken + "\n\n" + strings.TrimSpace(t.rowsMarkdown())
+	}
 	var b bytes.Buffer
 	b.Write(before)
-	b.WriteString(beginMarker + "\n\n" + circumstances(ctx) + "\n")
-	for _, t := range tables {
-		b.WriteString(t.markdown())
+	b.WriteString(beginMarker + "\n")
+	for _, f := range figures {
+		if section, ok := sections[titles[f.name]]; ok {
+			b.WriteString("\n### " + titles[f.name] + "\n\n" + section + "\n")
+		}
 	}
 	b.WriteString("\n" + endMarker)
 	b.Write(after)
 	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a document
+}
+
+// sectionsOf are the texts under the titles of a document's figures.
+func sectionsOf(text string) map[string]string {
+	sections := map[string]string{}
+	for i, section := range strings.Split("\n"+text, "\n### ") {
+		if title, body, ok := strings.Cut(section, "\n"); ok && i > 0 {
+			sections[title] = strings.TrimSpace(body)
+		}
+	}
+	return sections
 }
 
 // circumstances are what figures depend on.
