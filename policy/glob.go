@@ -13,9 +13,16 @@ type glob struct {
 func newGlob(pattern string) glob { return glob{pattern, strings.ContainsAny(pattern, "*?")} }
 
 func (g *glob) match(text string) bool {
+	if !g.wild {
+		return g.text == text
+	}
+	return g.matchWild(text)
+}
+
+func (g *glob) matchWild(text string) bool {
 	p := g.text
-	if !g.wild || p == "*" {
-		return g.wild || p == text
+	if p == "*" {
+		return true
 	}
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(text) {

@@ -19,7 +19,10 @@ func newInput(raw json.RawMessage) input {
 	switch trimmed := bytes.TrimSpace(raw); {
 	case len(trimmed) == 0:
 	case trimmed[0] == '{':
-		_ = json.Unmarshal(trimmed, &in.members) // what is no object has no members
+		var ok bool
+		if in.members, ok = members(trimmed); !ok {
+			_ = json.Unmarshal(trimmed, &in.members) // what is no object has no members
+		}
 	case trimmed[0] == '"':
 		_ = json.Unmarshal(trimmed, &in.text)
 	}
@@ -41,6 +44,9 @@ func (in *input) argument(name string) (string, bool) {
 func asText(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
+	}
+	if text, ok := plain(raw); ok {
+		return text, true
 	}
 	var s string
 	return s, json.Unmarshal(raw, &s) == nil

@@ -1,0 +1,204 @@
+package policy
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// members splits an object as json.Unmarshal into a map does, in one pass and
+// without copying what most rules never look at. false is not the last word on a
+// text: json.Unmarshal has it.
+func members(text []byte) (map[string]json.RawMessage, bool) {
+	s := scan{text: text, found: make(map[string]json.RawMessage)}
+	if !s.object(0) || s.at != len(text) {
+		return nil, false
+	}
+	return s.found, true
+}
+
+// scan is a place in a JSON text. Its methods step over what they are named
+// after and the space behind it; false when it is not there.
+type scan struct {
+	text  []byte
+	at    int
+	found map[string]json.RawMessage // members of the outermost object
+}
+
+const maxScan = 100 // levels
+
+// next is the byte at the place, 0 at the end.
+func (s *scan) next() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *scan) sign(c byte) bool {
+	if s.next() != c {
+		return false
+	}
+	s.at++
+	s.space()
+	return true
+}
+
+func (s *scan) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+func (s *scan) object(depth int) bool {
+	if !s.sign('{') {
+		return false
+	}
+	if s.sign('}') {
+		return true
+	}
+	for {
+		name, ok := s.string()
+		if s.space(); !ok || !s.sign(':') {
+			return false
+		}
+		value, ok := s.value(depth + 1)
+		if !ok {
+			return false
+		}
+		if depth == 0 {
+			key, ok := plain(name)
+			if !ok {
+				return false
+			}
+			s.found[key] = value
+		}
+		if s.sign('}') {
+			return true
+		}
+		if !s.sign(',') {
+			return false
+		}
+	}
+}
+
+func (s *scan) list(depth int) bool {
+	if !s.sign('[') {
+		return false
+	}
+	if s.sign(']') {
+		return true
+	}
+	for {
+		if _, ok := s.value(depth + 1); !ok {
+			return false
+		}
+		if s.sign(']') {
+			return true
+		}
+		if !s.sign(',') {
+			return false
+		}
+	}
+}
+
+// value returns the value's text without the space behind it.
+func (s *scan) value(depth int) (text []byte, ok bool) {
+	if depth > maxScan {
+		return nil, false
+	}
+	from := s.at
+	switch s.next() {
+	case '{':
+		ok = s.object(depth)
+	case '[':
+		ok = s.list(depth)
+	case '"':
+		_, ok = s.string()
+	default:
+		ok = s.word()
+	}
+	end := s.at
+	for end > from && (s.text[end-1] == ' ' || s.text[end-1] == '\t' || s.text[end-1] == '\n' || s.text[end-1] == '\r') {
+		end--
+	}
+	s.space()
+	return s.text[from:end:end], ok
+}
+
+// string returns it with its quotes.
+func (s *scan) string() ([]byte, bool) {
+	from := s.at
+	if s.next() != '"' {
+		return nil, false
+	}
+	for i := from + 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.at = i + 1
+			return s.text[from : i+1], true
+		case c < ' ':
+			return nil, false
+		case c == '\\':
+			n := escape(s.text[i+1:])
+			if n == 0 {
+				return nil, false
+			}
+			i += n
+		}
+	}
+	return nil, false
+}
+
+// escape is the length of what stands behind a backslash, 0 if that is none.
+func escape(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	switch text[0] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 1
+	case 'u':
+		for i := 1; i <= 4; i++ {
+			if i >= len(text) || !hexadecimal(text[i]) {
+				return 0
+			}
+		}
+		return 5
+	}
+	return 0
+}
+
+func hexadecimal(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// word is a number, true, false or null.
+func (s *scan) word() bool {
+	from := s.at
+	for s.at < len(s.text) && (hexadecimal(s.text[s.at]) || s.text[s.at] >= 'a' && s.text[s.at] <= 'z' || s.text[s.at] == '+' || s.text[s.at] == '-' || s.text[s.at] == '.') {
+		s.at++
+	}
+	return s.at > from && json.Valid(s.text[from:s.at])
+}
+
+// plain is the content of a JSON string that holds no escape.
+func plain(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return "", false
+	}
+	content := raw[1 : len(raw)-1]
+	for _, c := range content {
+		if c < ' ' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	if !utf8.Valid(content) {
+		return "", false
+	}
+	return string(content), true
+}
