@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -194,6 +195,29 @@ func TestTheStoryWithARealClient(t *testing.T) {
 	}
 }
 
+func TestModelsReadTheAnswerAsItIs(t *testing.T) {
+	s := newSite(t)
+	session := s.connect("ada")
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{
+		Name:      "create_agent_notebook",
+		Arguments: map[string]any{"agentName": "Ada", "agentIdentifier": "ada", "title": "(a) => a < 1 && \"é\""},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := result.Content[0].(*sdk.TextContent).Text
+	if len(result.Content) != 1 || !strings.Contains(read, `"title":"(a) => a < 1 && \"é\""`) {
+		t.Errorf("content %s", read)
+	}
+	var same any
+	if err := json.Unmarshal([]byte(read), &same); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(same, result.StructuredContent) {
+		t.Errorf("content   %v\nstructured %v", same, result.StructuredContent)
+	}
+}
+
 func TestWhatIsNoCall(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {
@@ -206,6 +230,11 @@ func TestWhatIsNoCall(t *testing.T) {
 			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
 		},
 		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
+		{
+			"a stream without a token", "GET", "", ``, 401, "Www-Authenticate", "Bearer",
+			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
+		},
+		{"a stream with a wrong token", "GET", "Bearer x", ``, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
 		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", `{"error":"Method not allowed","code":"method_not_allowed"}`},
 		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", `{"error":"The body is nested deeper than 64 levels","code":"invalid"}`},
 		{"a name twice", "POST", "Bearer a/b", `{"id":1,"id":2}`, 400, "", "", ""},

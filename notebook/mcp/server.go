@@ -34,7 +34,8 @@ type Server struct {
 }
 
 // Routes registers /mcp on e. It answers POST alone: without sessions there is
-// no stream to open and nothing to delete.
+// no stream to open and nothing to delete. GET asks for the token all the same:
+// clients whose POST is refused try it, and show their user what it said.
 func (s *Server) Routes(e *echo.Echo) {
 	handler := sdk.NewStreamableHTTPHandler(s.static(), &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: slog.New(faults{s.Log.Handler()}), MaxRequestBodyBytes: maxBody,
@@ -42,6 +43,7 @@ func (s *Server) Routes(e *echo.Echo) {
 		DisableLocalhostProtection: true,
 	})
 	e.POST("/mcp", s.serve(handler), httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET("/mcp", noStream, httpapi.NoStore(), bearerOnly, s.Agent)
 }
 
 // static has one server for all: callers differ by their context alone.
@@ -68,6 +70,11 @@ func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+func noStream(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, POST")
+	return echo.ErrMethodNotAllowed
 }
 
 // serve holds a message to what every body is held to before the SDK, whose

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -95,8 +97,24 @@ func add[In, Out any](s *Server, server *sdk.Server, tool *sdk.Tool, do func(ctx
 		if err != nil {
 			return nil, nil, s.forModel(ctx, tool.Name, err)
 		}
-		return nil, out, nil
+		text, err := forReading(out)
+		if err != nil {
+			return nil, nil, s.forModel(ctx, tool.Name, err)
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
 	})
+}
+
+// forReading is the answer as text. The SDK would escape <, > and & in it, which
+// clients hand on to their models as they are.
+func forReading(out any) (string, error) {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
 // forModel writes an error for a model: what is wrong, how to mend it, the code.
