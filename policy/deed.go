@@ -100,7 +100,7 @@ func nowhere(a *atlas, tool string) *place {
 }
 
 func (e *Engine) shell(a *atlas, in *input) []deed {
-	w := &walker{atlas: a, dirs: []string{a.dir}}
+	w := &walker{atlas: a, grammars: &e.grammars, dirs: []string{a.dir}}
 	if folder := in.folder(); folder != "" {
 		w.dirs = w.below(folder)
 	}

@@ -15,6 +15,8 @@ type Engine struct {
 	timeout time.Duration
 	home    string
 	links   func(string) (string, error)
+
+	grammars grammars
 }
 
 // Options are what an Engine knows besides its rules.

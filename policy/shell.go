@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -20,6 +21,8 @@ const (
 // walker collects what a script does.
 type walker struct {
 	*atlas
+	grammars *grammars
+
 	dirs    []string // where the next command may run; "" is unknown
 	deeds   []deed
 	set     map[string]bool // HOME and PWD, once the script sets them
@@ -70,7 +73,7 @@ func (w *walker) script(text string) {
 	w.parsed += len(text)
 	w.depth++
 	defer func() { w.depth-- }()
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := w.grammars.parse(&w.grammars.bash, syntax.LangBash, text)
 	if err != nil {
 		w.refuse("The command cannot be read: it is not valid shell")
 	}
@@ -78,10 +81,24 @@ func (w *walker) script(text string) {
 		w.statements(file.Stmts)
 	}
 	if ambiguous(text) {
-		if file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), ""); err == nil {
+		if file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text); err == nil {
 			w.statements(file.Stmts)
 		}
 	}
+}
+
+// grammars keep parsers for the next call: their buffers are most of what reading
+// a short command allocates.
+type grammars struct{ bash, posix sync.Pool }
+
+func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {
+	p, ok := free.Get().(*syntax.Parser)
+	if !ok {
+		p = syntax.NewParser(syntax.Variant(variant))
+	}
+	file, err := p.Parse(strings.NewReader(text), "")
+	free.Put(p)
+	return file, err
 }
 
 // ambiguous scripts may mean one thing to bash and another to a plain sh: [[ a &&
