@@ -16,7 +16,8 @@
 //	READ path           a call that reads a file
 //	BASH command…       a call that runs the rest of the line
 //	TWO                 two parallel calls, that write a.txt and b.txt
-//	CALL tool {json}    a call of that tool with those arguments
+//	CALL tool {json}    a call of that tool with those arguments; where it begins
+//	                    the prompt, no other word counts
 //	ASK, TODO, TASK     the agent's question, plan or sub-agent tool, if it offers one
 //	THINK               reasoning, then text
 //	SLOW n              n pieces of text, 100 ms apart

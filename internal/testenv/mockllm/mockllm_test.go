@@ -81,6 +81,7 @@ func TestResultsAndNewPrompts(t *testing.T) {
 		"chat, a call without":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"user","content":"x"}]}`, "must be followed"},
 		"a request without tools":        {"/v1/messages", `{"messages":[{"role":"user","content":"WRITE x"}]}`, "Mock title"},
 		"an answer that does not stream": {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":"BASH ls"}]}`, `"input":{"command":"ls"}`},
+		"a call of code with a word":     {"/v1/messages", `{"tools":[{"name":"save"},` + shellTool + `],"messages":[{"role":"user","content":"CALL save {\"code\":\"-- BASH SLOW READ FAIL500\"}"}]}`, `"input":{"code":"-- BASH SLOW READ FAIL500"}`},
 		"no JSON":                        {"/v1/messages", `x`, "invalid character"},
 	} {
 		t.Run(name, func(t *testing.T) {

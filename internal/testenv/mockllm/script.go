@@ -30,10 +30,27 @@ func (r *Request) answer(delay time.Duration) answer {
 	case r.afterResults:
 		results := strings.Join(r.Results, " | ")
 		a.text = []string{"All ", "done. ", "Tool ", "said: ", results[:min(len(results), maxResult)]}
+	case a.exact(r):
 	case !a.failing(r.Prompt) && !a.calling(r):
 		a.text = []string{"Hello ", "from ", "the ", "mock ", "LLM."}
 	}
 	return a
+}
+
+// exact handles a prompt that begins with CALL: words in the arguments, such as
+// those of code, mean nothing.
+func (a *answer) exact(r *Request) bool {
+	line, ok := strings.CutPrefix(strings.TrimSpace(r.Prompt), "CALL ")
+	if !ok {
+		return false
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	c := r.named(strings.TrimSpace(line))
+	if c == nil {
+		return false
+	}
+	a.calls = []call{*c}
+	return true
 }
 
 // failing handles the words of what goes wrong or takes long.
