@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"gorm.io/gorm"
 
 	"bellhop/protocol"
@@ -75,12 +76,15 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 }
 
 // first makes the first connections. SQLite does not wait for a lock while it
-// turns a new file to WAL, so two processes that start together may meet there.
+// turns a new file to WAL, so two processes that start together may meet there;
+// and while the last user of a file closes it and removes the two files beside
+// it, another's opening fails with an I/O error.
 func (d *DB) first(ctx context.Context) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := d.Ping(ctx)
-		if err == nil || !retryable(err) || time.Since(start) > d.patience || !pause(ctx, min(attempt, retries)) {
+		passing := retryable(err) || d.dialect == SQLite && errors.Is(err, sqlite3.IOERR)
+		if err == nil || !passing || time.Since(start) > d.patience || !pause(ctx, min(attempt, retries)) {
 			return err
 		}
 	}
