@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	case len(os.Args) == 2 && os.Args[1] == "hang":
-		select {}
+		time.Sleep(time.Hour) // select {} would be a deadlock that the runtime ends
 	}
 	goleak.VerifyTestMain(m)
 }
