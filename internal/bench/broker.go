@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -21,13 +22,18 @@ import (
 
 const hostPassword = "a password of the benchmark"
 
+// loopback is where the receivers of outbound webhooks are.
+var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
 // brokerProcess is `bellhop serve` on a database with one user and one host.
 type brokerProcess struct {
 	*child
 	in     io.WriteCloser // of the role; nil for the real binary
 	url    string
 	token  string
+	userID string
 	hostID string
+	sealer *seal.Sealer
 }
 
 // startBroker prepares the database and serves it.
@@ -37,6 +43,9 @@ func (b *bench) startBroker(ctx context.Context, databaseURL, hostURL string) (*
 		return nil, err
 	}
 	p := &brokerProcess{}
+	if p.sealer, err = seal.Parse(keyset); err != nil {
+		return nil, err
+	}
 	if err := p.prepare(ctx, app.StoreConfig{
 		DatabaseURL: seal.NewSecret(databaseURL), Keyset: seal.NewSecret(keyset), Log: slog.New(slog.DiscardHandler),
 	}, hostURL); err != nil {
@@ -47,7 +56,8 @@ func (b *bench) startBroker(ctx context.Context, databaseURL, hostURL string) (*
 		return nil, err
 	}
 	p.url = "http://" + address
-	env := []string{"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + databaseURL, "BELLHOP_KEYSET=" + keyset, "BELLHOP_LOG_LEVEL=warn"}
+	env := []string{"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + databaseURL, "BELLHOP_KEYSET=" + keyset, "BELLHOP_LOG_LEVEL=warn",
+		"BELLHOP_OUTBOUND_ALLOW=" + loopback.String()}
 	if err := p.start(b, env); err != nil {
 		return nil, err
 	}
@@ -67,6 +77,7 @@ func (p *brokerProcess) prepare(ctx context.Context, c app.StoreConfig, hostURL 
 	if err != nil {
 		return err
 	}
+	p.userID = user.ID
 	p.token, err = admin.Auth.CreateToken(ctx, &broker.APIToken{UserID: user.ID, Name: "bench", Kind: broker.TokenUser})
 	if err != nil {
 		return err
@@ -139,7 +150,7 @@ func playBroker(ctx context.Context, stdin io.Reader) error {
 		StoreConfig: app.StoreConfig{
 			DatabaseURL: seal.NewSecret(os.Getenv("BELLHOP_DATABASE_URL")), Keyset: seal.NewSecret(os.Getenv("BELLHOP_KEYSET")), Log: log,
 		},
-		Listen: os.Getenv("BELLHOP_LISTEN"),
+		Listen: os.Getenv("BELLHOP_LISTEN"), OutboundAllow: []netip.Prefix{loopback},
 	})
 	if err != nil {
 		return err

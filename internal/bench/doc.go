@@ -10,6 +10,7 @@
 //	       ├─ bench (host)    an agent host whose agents are scripted, without programs
 //	       ├─ bench (load)    posts webhooks, like many hosts
 //	       ├─ bench (readers) reads streams, like many browsers
+//	       ├─ bench (receivers) takes outbound webhooks, like many agents
 //	       └─ pgbench
 //
 // The other processes of bench are this binary again, with BELLHOP_BENCH_ROLE

@@ -48,14 +48,14 @@ func measureIngest(ctx context.Context, b *bench) (rows []row, err error) {
 			what:   fmt.Sprintf("webhook, one event a request, %d clients, %d tasks", b.scale.clients, b.scale.tasks),
 			figure: fmt.Sprintf("%.0f events/s, p50 %s, p99 %s", median(single.rates), brief(single.latency.P50), brief(single.latency.P99)),
 			beside: fmt.Sprintf("pgbench, one row a transaction, %d clients: %.0f rows/s", b.scale.clients, median(single.yard)),
-			ratio:  fmt.Sprintf("%.2f (%.2f–%.2f)", median(single.ratios), minOf(single.ratios), maxOf(single.ratios)),
+			ratio:  single.ratio(),
 			bound:  "CPU: per event " + single.cpu() + " (pgbench: PostgreSQL " + brief(median(single.costs)) + " a row); an fsync takes " + brief(fsync),
 		},
 		{
 			what:   fmt.Sprintf("webhook, %d events a request, %d clients", b.scale.batch, b.scale.clients),
 			figure: fmt.Sprintf("%.0f events/s, p50 %s, p99 %s a request", median(batched.rates), brief(batched.latency.P50), brief(batched.latency.P99)),
 			beside: fmt.Sprintf("COPY of the same events, one client: %.0f rows/s", median(batched.yard)),
-			ratio:  fmt.Sprintf("%.2f (%.2f–%.2f)", median(batched.ratios), minOf(batched.ratios), maxOf(batched.ratios)),
+			ratio:  batched.ratio(),
 			bound:  "CPU: per event " + batched.cpu() + "; an event is three rows (event, message, change), COPY writes the event alone",
 		},
 	}, nil
@@ -224,6 +224,8 @@ func (r *rounds) compare(yard float64) {
 	r.yard = append(r.yard, yard)
 	r.ratios = append(r.ratios, r.rates[len(r.rates)-1]/yard)
 }
+
+func (r *rounds) ratio() string { return ratioOf(r.ratios) }
 
 // verify insists that every event that was acknowledged is a row.
 func (s *ingestion) verify(ctx context.Context, posted int64) (err error) {

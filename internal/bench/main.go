@@ -50,6 +50,8 @@ var figures = []figure{
 	{"latency", measureLatency},
 	{"idle", measureIdle},
 	{"headless", measureHeadless},
+	{"policy", measurePolicy},
+	{"deliveries", measureDeliveries},
 }
 
 // bench is what every benchmark works with.

@@ -40,6 +40,8 @@ func playRole(ctx context.Context, name string, stdin io.Reader, stdout io.Write
 		r = &loadRole{}
 	case "readers":
 		r = newReadersRole()
+	case "receivers":
+		r = newReceiversRole()
 	default:
 		return fmt.Errorf("%s: there is no role %q", roleVariable, name)
 	}

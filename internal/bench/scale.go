@@ -22,6 +22,11 @@ type scale struct {
 	busy int // sessions of the latency figure
 	idle int // sessions of the idle figure
 
+	endpoints int           // of outbound webhooks
+	queued    int           // deliveries that wait for later
+	hanging   int           // deliveries to the endpoint that hangs
+	ahead     time.Duration // that deliveries are placed before they are due
+
 	every time.Duration // between parts of a session
 }
 
@@ -31,6 +36,7 @@ var full = scale{
 	checkIns: 400, callers: 16,
 	sessions: 50, readers: 2000, stalled: 20, backlog: 3_900_000,
 	busy: 100, idle: 10_000,
+	endpoints: 1000, queued: 100_000, hanging: 2000, ahead: 2 * time.Second, // the broker polls each second
 	every: 50 * time.Millisecond,
 }
 
@@ -41,5 +47,6 @@ var smoke = scale{
 	checkIns: 4, callers: 2,
 	sessions: 2, readers: 4, stalled: 1, backlog: 64 << 10,
 	busy: 2, idle: 5,
+	endpoints: 4, queued: 50, hanging: 8, ahead: 10 * time.Millisecond,
 	every: 10 * time.Millisecond,
 }

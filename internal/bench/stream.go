@@ -205,7 +205,7 @@ func (s *streaming) rows(r [2]paced, idle, busy footprint) []row {
 			figure: fmt.Sprintf("p50 %s, p99 %s, longest %s", brief(time.Duration(median(beside.p50))),
 				brief(time.Duration(median(beside.p99))), brief(time.Duration(maxOf(beside.worst)))),
 			beside: "without them, in turns: p99 " + brief(time.Duration(median(alone.p99))),
-			ratio:  fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), minOf(ratios), maxOf(ratios)),
+			ratio:  ratioOf(ratios),
 			bound:  "they are cut after 5 s without progress",
 		},
 		{

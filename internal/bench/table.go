@@ -72,3 +72,8 @@ func digits(v float64) string {
 
 func minOf(v []float64) float64 { return slices.Min(v) }
 func maxOf(v []float64) float64 { return slices.Max(v) }
+
+// ratioOf is a median with the least and the most.
+func ratioOf(v []float64) string {
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(v), minOf(v), maxOf(v))
+}
