@@ -17,8 +17,8 @@ import (
 )
 
 // checkers run in the child. What is missing here (HTML and Markdown, whose
-// parsers accept any text; SQL, Python, Rust, Java, C and others, for which no
-// sound parser in Go exists) is unsupported.
+// parsers accept any text; Python, Rust, Java, C and others, for which no sound
+// parser in Go exists) is unsupported.
 var checkers = map[string]func(code string) finding{
 	"javascript": esbuildChecker(esbuild.LoaderJSX), // a superset: modules often hold JSX
 	"jsx":        esbuildChecker(esbuild.LoaderJSX),
@@ -33,6 +33,7 @@ var checkers = map[string]func(code string) finding{
 	"hcl":        checkHCL,
 	"protobuf":   checkProtobuf,
 	"dockerfile": checkDockerfile,
+	"sql":        checkSQL,
 }
 
 const (
