@@ -108,7 +108,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	defer cancel()
 	for _, pool := range d.pools {
 		if err := pool.PingContext(ctx); err != nil {
-			return Fault(err, "database", d.dialect)
+			return Fault(interrupted(ctx, err), "database", d.dialect)
 		}
 	}
 	return nil

@@ -256,7 +256,7 @@ func TestConcurrentReadModifyWriteLosesNothing(t *testing.T) {
 }
 
 func TestAWriterThatCannotBeginInTimeIsTold(t *testing.T) {
-	db := open(t, sqliteURL(t), database.Options{Patience: 20 * time.Millisecond})
+	db := open(t, sqliteURL(t), database.Options{Patience: time.Second})
 	err := db.Write(t.Context(), func(context.Context) error {
 		// Not this transaction's context: it waits for the only connection.
 		return db.Write(t.Context(), func(context.Context) error { return nil })
