@@ -280,7 +280,7 @@ func (t *ruleText) compile(home, prefix string) rule {
 	action := Action(t.action)
 	r := rule{
 		name: prefix + t.name, tools: newGlobs(t.tools), agents: newGlobs(t.agents), projects: newGlobs(t.projects), hosts: newGlobs(t.hosts),
-		common: commonMask(t.tools), destructive: t.destructive,
+		common: commonMask(t.tools), colon: needColon(newGlobs(t.tools)), destructive: t.destructive,
 		decision: Decision{
 			Action: action, Level: Level(t.level), Message: t.message, Rule: prefix + t.name, Timeout: t.timeout, BuiltIn: prefix != "",
 		},

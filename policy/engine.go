@@ -75,6 +75,7 @@ func (e *Engine) Explain(c Call) (Decision, []Step) { return e.decide(&c, true) 
 
 func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	in := newInput(c.Input)
+	in.colon = strings.Contains(c.Tool, ":")
 	var out Decision
 	var steps []Step
 	level := Info

@@ -12,6 +12,7 @@ type input struct {
 	raw     json.RawMessage
 	members map[string]json.RawMessage
 	text    string
+	colon   bool // in the name of the tool
 }
 
 func newInput(raw json.RawMessage) input {

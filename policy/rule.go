@@ -11,6 +11,7 @@ type rule struct {
 	name     string
 	tools    globs
 	common   uint32 // bits of the common tools that tools match
+	colon    bool   // nothing without a colon matches tools
 	agents   globs
 	projects globs
 	hosts    globs
@@ -35,6 +36,7 @@ const (
 type commandGlob struct {
 	words globs
 	more  bool
+	first string // of words, if it is not wild
 }
 
 func newCommandGlob(pattern string) commandGlob {
@@ -42,12 +44,18 @@ func newCommandGlob(pattern string) commandGlob {
 	if n := len(g.words) - 1; n >= 0 && g.words[n].text == "*" {
 		g.words, g.more = g.words[:n], true
 	}
+	if len(g.words) > 0 && !g.words[0].wild {
+		g.first = g.words[0].text
+	}
 	return g
 }
 
 // match takes the program as it is named; loose also by its last element.
 func (g *commandGlob) match(words []string, loose bool) bool {
 	if len(words) < len(g.words) || len(words) > len(g.words) && !g.more {
+		return false
+	}
+	if g.first != "" && !strings.HasSuffix(words[0], g.first) { // most rules are about other programs
 		return false
 	}
 	for i := range g.words {
@@ -75,7 +83,7 @@ func (r *rule) speaks(c *Call) bool {
 // something pass or asks about it covers destructive deeds only if it says so; one
 // that denies covers them all the same.
 func (r *rule) match(c *Call, in *input, d *deed) bool {
-	if !r.uses(c.Tool, d) {
+	if !r.uses(c.Tool, in.colon, d) {
 		return false
 	}
 	denies, allows := r.decision.Action == Deny, r.decision.Action == Allow
@@ -107,12 +115,22 @@ func (r *rule) match(c *Call, in *input, d *deed) bool {
 }
 
 // uses says whether the rule is about a deed's tool, by its common name or the
-// agent's.
-func (r *rule) uses(tool string, d *deed) bool {
-	if d.bit != 0 {
-		return r.common&d.bit != 0 || r.tools.match(tool)
+// agent's, in which there may be a colon.
+func (r *rule) uses(tool string, colon bool, d *deed) bool {
+	if d.bit == 0 && r.tools.match(d.tool) || d.bit != 0 && r.common&d.bit != 0 {
+		return true
 	}
-	return r.tools.match(d.tool) || r.tools.match(tool)
+	return (colon || !r.colon) && r.tools.match(tool)
+}
+
+// needColon says whether no pattern matches a text without a colon.
+func needColon(patterns globs) bool {
+	for i := range patterns {
+		if !strings.Contains(patterns[i].text, ":") {
+			return false
+		}
+	}
+	return len(patterns) > 0
 }
 
 func (r *rule) command(d *deed, allows bool) bool {
