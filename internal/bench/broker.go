@@ -56,8 +56,10 @@ func (b *bench) startBroker(ctx context.Context, databaseURL, hostURL string) (*
 		return nil, err
 	}
 	p.url = "http://" + address
-	env := []string{"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + databaseURL, "BELLHOP_KEYSET=" + keyset, "BELLHOP_LOG_LEVEL=warn",
-		"BELLHOP_OUTBOUND_ALLOW=" + loopback.String()}
+	env := []string{
+		"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + databaseURL, "BELLHOP_KEYSET=" + keyset, "BELLHOP_LOG_LEVEL=warn",
+		"BELLHOP_OUTBOUND_ALLOW=" + loopback.String(),
+	}
 	if err := p.start(b, env); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (b *bench) openWhole(ctx context.Context) (w *whole, err error) {
 	if w.pg, err = startCluster(ctx); err != nil {
 		return w, err
 	}
-	if err := w.pg.exec(ctx, "postgres", "CREATE DATABASE bellhop"); err != nil {
+	if err := w.pg.exec(ctx, "CREATE DATABASE bellhop"); err != nil {
 		return w, err
 	}
 	if w.host, err = b.startHost(ctx, w.dir); err != nil {

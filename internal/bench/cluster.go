@@ -138,8 +138,9 @@ func (c *cluster) connect(ctx context.Context, database string) (*pgx.Conn, erro
 	return pgx.Connect(ctx, c.url(database))
 }
 
-func (c *cluster) exec(ctx context.Context, database, sql string) error {
-	conn, err := c.connect(ctx, database)
+// exec runs a statement in the first database there is.
+func (c *cluster) exec(ctx context.Context, sql string) error {
+	conn, err := c.connect(ctx, "postgres")
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -149,7 +148,7 @@ func (b *bench) lineClients(ctx context.Context) (rows []row, err error) {
 
 // join opens a session with clients and has its agent speak.
 func (c *crowd) join(ctx context.Context, host *hostProcess, clients int, prompt string) error {
-	raw, err := host.call(ctx, http.MethodPost, "/sessions", hostPassword, map[string]string{})
+	raw, err := host.call(ctx, "/sessions", hostPassword, map[string]string{})
 	if err != nil {
 		return err
 	}

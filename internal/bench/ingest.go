@@ -65,10 +65,10 @@ func (s *ingestion) open(ctx context.Context) (err error) {
 	if s.pg, err = startCluster(ctx); err != nil {
 		return err
 	}
-	if err := s.pg.exec(ctx, "postgres", yardstick); err != nil {
+	if err := s.pg.exec(ctx, yardstick); err != nil {
 		return err
 	}
-	if err := s.pg.exec(ctx, "postgres", "CREATE DATABASE bellhop"); err != nil {
+	if err := s.pg.exec(ctx, "CREATE DATABASE bellhop"); err != nil {
 		return err
 	}
 	if s.host, err = startStub(ctx); err != nil {

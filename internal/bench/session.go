@@ -14,7 +14,7 @@ import (
 
 // open calls a host's /session as a broker does.
 func (h *hostProcess) open(ctx context.Context, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	raw, err := h.call(ctx, http.MethodPost, "/session", hostPassword, req)
+	raw, err := h.call(ctx, "/session", hostPassword, req)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (h *hostProcess) open(ctx context.Context, req *protocol.OpenSessionRequest
 
 // start begins a session's turn and returns at its end, or when ctx ends.
 func (h *hostProcess) start(ctx context.Context, sessionID, token, prompt string) error {
-	_, err := h.call(ctx, http.MethodPost, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
+	_, err := h.call(ctx, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
 	return err
 }
 
@@ -40,12 +40,13 @@ func (h *hostProcess) begin(ctx context.Context, sessionID, token, prompt string
 }
 
 func (h *hostProcess) interrupt(ctx context.Context, sessionID string) error {
-	_, err := h.call(ctx, http.MethodPost, "/session/"+url.PathEscape(sessionID)+"/interrupt", hostPassword, nil)
+	_, err := h.call(ctx, "/session/"+url.PathEscape(sessionID)+"/interrupt", hostPassword, nil)
 	return err
 }
 
-func (h *hostProcess) call(ctx context.Context, method, path, bearer string, body any) ([]byte, error) {
-	resp, err := h.send(ctx, method, path, bearer, body)
+// call posts and returns the answer.
+func (h *hostProcess) call(ctx context.Context, path, bearer string, body any) ([]byte, error) {
+	resp, err := h.send(ctx, http.MethodPost, path, bearer, body)
 	if err != nil {
 		return nil, err
 	}
