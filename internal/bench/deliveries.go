@@ -139,7 +139,7 @@ func (s *dispatch) hang(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for taken := 0; taken < perReceiver; {
+	for taken := 0; taken < min(perReceiver, s.b.scale.hanging); {
 		err := s.queue.conn.QueryRow(ctx, `SELECT count(*) FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
 			WHERE e.url LIKE '%`+hangPath+`' AND d.lease <> ''`).Scan(&taken)
 		if err != nil {
@@ -208,9 +208,6 @@ func (s *dispatch) backlog(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 		if err := s.queue.place(ctx, fill{count: s.b.scale.queued, of: n, due: time.Now().Add(time.Hour)}); err != nil {
-			return nil, err
-		}
-		if err := s.queue.settle(ctx); err != nil {
 			return nil, err
 		}
 		if err := with.take(s.lag(ctx, n)); err != nil {

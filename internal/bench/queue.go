@@ -65,28 +65,15 @@ func (q *queue) place(ctx context.Context, f fill) error {
 		JOIN (SELECT w.*, row_number() OVER (ORDER BY url LIKE '%`+hangPath+`', id) - 1 AS r FROM webhook_endpoints w) e
 			ON e.r = $5::int + n.i % ($6::int - $5::int)`,
 		fmt.Sprintf("%d_", q.runs), f.due.UTC(), f.apart, f.count, f.from, f.of)
+	if err == nil { // what PostgreSQL would do by itself in a minute or two
+		_, err = q.conn.Exec(ctx, `ANALYZE deliveries`)
+	}
 	return err
 }
 
-// clear takes out what is there, as soon as the broker lets it go.
+// clear takes out what is there; what the broker holds of it ends without a
+// trace.
 func (q *queue) clear(ctx context.Context) error {
-	for {
-		_, err := q.conn.Exec(ctx, `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries FOR UPDATE SKIP LOCKED)`)
-		if err != nil {
-			return err
-		}
-		var left int
-		if err := q.conn.QueryRow(ctx, `SELECT count(*) FROM deliveries`).Scan(&left); err != nil {
-			return err
-		}
-		if left == 0 {
-			return q.settle(ctx)
-		}
-	}
-}
-
-// settle does what PostgreSQL would do by itself in a minute or two.
-func (q *queue) settle(ctx context.Context) error {
-	_, err := q.conn.Exec(ctx, `VACUUM ANALYZE deliveries, delivery_attempts`)
+	_, err := q.conn.Exec(ctx, `TRUNCATE deliveries, delivery_attempts`)
 	return err
 }
