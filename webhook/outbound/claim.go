@@ -24,13 +24,17 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 	}
 	now := w.at()
 	window := min(max(4*free, minWindow), maxWindow)
-	due, err := w.store.Candidates(ctx, now, window)
-	if err != nil {
-		return false, err
-	}
 	choice := choice{now: now, free: free, perHost: w.o.PerHost, busy: w.flights.hosts()}
-	choice.add(due)
-	full, more := len(due) == window, false
+	full, more := true, false
+	if w.crowded = w.crowded && len(choice.atLimit()) > 0; !w.crowded {
+		due, err := w.store.Candidates(ctx, now, window)
+		if err != nil {
+			return false, err
+		}
+		choice.add(due)
+		full = len(due) == window
+		w.crowded = full && len(choice.ids)+len(choice.blocked) == 0
+	}
 	if full && choice.free > 0 {
 		if more, err = w.further(ctx, &choice, window); err != nil {
 			return false, err
@@ -52,12 +56,7 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 // further looks past a window full of deliveries that have to wait for their
 // hosts. more says that it has not seen everything.
 func (w *Worker) further(ctx context.Context, c *choice, window int) (more bool, err error) {
-	var busy []string
-	for host, n := range c.busy {
-		if n >= c.perHost {
-			busy = append(busy, host)
-		}
-	}
+	busy := c.atLimit()
 	if len(busy) == 0 {
 		return false, nil
 	}
@@ -108,6 +107,17 @@ type choice struct {
 	ids     []string
 	blocked []string
 	seen    map[string]bool
+}
+
+// atLimit are the hosts that can be sent nothing more at the moment.
+func (c *choice) atLimit() []string {
+	var hosts []string
+	for host, n := range c.busy {
+		if n >= c.perHost {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 func (c *choice) add(due []Delivery) {

@@ -38,6 +38,7 @@ type Worker struct {
 	flights flights
 	depth   int    // how far a claim looks past busy hosts
 	after   string // where the search by host goes on
+	crowded bool   // what is due first has to wait for its hosts: look past it at once
 }
 
 // NewWorker does not start anything.
