@@ -262,14 +262,14 @@ func (s *dispatch) oneHangs(ctx context.Context) ([]row, error) {
 			figure: fmt.Sprintf("%.0f deliveries/s", median(r.rates)),
 			beside: fmt.Sprintf("without it, in turns: %.0f/s", median(r.yard)),
 			ratio:  r.ratio(),
-			bound:  fmt.Sprintf("it holds %d of %d requests, and every claim has to look past its backlog", perReceiver, inFlight),
+			bound:  fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight),
 		},
 		{
 			what:   what + fmt.Sprintf("the others' due → received, one due every %s", dueEvery),
 			figure: with.String(),
 			beside: "without it, in turns: " + without.String(),
 			ratio:  with.ratio(&without) + " at p99",
-			bound:  "as above: a second query for each claim",
+			bound:  "as above: the query that looks past its backlog",
 		},
 	}, nil
 }
