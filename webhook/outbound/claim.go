@@ -18,6 +18,8 @@ const (
 // claim takes what is due and may be sent now. progress says that looking again
 // at once may find more.
 func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
+	w.claiming.Lock()
+	defer w.claiming.Unlock()
 	free := w.o.MaxInFlight - w.flights.count()
 	if free <= 0 {
 		return false, nil

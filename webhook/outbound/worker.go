@@ -36,9 +36,11 @@ type Worker struct {
 	*Service
 	o       WorkerOptions
 	flights flights
-	depth   int    // how far a claim looks past busy hosts
-	after   string // where the search by host goes on
-	crowded bool   // what is due first has to wait for its hosts: look past it at once
+	depth   int // how far a claim looks past busy hosts
+
+	claiming sync.Mutex // one claim at a time; it guards what follows
+	after    string     // where the search by host goes on
+	crowded  bool       // what is due first has to wait for its hosts: look past it at once
 }
 
 // NewWorker does not start anything.
