@@ -99,6 +99,12 @@ func (o *output) Ask(ctx context.Context, q Question) (Answer, error) {
 	return o.t.ask(ctx, protocol.KindAsk, q)
 }
 
+// Checking changes nothing yet.
+func (o *output) Checking(bool) error { return nil }
+
+// Restored has nothing yet.
+func (o *output) Restored(context.Context) (string, error) { return "", nil }
+
 func (o *output) Notice(level, message string) {
 	// A notice that cannot be shown is no reason to stop a turn that is over.
 	_ = o.t.step(func(b *batch) { o.t.notice(b, level, message) })

@@ -3,6 +3,7 @@ package agenthost
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -24,7 +25,18 @@ type AgentSpec struct {
 	Model     string   // "" = the agent's default
 	Env       []string // further variables, KEY=value; secrets among them
 	Native    string   // the agent's own session id of an earlier life, "" at first
+	Local     *Local   // what of the host the agent can reach; nil: nothing
 	Log       *slog.Logger
+}
+
+// Local is the host's listener for its own agents, on the loopback. Providers
+// write it into the configuration of agents that know MCP or hooks; Env has it
+// too (BELLHOP_WORKSPACE_PATH, BELLHOP_MCP_PORT, BELLHOP_HOOK_PORT and
+// BELLHOP_WORKSPACE_SECRET).
+type Local struct {
+	MCPURL  string // streamable HTTP, with Authorization: Bearer Secret
+	HookURL string // POST, the same
+	Secret  string // of this workspace alone
 }
 
 // Agent is the agent of one session. Run is never called twice at a time;
@@ -88,10 +100,41 @@ type Output interface {
 	Confirm(ctx context.Context, q Question) (Answer, error)
 	Ask(ctx context.Context, q Question) (Answer, error)
 
+	// Checking says that the connection to the program is lost, or back. While
+	// it is lost, open questions show as being checked. A question that the
+	// agent no longer has is given up by ending its context with ErrExpired.
+	Checking(lost bool) error
+
+	// Restored returns what was said in the session so far, as a bounded text
+	// to put before the prompt, and tells the user that the agent goes on from
+	// it: for an agent whose own memory is gone. "" when nothing was said yet.
+	Restored(ctx context.Context) (string, error)
+
 	// Notice shows something that is not kept: a data-notice part.
 	Notice(level, message string)
 	// SetNative remembers the agent's own session id for AgentSpec.Native.
 	SetNative(id string) error
+}
+
+// ErrExpired as the cause that ends the context of a Confirm or Ask makes the
+// question expire; any other end withdraws it.
+var ErrExpired = errors.New("the agent no longer waits for this answer")
+
+// TerminalAgent is an Agent whose program has a terminal client that can be
+// opened on the running session.
+type TerminalAgent interface {
+	Agent
+	// Terminal readies the session for the client and says how to start it: the
+	// program runs if the client needs it, and has let go of the session if two
+	// would disturb each other. CodeConflict during a turn, if so.
+	Terminal(ctx context.Context) (*Terminal, error)
+}
+
+// Terminal is a command for a person's terminal. Env holds secrets.
+type Terminal struct {
+	Command []string `json:"command"`
+	Dir     string   `json:"dir"`
+	Env     []string `json:"env"` // KEY=value, beside the person's own
 }
 
 // ToolCall is a call of a tool by the agent. Input is any JSON.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,6 +22,8 @@ const (
 	KindResult    = "result"
 	KindConfirm   = "confirm"
 	KindAsk       = "ask"
+	KindChecking  = "checking"
+	KindRestored  = "restored"
 	KindNotice    = "notice"
 	KindNative    = "native"
 )
@@ -43,6 +46,8 @@ var ErrOutput = errors.New("the output takes no more")
 type Recorder struct {
 	// Decide answers the questions; nil leaves them open until ctx ends.
 	Decide func(ctx context.Context, kind string, q agenthost.Question) (agenthost.Answer, error)
+	// Memory is what Restored returns.
+	Memory string
 	// FailAfter makes every call after this many fail; 0 = none fails.
 	FailAfter int
 
@@ -243,6 +248,16 @@ func (r *Recorder) decide(ctx context.Context, kind string, q agenthost.Question
 	}
 	<-ctx.Done()
 	return agenthost.Answer{}, ctx.Err()
+}
+
+// Checking implements agenthost.Output.
+func (r *Recorder) Checking(lost bool) error {
+	return r.note(Entry{Kind: KindChecking, Text: strconv.FormatBool(lost)}, nil)
+}
+
+// Restored implements agenthost.Output.
+func (r *Recorder) Restored(context.Context) (string, error) {
+	return r.Memory, r.note(Entry{Kind: KindRestored, Text: r.Memory}, nil)
 }
 
 // Notice implements agenthost.Output.
