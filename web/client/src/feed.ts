@@ -1,0 +1,58 @@
+import type { BellhopClient } from './client.js';
+import { follow, isFinal, type FollowOptions } from './follow.js';
+import type { SseEvent } from './sse.js';
+import type { AgentHint, Interaction, Message, Task, TaskHint } from './wire.js';
+
+export interface FeedOptions extends FollowOptions {}
+
+/** A change of a task. `rev` of a change is where a later `since` goes on. */
+export type TaskFeedEvent =
+  | { type: 'hello' | 'reset'; rev: number; data: { rev: number } }
+  | { type: 'message'; rev: number; data: Message }
+  | { type: 'task'; rev: number; data: Task }
+  | { type: 'interaction'; rev: number; data: Interaction };
+
+export type UserFeedEvent =
+  | { type: 'hello'; data: { tasks: TaskHint[]; agentSessions?: AgentHint[] } }
+  | { type: 'task'; data: TaskHint }
+  | { type: 'agent'; data: AgentHint };
+
+const taskFrames = new Set(['hello', 'reset', 'message', 'task', 'interaction']);
+const userFrames = new Set(['hello', 'task', 'agent']);
+
+export function taskFeed(client: BellhopClient, taskId: string, options: FeedOptions & { since?: number | undefined }) {
+  const since = options.since === undefined ? undefined : String(options.since);
+  return feed<TaskFeedEvent>(client, `/api/tasks/${taskId}/events`, options, since, (event, data) =>
+    taskFrames.has(event.event) ? ({ type: event.event, rev: Number(event.id), data } as TaskFeedEvent) : undefined,
+  );
+}
+
+export function userFeed(client: BellhopClient, options: FeedOptions) {
+  return feed<UserFeedEvent>(client, '/api/events', options, undefined, (event, data) =>
+    userFrames.has(event.event) ? ({ type: event.event, data } as UserFeedEvent) : undefined,
+  );
+}
+
+function feed<T>(
+  client: BellhopClient,
+  path: string,
+  options: FeedOptions,
+  since: string | undefined,
+  read: (event: SseEvent, data: unknown) => T | undefined,
+) {
+  let last = since;
+  return follow<T>(
+    {
+      origin: () => client.origin,
+      connect: (signal) => client.send('GET', path, { signal, ...(last !== undefined && { headers: { 'last-event-id': last } }) }),
+      read: (event) => {
+        if (event.id !== undefined) last = event.id;
+        return read(event, JSON.parse(event.data));
+      },
+      ends: () => false,
+      mend: (failure) => (isFinal(failure) ? Promise.reject(failure) : Promise.resolve(false)),
+    },
+    // A feed is to outlive any outage: it gives up only when told so.
+    { idleMs: client.options.idleMs, ...options, maxRetries: options.maxRetries ?? Infinity },
+  );
+}

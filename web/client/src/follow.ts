@@ -1,0 +1,111 @@
+import { BellhopError, networkError, refusal } from './error.js';
+import type { Reach } from './wire.js';
+import { Backoff, pause, Watchdog } from './retry.js';
+import { readSse, type SseEvent } from './sse.js';
+
+export type ConnectionState = 'connecting' | 'streaming' | 'reconnecting' | 'closed';
+
+export interface ConnectionDetail {
+  /** Of a stream, not of a feed. */
+  reach?: Reach | undefined;
+  attempt?: number;
+  retryInMs?: number;
+  error?: Error;
+}
+
+export type OnConnection = (state: ConnectionState, detail: ConnectionDetail) => void;
+
+export interface FollowOptions {
+  signal?: AbortSignal | undefined;
+  /** Without a byte for so long, pings included, a connection is dead. Default 30 s. */
+  idleMs?: number | undefined;
+  /** Attempts without progress before giving up. */
+  maxRetries?: number | undefined;
+  onConnection?: OnConnection | undefined;
+}
+
+/** A stream that can be connected to again where it was left. */
+export interface Source<T> {
+  /** Of the server, for errors. */
+  origin(): string;
+  reach?(): Reach;
+  connect(signal: AbortSignal): Promise<Response>;
+  /** What a frame says; undefined if nothing. */
+  read(event: SseEvent): T | undefined;
+  /** Whether nothing follows this item. */
+  ends(item: T): boolean;
+  /** Mends what made a connection fail; true = connect again at once. Throws if the failure is final. */
+  mend(failure: unknown): Promise<boolean>;
+}
+
+/** Reads a source to its end through drops, stalls and restarts. Throws a BellhopError or a "network error" TypeError. */
+export async function* follow<T>(source: Source<T>, options: FollowOptions): AsyncGenerator<T, void, undefined> {
+  const { signal } = options;
+  const retry = new Backoff(options.maxRetries ?? 10);
+  const note = (state: ConnectionState, detail: ConnectionDetail = {}) =>
+    options.onConnection?.(state, { reach: source.reach?.(), ...detail });
+  note('connecting');
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      let failure: unknown = new Error('the stream was cut');
+      const dog = new Watchdog(options.idleMs ?? 30_000, signal);
+      try {
+        const response = await source.connect(dog.signal);
+        if (response.status === 204) return;
+        if (!response.ok || !response.body) throw await refusal(response, source.origin());
+        note('streaming');
+        for await (const event of readSse(response.body, () => dog.feed())) {
+          const item = source.read(event);
+          if (item === undefined) continue;
+          retry.reset();
+          yield item;
+          if (source.ends(item)) return;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        failure = dog.signal.aborted ? dog.signal.reason : error;
+      } finally {
+        dog.stop();
+      }
+      await recover(source, failure, retry, note, signal);
+    }
+  } finally {
+    note('closed');
+  }
+}
+
+async function recover<T>(
+  source: Source<T>,
+  failure: unknown,
+  retry: Backoff,
+  note: (state: ConnectionState, detail?: ConnectionDetail) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let cause = failure;
+  try {
+    if (await source.mend(failure)) return;
+  } catch (error) {
+    // Mending may itself meet a dead network: then both are tried again later.
+    if (isFinal(error)) throw error;
+    cause = error;
+  }
+  signal?.throwIfAborted();
+  const error = isBellhop(cause) ? cause : networkError(source.origin(), cause);
+  const delay = retry.next(isBellhop(cause) ? cause.retryAfterMs : 0);
+  if (delay === undefined) throw networkError(source.origin(), cause);
+  note('reconnecting', { attempt: retry.attempt, retryInMs: delay, error });
+  await pause(delay, signal);
+}
+
+function isBellhop(error: unknown): error is BellhopError {
+  return error instanceof BellhopError;
+}
+
+/** Whether a failure will not go away by trying again. */
+export function isFinal(error: unknown): boolean {
+  return isBellhop(error) ? !error.passing : error instanceof Lost;
+}
+
+/** A stream that cannot be continued, on a network that works. The AI SDK is to see it as a lost connection. */
+export class Lost extends TypeError {}

@@ -1,0 +1,92 @@
+/**
+ * Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. What is not needed to
+ * show a turn is optional, so that a host may send text, tools and a finish and nothing else.
+ */
+
+/** Ties a part to the event it completes, so that stream and history can be merged. */
+export interface PartEvent {
+  id: string;
+  seq: number;
+  turnId: string;
+}
+
+export interface NativeToolCall {
+  toolCallId: string;
+  toolName: string;
+  input?: unknown;
+  title?: string;
+  dynamic?: boolean;
+  providerExecuted?: boolean;
+  invalid?: boolean;
+  error?: unknown;
+}
+
+/** The first part of a resumed stream. `gap`: drop the turn's parts and take the replay that follows. */
+export interface Resume {
+  verdict: 'ok' | 'gap';
+  from: string;
+  to: string;
+  openInteractions: string[];
+}
+
+/** A question that is no tool permission. */
+export interface Ask {
+  prompt: string;
+  default?: string;
+  options?: string[];
+}
+
+export interface Answered {
+  state: 'resolved' | 'expired';
+  answer?: { approved?: boolean; text?: string; reason?: string };
+}
+
+export interface Notice {
+  level: string;
+  message: string;
+}
+
+interface Block {
+  id: string;
+}
+
+type Body =
+  | { type: 'start' | 'start-step' | 'finish-step' | 'raw' | 'ping' | 'custom' | 'steering-message' | 'reasoning-file' }
+  | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' } & Block)
+  | ({ type: 'text-delta' | 'reasoning-delta'; text: string } & Block)
+  | ({ type: 'tool-input-start'; toolName: string; title?: string; inputEncoding?: 'json' | 'text' } & Block)
+  | ({ type: 'tool-input-delta'; delta: string } & Block)
+  | ({ type: 'tool-input-end' } & Block)
+  | ({ type: 'tool-call' } & NativeToolCall)
+  | ({ type: 'tool-result'; output?: unknown; preliminary?: boolean } & NativeToolCall)
+  | ({ type: 'tool-error' } & NativeToolCall)
+  | { type: 'tool-output-denied'; toolCallId: string; toolName?: string }
+  | { type: 'tool-approval-request'; approvalId: string; toolCall: NativeToolCall; reason?: string; isAutomatic?: boolean; signature?: string }
+  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string; toolCall?: NativeToolCall }
+  | { type: 'source'; sourceType: 'url' | 'document'; id: string; url?: string; title?: string; mediaType?: string; filename?: string }
+  | { type: 'file'; file: { mediaType: string; base64?: string; base64Data?: string } }
+  | { type: 'finish'; finishReason?: string; rawFinishReason?: string; totalUsage?: unknown }
+  | { type: 'abort'; reason?: string }
+  | { type: 'error'; error: unknown }
+  | { type: 'data-ask'; id: string; data: Ask }
+  | { type: 'data-answer'; id: string; data: Answered }
+  | { type: 'data-notice'; data: Notice }
+  | { type: 'data-queued'; data?: unknown }
+  | { type: 'data-resume'; data: Resume };
+
+/** Readers ignore parts whose type they do not know. */
+export type NativePart = Body & { event?: PartEvent };
+
+/** Whether the part ends its turn's stream. */
+export function isTerminal(part: NativePart): boolean {
+  return part.type === 'finish' || part.type === 'abort' || part.type === 'error';
+}
+
+/** The error of a part for people: hosts send a string or {name, message}. */
+export function errorText(error: unknown): string {
+  if (typeof error === 'string' && error !== '') return error;
+  if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' && error.message !== '') {
+    return error.message;
+  }
+  return 'Unknown error';
+}

@@ -1,0 +1,207 @@
+import type { BellhopClient } from './client.js';
+import { BellhopError, originOf, refusal } from './error.js';
+import { follow, isFinal, Lost, type FollowOptions, type Source } from './follow.js';
+import { isTerminal, type NativePart } from './part.js';
+import { pause } from './retry.js';
+import type { SseEvent } from './sse.js';
+import type { Answer, Attachment, CheckIn, Reach, WhenBusy } from './wire.js';
+
+export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
+  attachments?: Attachment[] | undefined;
+  whenBusy?: WhenBusy | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What opens a stream: the answer to a check-in or an attach. */
+export interface Grant {
+  sessionId: string;
+  streamToken: string;
+  streamUrl: string;
+  turnId?: string;
+  messageId?: string;
+  reach?: Reach;
+}
+
+interface Prompt {
+  prompt: string;
+  attachments?: Attachment[] | undefined;
+  whenBusy?: WhenBusy | undefined;
+}
+
+type Origin = { body: CheckIn; prompt: Prompt } | { taskId: string; turnId: string; cursor: string };
+
+/** A part of a turn; `id` is its stream id, if it has one. */
+export interface StreamItem {
+  part: NativePart;
+  id: string | undefined;
+}
+
+/** Tries of an answer that the broker has not heard the question of yet. */
+const unheard = 5;
+
+/** One turn of an agent: its parts, through any number of connections, and the answers to its questions. */
+export class Turn implements Source<StreamItem> {
+  readonly taskId: string;
+  #grant: Grant;
+  #turnId: string;
+  #cursor: string | undefined;
+  readonly #start: { body: CheckIn; prompt: Prompt } | undefined;
+  #received = false;
+  #resumable = false;
+  #refreshed = false;
+  #reached = false;
+
+  constructor(
+    private readonly client: BellhopClient,
+    grant: Grant,
+    from: Origin,
+  ) {
+    this.#grant = grant;
+    if ('body' in from) {
+      this.#start = from;
+      this.taskId = from.body.taskId;
+      this.#turnId = grant.turnId ?? '';
+    } else {
+      this.taskId = from.taskId;
+      this.#turnId = from.turnId;
+      this.#cursor = from.cursor;
+    }
+  }
+
+  /** "" until known: a turn attached to is known by its first completed part. */
+  get turnId(): string {
+    return this.#turnId;
+  }
+
+  /** Id of the user's message; undefined for a turn attached to. */
+  get messageId(): string | undefined {
+    return this.#grant.messageId;
+  }
+
+  /** Stream id of the newest part received. */
+  get cursor(): string | undefined {
+    return this.#cursor;
+  }
+
+  /**
+   * The turn's parts, once each, to its end. A `data-resume` part with verdict `gap` takes everything back: drop the turn's
+   * parts, the replay follows. Aborting detaches; it does not stop the agent.
+   */
+  parts(options: FollowOptions = {}): AsyncGenerator<StreamItem, void, undefined> {
+    return follow(this, { ...this.client.options, ...options });
+  }
+
+  /** Answers a permission or a question. The same answer twice is no error; another one is refused with code `answered`. */
+  async answer(interactionId: string, answer: Answer): Promise<void> {
+    if (await this.#answerHost(interactionId, answer)) return;
+    for (let left = unheard; ; left--) {
+      try {
+        await this.client.answer(interactionId, answer);
+        return;
+      } catch (error) {
+        if (left === 0 || !(error instanceof BellhopError) || error.status !== 404) throw error;
+        await pause(300);
+      }
+    }
+  }
+
+  /** Stops the turn; resolves when the agent has stopped. */
+  interrupt(): Promise<void> {
+    return this.client.interrupt(this.taskId);
+  }
+
+  origin(): string {
+    return originOf(this.#grant.streamUrl);
+  }
+
+  reach(): Reach {
+    return this.#grant.reach ?? 'direct';
+  }
+
+  async connect(signal: AbortSignal): Promise<Response> {
+    const url = new URL(this.#grant.streamUrl, globalThis.location?.href);
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#grant.streamToken}` };
+    let response: Response;
+    if (this.#cursor !== undefined) {
+      url.searchParams.set('after', this.#cursor);
+      response = await this.client.fetch(url, { headers, credentials: 'omit', signal });
+    } else {
+      if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: the host cannot resume its streams`);
+      headers['content-type'] = 'application/json';
+      const body = JSON.stringify(this.#start?.prompt);
+      response = await this.client.fetch(url, { method: 'POST', headers, body, credentials: 'omit', signal });
+    }
+    if (this.reach() === 'direct') this.#reached = true;
+    return response;
+  }
+
+  read(event: SseEvent): StreamItem | undefined {
+    if (event.event !== 'message') return undefined;
+    let part: NativePart;
+    try {
+      part = JSON.parse(event.data) as NativePart;
+    } catch {
+      return undefined;
+    }
+    if (typeof part?.type !== 'string') return undefined;
+    const turn = part.event?.turnId;
+    if (turn && this.#turnId && turn !== this.#turnId) throw new Lost(`network error: ${this.origin()}: the host has lost this turn`);
+    if (turn) this.#turnId = turn;
+    this.#received = true;
+    this.#refreshed = false;
+    if (part.type === 'data-resume') this.#resumable = true;
+    if (event.hasId) this.#cursor = event.id;
+    return { part, id: event.hasId ? event.id : undefined };
+  }
+
+  ends(item: StreamItem): boolean {
+    return isTerminal(item.part);
+  }
+
+  async mend(failure: unknown): Promise<boolean> {
+    if (failure instanceof BellhopError && failure.status === 401 && !this.#refreshed) {
+      this.#refreshed = true;
+      await this.#refresh();
+      return true;
+    }
+    if (isFinal(failure)) throw failure;
+    if (failure instanceof BellhopError || this.#reached || this.reach() === 'relay' || this.client.options.relay === 'never') return false;
+    this.client.relayed.add(this.taskId);
+    try {
+      await this.#refresh();
+    } finally {
+      if (this.reach() !== 'relay') this.client.relayed.delete(this.taskId);
+    }
+    return this.reach() === 'relay';
+  }
+
+  /** A fresh token: for the same turn as long as nothing of it came, since only a check-in's token can start it. */
+  async #refresh(): Promise<void> {
+    const start = this.#cursor === undefined ? this.#start : undefined;
+    this.#grant = start
+      ? await this.client.checkIn(start.body)
+      : { ...(await this.client.attach(this.taskId)), ...(this.messageId && { messageId: this.messageId }) };
+    if (start) this.#turnId = this.#grant.turnId ?? this.#turnId;
+  }
+
+  /** False when the host cannot be asked from here, or does not take this token any more. */
+  async #answerHost(interactionId: string, answer: Answer): Promise<boolean> {
+    const { sessionId, streamToken, streamUrl } = this.#grant;
+    const base = streamUrl.replace(/\/stream\/[^/]+$/, '');
+    if (this.reach() === 'relay' || base === streamUrl) return false;
+    let response: Response;
+    try {
+      response = await this.client.fetch(`${base}/session/${sessionId}/interactions/${interactionId}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${streamToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify(answer),
+        credentials: 'omit',
+      });
+    } catch {
+      return false;
+    }
+    if (response.ok) return true;
+    if (response.status === 401 || response.status === 404 || response.status >= 500) return false;
+    throw await refusal(response, this.origin());
+  }
+}

@@ -1,0 +1,57 @@
+import type { Ask, Notice, Resume } from '../part.js';
+
+/** What the state of a question looks like to a page, under the question's id. */
+export interface AskData extends Ask {
+  state: 'open' | 'resolved' | 'expired';
+  answer?: string;
+}
+
+/** A permission for pages without approvals of their own (AI SDK 5, or mode `live`), under the approval's id. */
+export interface ApprovalData {
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+  state: 'open' | 'resolved';
+  approved?: boolean;
+  reason?: string;
+}
+
+interface ToolChunk {
+  toolCallId: string;
+  dynamic: true;
+  providerExecuted: true;
+}
+
+/** The UIMessageChunks that Bellhop makes; every one is understood or ignored by the AI SDK 5, 6 and 7. */
+export type UiChunk =
+  | { type: 'start'; messageId: string }
+  | { type: 'start-step' | 'finish-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | ({ type: 'tool-input-start'; toolName: string; title?: string } & ToolChunk)
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | ({ type: 'tool-input-available'; toolName: string; input: unknown; title?: string } & ToolChunk)
+  | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string; title?: string } & ToolChunk)
+  | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean } & ToolChunk)
+  | ({ type: 'tool-output-error'; errorText: string } & ToolChunk)
+  | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string; isAutomatic?: boolean; signature?: string }
+  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
+  | { type: 'source-url'; sourceId: string; url: string; title?: string }
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string }
+  | { type: 'file'; mediaType: string; url: string }
+  | { type: 'data-ask'; id: string; data: AskData }
+  | { type: 'data-approval'; id: string; data: ApprovalData }
+  | { type: 'data-notice'; data: Notice; transient: true }
+  | { type: 'data-queued'; data: unknown; transient: true }
+  | { type: 'data-resume'; data: Resume; transient: true }
+  | { type: 'finish'; finishReason: string; messageMetadata?: TurnMetadata }
+  | { type: 'abort'; reason?: string }
+  | { type: 'error'; errorText: string };
+
+/** Metadata of a finished turn's message. */
+export interface TurnMetadata {
+  usage?: unknown;
+  /** Why a turn ended, where finishReason does not tell: `aborted`, `host-restarted`, … */
+  reason?: string;
+}

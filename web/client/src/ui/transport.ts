@@ -1,0 +1,155 @@
+import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
+import { BellhopClient, newId, type ClientOptions } from '../client.js';
+import { BellhopError } from '../error.js';
+import type { PromptOptions } from '../turn.js';
+import type { Answer, WhenBusy } from '../wire.js';
+import { answersIn, markSent, promptOf } from './message.js';
+import { Run } from './run.js';
+
+export interface BellhopOptions extends ClientOptions {
+  /** Default: the chat's id is the task's. */
+  taskId?: string | undefined;
+  /**
+   * `park` (default): a permission ends the UI stream, so that stock approval components and `sendAutomaticallyWhen` work; the
+   * answer continues the same message. `live`: the stream stays open, permissions are `data-approval` parts and `respond`
+   * answers them; for the AI SDK 5, which has no approvals, and for pages with a permission dock of their own.
+   */
+  approvals?: 'park' | 'live' | undefined;
+  /** What the host does with a prompt while a turn is open. Default `reject`. */
+  whenBusy?: WhenBusy | undefined;
+  /** A parked permission was answered elsewhere (another tab, the inbox, its time): call `resumeStream()` of the chat. */
+  onAnswered?: ((interactionId: string) => void) | undefined;
+}
+
+type Send<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
+type Reconnect<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToStream']>[0];
+
+/**
+ * A ChatTransport of the AI SDK 5, 6 and 7 whose chats are tasks of a Bellhop broker. Aborting a stream detaches from the
+ * turn; `interrupt` stops it. Only types of the SDK are used.
+ */
+export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
+  /** A resumed stream begins with the turn. Read by the AI SDK 6 and 7. */
+  readonly resumeStreamIsReplay = true;
+  readonly client: BellhopClient;
+  readonly #runs = new Map<string, Run>();
+  /** Messages that were not checked in. */
+  readonly #failed = new Set<string>();
+  #options: BellhopOptions;
+
+  constructor(options: BellhopOptions = {}) {
+    this.#options = options;
+    this.client = new BellhopClient(options);
+  }
+
+  /** Takes new options for what comes; running turns go on. */
+  configure(options: BellhopOptions): void {
+    this.#options = options;
+    this.client.options = options;
+  }
+
+  sendMessages = async (send: Send<M>): Promise<ReadableStream<UIMessageChunk>> => {
+    const { chatId, messages, messageId, trigger, abortSignal } = send;
+    const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
+    if (trigger === 'submit-message' && target?.role === 'assistant') return this.#continue(chatId, target, send);
+    const user = messages.findLast((message) => message.role === 'user');
+    if (!user) throw new TypeError('There is no message of the user to send');
+    const prompt = promptOf(user);
+    const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
+    // Asking again is another message; sending again after a failure is the same.
+    const again = trigger === 'regenerate-message' && !this.#failed.has(user.id);
+    this.#failed.add(user.id);
+    const turn = await this.client.prompt(this.#taskId(chatId), prompt.text, {
+      whenBusy: this.#options.whenBusy,
+      ...extra,
+      messageId: again ? newId() : user.id,
+      artifacts: [...prompt.artifacts, ...(extra.artifacts ?? [])],
+      attachments: prompt.attachments,
+      signal: abortSignal,
+    });
+    this.#failed.delete(user.id);
+    return this.#run(chatId, new Run(turn, this.#runOptions)).attach(abortSignal);
+  };
+
+  reconnectToStream = async ({ chatId, abortSignal }: Reconnect<M> & { abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UIMessageChunk> | null> => {
+    const run = await this.#resume(chatId, abortSignal);
+    return run?.attach(abortSignal) ?? null;
+  };
+
+  /** Answers a permission (`approved`) or a question (`text`) of the chat's open turn. */
+  async respond(interactionId: string, answer: Answer, chatId = ''): Promise<void> {
+    const run = this.#runs.get(this.#taskId(chatId));
+    if (run) await run.answer(interactionId, answer);
+    else await this.client.answer(interactionId, answer);
+  }
+
+  /** Really stops the agent; resolves when it has stopped. The stream then ends by itself. */
+  interrupt(chatId = ''): Promise<void> {
+    return this.client.interrupt(this.#taskId(chatId));
+  }
+
+  get #runOptions() {
+    return { live: this.#options.approvals === 'live', onAnswered: (id: string) => this.#options.onAnswered?.(id) };
+  }
+
+  #taskId(chatId: string): string {
+    return this.#options.taskId ?? chatId;
+  }
+
+  #run(chatId: string, run: Run): Run {
+    this.#runs.get(this.#taskId(chatId))?.detach();
+    this.#runs.set(this.#taskId(chatId), run);
+    return run;
+  }
+
+  async #resume(chatId: string, signal: AbortSignal | undefined): Promise<Run | undefined> {
+    const turn = await this.client.resume(this.#taskId(chatId), { signal });
+    return turn ? this.#run(chatId, new Run(turn, this.#runOptions)) : undefined;
+  }
+
+  /** The page answered: the same turn flows on into the same message. */
+  async #continue(chatId: string, message: M, { abortSignal, body }: Send<M>): Promise<ReadableStream<UIMessageChunk>> {
+    const { remember } = (body ?? {}) as Pick<Answer, 'remember'>;
+    let run = this.#runs.get(this.#taskId(chatId));
+    if (!run || run.over) run = await this.#resume(chatId, abortSignal);
+    const answers = answersIn(message);
+    // The turn ended meanwhile: there is nothing to add.
+    if (!run) {
+      for (const { id } of answers) markSent(id);
+      return new ReadableStream({ start: (view) => view.close() });
+    }
+    const stream = run.attach(abortSignal);
+    try {
+      for (const { id, ...answer } of answers) {
+        await run.answer(id, { ...answer, ...(remember && { remember }) }).catch(ignoreLate);
+        markSent(id);
+      }
+    } catch (error) {
+      await stream.cancel();
+      throw error;
+    }
+    return stream;
+  }
+}
+
+/** Somebody else answered, or its time is over: the stream tells what became of it. */
+function ignoreLate(error: unknown): void {
+  if (!(error instanceof BellhopError && (error.status === 409 || error.status === 410))) throw error;
+}
+
+const shared = new Map<string, BellhopTransport>();
+
+/**
+ * The transport of a task: `useChat({ transport: bellhop({ taskId }) })`. In a browser it is the same object for the same
+ * endpoint and task, since useChat of the AI SDK 7 adopts a transport made while rendering, which would have forgotten the turn.
+ */
+export function bellhop<M extends UIMessage = UIMessage>(options: BellhopOptions = {}): BellhopTransport<M> {
+  // On a server, transports of several users must not meet.
+  if (typeof window === 'undefined') return new BellhopTransport<M>(options);
+  const key = JSON.stringify([options.endpoint, options.taskId, typeof options.token === 'string' && options.token]);
+  const known = shared.get(key);
+  known?.configure(options);
+  const transport = known ?? new BellhopTransport(options);
+  shared.set(key, transport);
+  return transport as unknown as BellhopTransport<M>;
+}
