@@ -2,6 +2,9 @@ module bellhop
 
 go 1.26.0
 
+// Packages of the npm registry bring Go code of their own.
+ignore node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/alecthomas/kong v1.17.0

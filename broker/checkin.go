@@ -23,6 +23,9 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 		return nil, err
 	}
 	body, err := checkMessage(req)
+	if err == nil {
+		err = checkReach(req.Reach)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +44,9 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	if err != nil {
 		return nil, sent.stamp(err)
 	}
+	reach, streamURL := s.route(ctx, task, target, req.Reach, answer)
 	return &protocol.CheckInResponse{
-		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL(target, task.ID, answer),
+		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL, Reach: reach,
 		MessageID: sent.messageID, TurnID: sent.turnID, ExpiresAt: s.expiry(answer),
 	}, nil
 }

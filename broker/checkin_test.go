@@ -229,7 +229,7 @@ func TestAttach(t *testing.T) {
 	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 		return &protocol.OpenSessionResponse{Token: "tok", StreamURL: "https://direct.example/s", StreamCursor: &cursor, Status: "busy", OpenTurn: "t1"}, nil
 	}
-	got, err := k.sessions.Attach(k.ctx, k.user.UserID, task.ID)
+	got, err := k.sessions.Attach(k.ctx, k.user.UserID, &protocol.AttachRequest{TaskID: task.ID})
 	k.must(err)
 	same(t, got, `{'success':true,'sessionId':'`+task.ID+`','streamToken':'tok','streamUrl':'https://direct.example/s',
 		'expiresAt':'2026-03-04T05:16:07Z','agentStatus':'busy','streamCursor':'3-41'}`)

@@ -18,6 +18,7 @@ type Host struct {
 	PreviousPassword seal.Secret // tried too until PreviousUntil (24 h after a change)
 	PreviousUntil    *time.Time
 	Health           HostHealth
+	Reach            protocol.Reach // of browsers
 	CheckedAt        *time.Time
 	OpenTurns        int // filled by reads: turns not closed, of tasks that are not deleted
 	CreatedAt        time.Time
@@ -38,6 +39,7 @@ type Target struct {
 	URL       string        // without a trailing slash
 	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
 	Guarded   bool          // the URL is a non-admin's: dial through the outbound guard
+	Relay     bool          // browsers do not reach it
 }
 
 // Link is the broker's end of the line to agent hosts; broker/hosts implements

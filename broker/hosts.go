@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -25,6 +26,8 @@ type HostRequest struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
 	Password string `json:"password"`
+
+	Reach protocol.Reach `json:"reach"` // "" = direct
 }
 
 // HostPatch changes what is not nil.
@@ -32,6 +35,8 @@ type HostPatch struct {
 	Name     *string `json:"name"`
 	URL      *string `json:"url"`
 	Password *string `json:"password"`
+
+	Reach *protocol.Reach `json:"reach"`
 }
 
 func adminOnly(caller Caller) error {
@@ -65,6 +70,7 @@ func (s *Hosts) Create(ctx context.Context, caller Caller, req *HostRequest) (*p
 	host := &Host{
 		ID: protocol.NewID(), Name: strings.TrimSpace(req.Name), URL: trimURL(req.URL),
 		Password: seal.NewSecret(req.Password), Health: HostUnknown, CreatedAt: at(s.Now),
+		Reach: cmp.Or(req.Reach, protocol.ReachDirect),
 	}
 	if err := checkHost(host); err != nil {
 		return nil, err
@@ -86,7 +92,19 @@ func checkHost(h *Host) error {
 	case h.Password.IsZero():
 		return protocol.Errorf(protocol.CodeInvalid, "password is required")
 	}
+	if err := checkReach(h.Reach); err != nil {
+		return err
+	}
 	return checkHTTPURL("url", h.URL)
+}
+
+// checkReach takes what a request may say.
+func checkReach(r protocol.Reach) error {
+	switch r {
+	case "", protocol.ReachDirect, protocol.ReachRelay:
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeInvalid, `reach must be "direct" or "relay"`)
 }
 
 // Update changes a host; its old password stays valid for 24 h.
@@ -100,6 +118,9 @@ func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatc
 		}
 		if p.URL != nil && trimURL(*p.URL) != h.URL {
 			h.URL, h.Health = trimURL(*p.URL), HostUnknown
+		}
+		if p.Reach != nil {
+			h.Reach = cmp.Or(*p.Reach, protocol.ReachDirect)
 		}
 		if p.Password != nil && *p.Password != h.Password.Reveal() {
 			until := at(s.Now).Add(passwordGrace)

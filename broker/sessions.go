@@ -16,8 +16,10 @@ type Sessions struct {
 	Link           Link
 	Notifier       Notifier
 	Reconciler     *Reconciler // woken when the host's turn is not ours; may be nil
+	Relayer        Relayer     // for streams that go through the broker
 	BrokerID       string      // this installation
 	PublicURL      string      // where hosts post to
+	BrowserURL     string      // where browsers see the broker; "" = PublicURL
 	CustomAgentURL string      // overrides every task's agent URL
 	Now            func() time.Time
 	Log            *slog.Logger
@@ -30,8 +32,11 @@ const (
 
 // Attach opens the session without a turn: its token reads, answers and
 // interrupts.
-func (s *Sessions) Attach(ctx context.Context, userID, taskID string) (*protocol.AttachResponse, error) {
-	task, target, err := s.find(ctx, userID, taskID)
+func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.AttachRequest) (*protocol.AttachResponse, error) {
+	task, target, err := s.find(ctx, userID, in.TaskID)
+	if err == nil {
+		err = checkReach(in.Reach)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +50,13 @@ func (s *Sessions) Attach(ctx context.Context, userID, taskID string) (*protocol
 		return nil, err
 	}
 	s.compare(task, answer)
+	reach, streamURL := s.route(ctx, task, target, in.Reach, answer)
 	status := answer.Status
 	if status == "" {
 		status = task.AgentStatus
 	}
 	return &protocol.AttachResponse{
-		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL(target, task.ID, answer),
+		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL, Reach: reach,
 		ExpiresAt: s.expiry(answer), AgentStatus: status, StreamCursor: answer.StreamCursor,
 	}, nil
 }
@@ -122,13 +128,6 @@ func (s *Sessions) expiry(answer *protocol.OpenSessionResponse) time.Time {
 		return answer.ExpiresAt.UTC()
 	}
 	return s.Now().UTC().Add(defaultStreamTTL).Truncate(time.Second)
-}
-
-func streamURL(target Target, taskID string, answer *protocol.OpenSessionResponse) string {
-	if answer.StreamURL != "" {
-		return answer.StreamURL
-	}
-	return target.URL + "/stream/" + url.PathEscape(taskID)
 }
 
 // compare asks for a reconciliation when the host does not have our open turn:

@@ -61,6 +61,15 @@ type HostStore interface {
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
+// OriginStore keeps where browsers were sent to stream.
+type OriginStore interface {
+	// AddStreamOrigin is for a host's id, or the user's of a task with a URL of
+	// its own; known ones are no error.
+	AddStreamOrigin(ctx context.Context, owner, origin string) error
+	// StreamOrigins are those of all registered hosts and of the user.
+	StreamOrigins(ctx context.Context, userID string) ([]string, error)
+}
+
 // TaskStore keeps tasks. Reads leave the secrets sealed: TaskPasswords
 // and WebhookSecret open them.
 type TaskStore interface {
@@ -180,6 +189,7 @@ type Store interface {
 	LinkStore
 	LoginStore
 	HostStore
+	OriginStore
 	TaskStore
 	TurnStore
 	MessageStore

@@ -61,7 +61,7 @@ func hostTarget(ctx context.Context, store Store, hostID string, now time.Time) 
 }
 
 func (h *Host) target(now time.Time) Target {
-	t := Target{URL: trimURL(h.URL)}
+	t := Target{URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay}
 	if !h.Password.IsZero() {
 		t.Passwords = append(t.Passwords, h.Password)
 	}

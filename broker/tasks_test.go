@@ -55,7 +55,7 @@ func TestCreateTask(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			task, err := k.tasks.Create(k.ctx, c.caller, &protocol.CreateTaskRequest{Title: "x", AgentURL: c.url, AgentPassword: "p"})
 			k.must(err)
-			_, err = k.sessions.Attach(k.ctx, c.caller.UserID, task.ID)
+			_, err = k.sessions.Attach(k.ctx, c.caller.UserID, &protocol.AttachRequest{TaskID: task.ID})
 			k.must(err)
 			if got := k.host.targets[len(k.host.targets)-1].Guarded; got != c.guarded {
 				t.Errorf("guarded: %t", got)

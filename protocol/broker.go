@@ -14,7 +14,17 @@ type CheckInRequest struct {
 	Artifacts  []ArtifactInput `json:"artifacts,omitempty"`
 	MessageID  string          `json:"messageId,omitempty"`
 	BindPrompt bool            `json:"bindPrompt,omitempty"`
+	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: the stream goes through the broker, whatever the host says
 }
+
+// Reach is how browsers get to an agent host's streams.
+type Reach string
+
+// Reaches. Direct is the default; a relay passes the broker, frame by frame.
+const (
+	ReachDirect Reach = "direct"
+	ReachRelay  Reach = "relay"
+)
 
 // ArtifactInput is a piece of content a user attaches to a message.
 type ArtifactInput struct {
@@ -39,11 +49,18 @@ type CheckInResponse struct {
 	MessageID   string    `json:"messageId"`
 	TurnID      string    `json:"turnId"`
 	ExpiresAt   time.Time `json:"expiresAt"`
+	Reach       Reach     `json:"reach,omitempty"` // ReachRelay when StreamURL is the broker's own
 }
 
-// TaskIDRequest is the body of attach and interrupt.
+// TaskIDRequest is the body of interrupt.
 type TaskIDRequest struct {
 	TaskID string `json:"taskId"`
+}
+
+// AttachRequest is POST /api/agent/attach; Reach as in a check-in.
+type AttachRequest struct {
+	TaskID string `json:"taskId"`
+	Reach  Reach  `json:"reach,omitempty"`
 }
 
 // AttachResponse answers POST /api/agent/attach.
@@ -55,6 +72,7 @@ type AttachResponse struct {
 	ExpiresAt    time.Time `json:"expiresAt"`
 	AgentStatus  Status    `json:"agentStatus"`
 	StreamCursor *string   `json:"streamCursor"` // stream id just before the open turn; null when idle
+	Reach        Reach     `json:"reach,omitempty"`
 }
 
 // TaskMode says whether a task has an agent.
@@ -214,6 +232,7 @@ type Host struct {
 	Name      string    `json:"name"`
 	URL       string    `json:"url"`
 	Health    string    `json:"health"` // "unknown", "ok" or "unreachable"
+	Reach     Reach     `json:"reach"`
 	OpenTurns int       `json:"openTurns"`
 	CreatedAt time.Time `json:"createdAt"`
 }

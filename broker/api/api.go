@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,13 +22,18 @@ type API struct {
 	Hosts        *broker.Hosts
 	Feed         Feed
 	Webhook      Webhook
-	Parts        []Part // other resources of the same server
+	Parts        []Part  // other resources of the same server
+	Console      Console // answers what no route does; nil: nothing
 
 	Ready          func(ctx context.Context) error // does the database answer
 	PublicURL      string                          // where browsers see the broker
 	WebhookURL     string                          // where hosts see it; "" = PublicURL
 	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them
 	Log            *slog.Logger
+
+	once  sync.Once
+	alive context.Context // of relayed streams
+	end   context.CancelFunc
 }
 
 // Auth says who is calling and signs in; broker/auth has it.
@@ -61,6 +67,12 @@ type Webhook interface {
 	Renew(c echo.Context) error
 }
 
+// Console serves the files and pages of the console, and reports whether it had
+// one; package web has it.
+type Console interface {
+	Serve(w http.ResponseWriter, r *http.Request) bool
+}
+
 // Part has routes of its own; it guards them itself.
 type Part interface{ Routes(e *echo.Echo) }
 
@@ -68,5 +80,5 @@ type Part interface{ Routes(e *echo.Echo) }
 func (a *API) Handler() http.Handler {
 	e := httpapi.New(httpapi.Options{Log: a.Log})
 	a.Routes(e)
-	return e
+	return underBase(BasePath(a.PublicURL), e)
 }

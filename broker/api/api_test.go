@@ -21,6 +21,7 @@ import (
 	"bellhop/broker/api"
 	"bellhop/broker/auth"
 	"bellhop/broker/feed"
+	"bellhop/broker/hosts"
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
@@ -124,6 +125,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
 		Store: st, Link: s.host, Notifier: changes, Reconciler: reconciler, BrokerID: "broker-1",
+		Relayer: hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}), BrowserURL: publicURL + "/sub",
 		PublicURL: publicURL, CustomAgentURL: c.customAgentURL, Now: now, Log: log,
 	}
 	s.api = &api.API{
@@ -131,6 +133,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Interactions: &broker.Interactions{Store: st, Link: s.host, CustomAgentURL: c.customAgentURL, Now: now, Log: log},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
+		Console:      testConsole(s.t, s.auth, sessions),
 		Ready:        s.db.Ping, PublicURL: publicURL, WebhookURL: "http://hooks.example:8080", AllowedOrigins: c.origins, Log: log,
 	}
 }

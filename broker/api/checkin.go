@@ -10,11 +10,8 @@ func (a *API) checkIn(ctx context.Context, req *protocol.CheckInRequest) (*proto
 	return a.Sessions.CheckIn(ctx, a.Auth.Caller(ctx).UserID, req)
 }
 
-func (a *API) attach(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.AttachResponse, error) {
-	if err := requireTaskID(req); err != nil {
-		return nil, err
-	}
-	return a.Sessions.Attach(ctx, a.Auth.Caller(ctx).UserID, req.TaskID)
+func (a *API) attach(ctx context.Context, req *protocol.AttachRequest) (*protocol.AttachResponse, error) {
+	return a.Sessions.Attach(ctx, a.Auth.Caller(ctx).UserID, req)
 }
 
 // interrupt is idempotent: a task without an open turn answers 200.

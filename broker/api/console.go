@@ -1,30 +1,72 @@
 package api
 
 import (
-	"embed"
+	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"bellhop/broker"
 )
 
-//go:embed console
-var consoleFiles embed.FS
-
-// consolePolicy lets the page load its own two files and call its own API.
-const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// consoleFile panics on a name that is not embedded: found when routes are registered.
-func consoleFile(name, contentType string) echo.HandlerFunc {
-	content, err := consoleFiles.ReadFile("console/" + name)
-	if err != nil {
-		panic(err)
-	}
+// console answers what no route does. Names of the API are never pages.
+func (a *API) console(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("Content-Security-Policy", consolePolicy)
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache")
-		return c.Blob(http.StatusOK, contentType, content)
+		err := next(c)
+		if a.Console == nil || !errors.Is(err, echo.ErrNotFound) || reserved(c.Request().URL.Path) {
+			return err
+		}
+		if a.Console.Serve(c.Response(), c.Request()) {
+			return nil
+		}
+		return err
 	}
+}
+
+func reserved(path string) bool {
+	path = strings.TrimLeft(path, "/") + "/"
+	return strings.HasPrefix(path, "api/") || strings.HasPrefix(path, "mcp/")
+}
+
+// StreamOrigins are the agent hosts that whoever asks streams from; none for
+// strangers, and none while the database does not answer: the console goes
+// through the broker then.
+func StreamOrigins(auth Auth, sessions *broker.Sessions) func(r *http.Request) []string {
+	return func(r *http.Request) []string {
+		caller, err := auth.Authenticate(r)
+		if err != nil {
+			return nil
+		}
+		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
+		if err != nil {
+			return nil
+		}
+		return origins
+	}
+}
+
+// BasePath is the path of the broker's public URL, without a slash at its end.
+func BasePath(publicURL string) string {
+	u, err := url.Parse(publicURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/")
+}
+
+// underBase lets a proxy in front keep the public URL's path or cut it off.
+func underBase(base string, handler http.Handler) http.Handler {
+	if base == "" {
+		return handler
+	}
+	inner := http.StripPrefix(base, handler)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, base+"/") {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }

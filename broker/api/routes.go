@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,6 +14,9 @@ import (
 // maxCheckIn caps a check-in: a message of 1 MiB and 20 artifacts of 256 KiB,
 // and room for their escaping.
 const maxCheckIn = 8 << 20
+
+// promptTime is how long the prompt of a relayed stream may take, images included.
+const promptTime = time.Minute
 
 // Routes registers every route on e, which httpapi.New made. This list and those
 // of Parts are the API; no group carries middleware, because Echo would run it for unknown
@@ -24,9 +28,6 @@ func (a *API) Routes(e *echo.Echo) {
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
-	e.GET("/", consoleFile("index.html", "text/html; charset=utf-8"))
-	e.GET("/console.css", consoleFile("console.css", "text/css; charset=utf-8"))
-	e.GET("/console.js", consoleFile("console.js", "text/javascript; charset=utf-8"))
 
 	e.POST("/api/agent/webhook", a.Webhook.Handle, noStore)
 	e.POST("/api/agent/webhook/renew", a.Webhook.Renew, noStore)
@@ -50,6 +51,8 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(maxCheckIn)), noStore, user)
 	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.POST("/api/agent/stream/:taskId", a.relay, httpapi.RequestDeadline(promptTime))
+	e.GET("/api/agent/stream/:taskId", a.relay)
 	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
@@ -82,5 +85,6 @@ func (a *API) guards(e *echo.Echo) {
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
 		httpapi.GuardHost(names...),
 		httpapi.GuardOrigin(origins...),
+		a.console,
 	)
 }

@@ -91,7 +91,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 func TestHostsAreTheAdministrators(t *testing.T) {
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"http://one.example/","password":"canary-host-password"}`)
-	const body = `{"id":"<id1>","name":"one","url":"http://one.example","health":"unknown","openTurns":0,"createdAt":"+0s"}`
+	const body = `{"id":"<id1>","name":"one","url":"http://one.example","health":"unknown","reach":"direct","openTurns":0,"createdAt":"+0s"}`
 	want(t, rec, 201, body)
 	path := "/api/hosts/" + field(t, rec, "id")
 	want(t, s.as(s.admin, "GET", "/api/hosts", ""), 200, `{"hosts":[`+body+`]}`)

@@ -28,6 +28,9 @@ type Options struct {
 	// Guarded reaches the URLs of other users. It must refuse forbidden addresses
 	// when it dials. Without it such targets are refused.
 	Guarded *http.Client
+	// GuardedStreams is the same for streams that are relayed: it must not limit
+	// how long an answer takes. Without it they are refused.
+	GuardedStreams *http.Client
 	// Timeout of one call, all passwords tried; 0 is 10 s.
 	Timeout time.Duration
 	// Log hears of hosts that still go by an old password; nil is slog.Default().
@@ -38,6 +41,7 @@ type Options struct {
 type Client struct {
 	trusted *http.Client
 	guarded *http.Client // nil: refuse
+	streams *http.Client // guarded, nil: refuse
 	timeout time.Duration
 	log     *slog.Logger
 }
@@ -56,7 +60,7 @@ func New(opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	return &Client{trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), timeout: opts.Timeout, log: opts.Log}
+	return &Client{trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams), timeout: opts.Timeout, log: opts.Log}
 }
 
 func newTransport() *http.Transport {
@@ -86,8 +90,10 @@ func direct(c *http.Client) *http.Client {
 // CloseIdleConnections closes what is kept for later calls.
 func (c *Client) CloseIdleConnections() {
 	c.trusted.CloseIdleConnections()
-	if c.guarded != nil {
-		c.guarded.CloseIdleConnections()
+	for _, guarded := range []*http.Client{c.guarded, c.streams} {
+		if guarded != nil {
+			guarded.CloseIdleConnections()
+		}
 	}
 }
 

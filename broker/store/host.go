@@ -22,6 +22,7 @@ type hostRow struct {
 	PreviousPassword []byte
 	PreviousUntil    *time.Time
 	Health           string
+	Reach            string
 	CheckedAt        *time.Time
 	CreatedAt        time.Time
 	OpenTurns        int `gorm:"->;-:migration"`
@@ -40,14 +41,14 @@ func (s *Store) hostRow(h *broker.Host) (*hostRow, error) {
 	}
 	return &hostRow{
 		ID: h.ID, Name: h.Name, URL: h.URL, Password: password, PreviousPassword: previous,
-		PreviousUntil: utc(h.PreviousUntil), Health: string(h.Health), CheckedAt: utc(h.CheckedAt), CreatedAt: h.CreatedAt.UTC(),
+		PreviousUntil: utc(h.PreviousUntil), Health: string(h.Health), Reach: string(h.Reach), CheckedAt: utc(h.CheckedAt), CreatedAt: h.CreatedAt.UTC(),
 	}, nil
 }
 
 // sealed is the host without its passwords.
 func (r *hostRow) sealed() *broker.Host {
 	return &broker.Host{
-		ID: r.ID, Name: r.Name, URL: r.URL, PreviousUntil: utc(r.PreviousUntil), Health: broker.HostHealth(r.Health),
+		ID: r.ID, Name: r.Name, URL: r.URL, PreviousUntil: utc(r.PreviousUntil), Health: broker.HostHealth(r.Health), Reach: protocol.Reach(r.Reach),
 		CheckedAt: utc(r.CheckedAt), OpenTurns: r.OpenTurns, CreatedAt: r.CreatedAt.UTC(),
 	}
 }
@@ -132,7 +133,7 @@ func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.H
 			return err
 		}
 		err = s.conn(ctx).Model(&hostRow{}).Where("id = ?", id).
-			Select("name", "url", "password", "previous_password", "previous_until", "health").Updates(row).Error
+			Select("name", "url", "password", "previous_password", "previous_until", "health", "reach").Updates(row).Error
 		return database.Fault(err, "Host", id)
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"bellhop/internal/httpapi"
 	"bellhop/internal/netguard"
 	"bellhop/notebook"
+	"bellhop/web"
 	"bellhop/webhook/inbound"
 	"bellhop/webhook/outbound"
 )
@@ -42,6 +43,9 @@ type BrokerConfig struct {
 	Version        string           // of this program
 	Now            func() time.Time // nil = time.Now
 }
+
+// longestRelay bounds a relayed stream; its reader attaches again.
+const longestRelay = 24 * time.Hour
 
 // Broker is a broker with its listener bound: requests wait until Run.
 type Broker struct {
@@ -157,7 +161,9 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
 	books := a.notebooks(a.sealer, guard)
 	st := hookedStore{a.Store, books.outbound}
-	link := hosts.New(hosts.Options{Guarded: guard.Client(netguard.Timeouts{}), Log: log})
+	link := hosts.New(hosts.Options{
+		Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: longestRelay}), Log: log,
+	})
 
 	tasks := &broker.Tasks{
 		Store: st, Link: link, DefaultAgent: c.DefaultAgent, CustomAgentURL: c.CustomAgentURL, CheckURL: guard.CheckURL, Now: now, Log: log,
@@ -169,19 +175,27 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
 		Store: st, Link: link, Notifier: changes, Reconciler: reconciler, BrokerID: installation,
-		PublicURL: c.WebhookURL, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log,
+		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log,
 	}
 	a.Hosts.Link = link
 
-	handler := (&api.API{
+	files, _ := web.Build()
+	console, err := web.New(web.Options{
+		Files: files, Base: api.BasePath(c.PublicURL), Version: c.Version, Origins: api.StreamOrigins(a.Auth, sessions),
+	})
+	if err != nil {
+		return nil, err
+	}
+	front := &api.API{
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
 		Interactions: &broker.Interactions{Store: st, Link: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
 		Parts:        books.parts(a),
 		Ready:        a.db.Ping, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: origins, Log: log,
-	}).Handler()
-	srv := newServer(listener, handler, log)
+		AllowedOrigins: origins, Log: log, Console: console,
+	}
+	srv := newServer(listener, front.Handler(), log)
+	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Notifier: changes, Now: now, Log: log},

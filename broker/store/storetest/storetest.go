@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ func Run(t *testing.T, open func(t testing.TB) broker.Store) {
 		{"Links", testLinks},
 		{"Logins", testLogins},
 		{"Hosts", testHosts},
+		{"Origins", testOrigins},
 		{"Tasks", testTasks},
 		{"Secrets", testSecrets},
 		{"Batch", testBatch},
@@ -261,5 +263,19 @@ func testTasks(t *testing.T, s suite) {
 	s.code(err, protocol.CodeNotFound)
 	if got, err := s.store.AnyTask(s.ctx, task.ID); err != nil || got.DeletedAt == nil {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func testOrigins(t *testing.T, s suite) {
+	h := &broker.Host{ID: protocol.NewID(), Name: "h", URL: "https://h.example", Health: broker.HostUnknown, CreatedAt: now}
+	s.must(s.store.CreateHost(s.ctx, h))
+	for _, o := range [][2]string{{"u1", "http://own"}, {"u1", "http://own"}, {"u2", "http://theirs"}, {h.ID, "http://shared"}, {"no-such-host", "http://gone"}} {
+		s.must(s.store.AddStreamOrigin(s.ctx, o[0], o[1]))
+	}
+	got, err := s.store.StreamOrigins(s.ctx, "u1")
+	s.must(err)
+	slices.Sort(got)
+	if want := []string{"http://own", "http://shared"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -4,8 +4,10 @@ const who = document.getElementById("who");
 const form = document.getElementById("sign-in");
 const signOut = document.getElementById("sign-out");
 
+const { base = "/" } = JSON.parse(document.getElementById("bellhop-config").textContent);
+
 async function call(method, path, body) {
-  const answer = await fetch(path, {
+  const answer = await fetch(base + path, {
     method,
     headers: body ? { "Content-Type": "application/json" } : {},
     body: body && JSON.stringify(body),
@@ -27,7 +29,7 @@ function show(user, failure) {
 
 async function refresh(failure) {
   try {
-    show((await call("GET", "/api/auth/me")).user);
+    show((await call("GET", "api/auth/me")).user);
   } catch (err) {
     show(null, failure || (err.status === 401 ? "" : err.message));
   }
@@ -35,7 +37,7 @@ async function refresh(failure) {
 
 async function signIn(credentials) {
   try {
-    show((await call("POST", "/api/auth/login", credentials)).user);
+    show((await call("POST", "api/auth/login", credentials)).user);
   } catch (err) {
     await refresh(err.message);
   }
@@ -49,7 +51,7 @@ form.addEventListener("submit", (event) => {
 
 signOut.addEventListener("click", async () => {
   try {
-    await call("POST", "/api/auth/logout");
+    await call("POST", "api/auth/logout");
     show(null);
   } catch (err) {
     who.textContent = err.message;
@@ -57,7 +59,7 @@ signOut.addEventListener("click", async () => {
 });
 
 for (const element of document.querySelectorAll(".origin")) {
-  element.textContent = location.origin;
+  element.textContent = location.origin + base.slice(0, -1);
 }
 
 const link = new URLSearchParams(location.hash.slice(1)).get("link");

@@ -1,0 +1,102 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"bellhop/broker"
+	"bellhop/broker/api"
+	"bellhop/protocol"
+	"bellhop/web"
+)
+
+// testConsole has a page and a file.
+func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Console {
+	t.Helper()
+	console, err := web.New(web.Options{
+		Files:   fstest.MapFS{"index.html": {Data: []byte("<title>Console</title>")}, "assets/a.js": {Data: []byte("1")}},
+		Origins: api.StreamOrigins(auth, sessions),
+	})
+	must(t, err)
+	return console
+}
+
+func TestTheConsoleAnswersWhatNoRouteDoes(t *testing.T) {
+	s := newSite(t)
+	const page, html = "<title>Console</title>", "text/html,*/*"
+	for _, c := range []struct {
+		name, method, path, accept string
+		status                     int
+		body                       string
+	}{
+		{"the root", "GET", "/", "", 200, page},
+		{"a file", "GET", "/assets/a.js", "", 200, "1"},
+		{"a file that is not there", "GET", "/assets/b.js", html, 404, noRoute},
+		{"a page of the console", "GET", "/tasks/some-id", html, 200, page},
+		{"what no browser asks for as a page", "GET", "/tasks/some-id", "application/json", 404, noRoute},
+		{"the API", "GET", "/api/nonsense", html, 404, noRoute},
+		{"a row that is not there", "GET", "/api/tasks/some-id", html, 401, unauthorized},
+		{"another method", "POST", "/tasks", html, 404, noRoute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want(t, s.as(nil, c.method, c.path, "", "Accept", c.accept), c.status, c.body)
+		})
+	}
+}
+
+func TestTheConsoleMayCallTheHostsOfWhoAsks(t *testing.T) {
+	s := newSite(t)
+	policy := func(who *person) string {
+		t.Helper()
+		all := s.as(who, "GET", "/", "").Header().Get("Content-Security-Policy")
+		_, connect, _ := strings.Cut(all, "connect-src ")
+		connect, _, _ = strings.Cut(connect, ";")
+		return connect
+	}
+	for _, host := range []string{
+		`{"name":"direct","url":"https://direct.example:7701","password":"x"}`,
+		`{"name":"relayed","url":"https://relayed.example","password":"x","reach":"relay"}`,
+	} {
+		if rec := s.as(s.admin, "POST", "/api/hosts", host); rec.Code != 201 {
+			t.Fatal(rec.Body)
+		}
+	}
+	id := s.newTask("")
+	for name, c := range map[string]struct {
+		who  *person
+		want string
+	}{
+		"a stranger learns of no host":                {nil, "'self'"},
+		"everybody signed in reaches registered ones": {s.bob, "'self' https://direct.example:7701"},
+	} {
+		if got := policy(c.who); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	rec := s.as(s.ada, "POST", "/api/agent/attach", `{"taskId":"`+id+`"}`)
+	if rec.Code != 200 {
+		t.Fatal(rec.Body)
+	}
+	if got := policy(s.ada); got != "'self' http://agents.example https://direct.example:7701" {
+		t.Errorf("a task's own host: %s", got)
+	}
+	if got := policy(s.bob); strings.Contains(got, "agents.example") {
+		t.Errorf("another's host: %s", got)
+	}
+}
+
+func TestReachIsDirectOrRelay(t *testing.T) {
+	s := newSite(t)
+	id := s.newTask("")
+	const bad = `{"error":"reach must be \"direct\" or \"relay\"","code":"invalid"}`
+	want(t, s.as(s.admin, "POST", "/api/hosts", `{"name":"a","url":"http://a.example","password":"x","reach":"tunnel"}`), 400, bad)
+	want(t, s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+id+`","message":"m","reach":"tunnel"}`), 400, bad)
+	want(t, s.as(s.ada, "POST", "/api/agent/attach", `{"taskId":"`+id+`","reach":"tunnel"}`), 400, bad)
+	for path, body := range map[string]string{"/api/agent": `,"message":"m"`, "/api/agent/attach": ""} {
+		rec := s.as(s.ada, "POST", path, `{"taskId":"`+id+`"`+body+`,"reach":"relay"}`)
+		if got := field(t, rec, "streamUrl"); rec.Code != 200 || got != publicURL+"/sub/api/agent/stream/"+id || field(t, rec, "reach") != string(protocol.ReachRelay) {
+			t.Errorf("%s: %s", path, rec.Body)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+
+	"bellhop/internal/database"
+)
+
+// AddStreamOrigin implements broker.OriginStore. It is asked at every check-in and
+// almost always knows the answer: reading first keeps SQLite's one writer free.
+func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error {
+	var known int64
+	err := s.conn(ctx).Raw(`SELECT count(*) FROM stream_origins WHERE owner = ? AND origin = ?`, owner, origin).Scan(&known).Error
+	if err == nil && known == 0 {
+		err = s.db.Write(ctx, func(ctx context.Context) error {
+			return s.conn(ctx).Exec(`INSERT INTO stream_origins (owner, origin) VALUES (?, ?) ON CONFLICT DO NOTHING`, owner, origin).Error
+		})
+	}
+	return database.Fault(err, "Stream origin", origin)
+}
+
+// StreamOrigins implements broker.OriginStore.
+func (s *Store) StreamOrigins(ctx context.Context, userID string) ([]string, error) {
+	origins := []string{}
+	err := s.conn(ctx).Raw(`SELECT DISTINCT origin FROM stream_origins WHERE owner = ? OR owner IN (SELECT id FROM hosts)`, userID).
+		Scan(&origins).Error
+	return origins, database.Fault(err, "Stream origins of user", userID)
+}

@@ -1,0 +1,205 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Options of New.
+type Options struct {
+	Files   fs.FS  // with an index.html
+	Base    string // path under which browsers see the broker, "" or "/…" without a slash at its end
+	Version string // of this program
+
+	// Origins are what the page may call beside its own server: the agent hosts
+	// that this request's user streams from. Nil: none.
+	Origins func(r *http.Request) []string
+}
+
+// Console serves the console's files. They are kept in memory, compressed once.
+type Console struct {
+	o     Options
+	index []byte
+
+	mu     sync.Mutex
+	assets map[string]*asset
+}
+
+// asset is a file as it is sent.
+type asset struct {
+	body, compressed []byte // compressed is nil where it does not pay
+	media, tag       string
+}
+
+const (
+	indexFile = "index.html"
+
+	// hashed files are those whose name changes with their content.
+	hashed    = "assets/"
+	immutable = "public, max-age=31536000, immutable"
+
+	// slot is where index.html gets its configuration; relative names in it are
+	// made absolute, because the page is shown under many paths.
+	slotBegin = `<script id="bellhop-config" type="application/json">`
+	slotEnd   = `</script>`
+)
+
+// New reads index.html and makes it this server's.
+func New(o Options) (*Console, error) {
+	page, err := fs.ReadFile(o.Files, indexFile)
+	if err != nil {
+		return nil, fmt.Errorf("the console has no page: %w", err)
+	}
+	config, err := json.Marshal(map[string]string{"base": o.Base + "/", "version": o.Version})
+	if err != nil {
+		return nil, err
+	}
+	page = bytes.ReplaceAll(page, []byte(`="./`), []byte(`="`+o.Base+`/`))
+	if before, rest, found := bytes.Cut(page, []byte(slotBegin)); found {
+		_, after, _ := bytes.Cut(rest, []byte(slotEnd))
+		page = bytes.Join([][]byte{before, []byte(slotBegin), config, []byte(slotEnd), after}, nil)
+	}
+	return &Console{o: o, index: page, assets: map[string]*asset{}}, nil
+}
+
+// Serve answers a GET or HEAD for a file of the console, or for one of its pages:
+// any path, asked for by a browser, that no file has. It reports whether it did.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" || name == indexFile {
+		c.page(w, r)
+		return true
+	}
+	if a := c.asset(name); a != nil {
+		c.file(w, r, name, a)
+		return true
+	}
+	if strings.HasPrefix(name, hashed) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return false
+	}
+	c.page(w, r)
+	return true
+}
+
+// asset reads a file once; nil when there is none.
+func (c *Console) asset(name string) *asset {
+	if path.Clean(name) != name || strings.HasPrefix(path.Base(name), ".") {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a, known := c.assets[name]; known {
+		return a
+	}
+	body, err := fs.ReadFile(c.o.Files, name)
+	if err != nil {
+		return nil // not remembered: anybody can make up names
+	}
+	a := newAsset(name, body)
+	c.assets[name] = a
+	return a
+}
+
+func newAsset(name string, body []byte) *asset {
+	sum := sha256.Sum256(body)
+	a := &asset{body: body, tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+	a.media = mime.TypeByExtension(path.Ext(name))
+	if a.media == "" {
+		a.media = http.DetectContentType(body)
+	}
+	if compressible(a.media) {
+		if small := compress(body); len(small) < len(body) {
+			a.compressed = small
+		}
+	}
+	return a
+}
+
+func compressible(media string) bool {
+	media, _, _ = strings.Cut(media, ";")
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "javascript") ||
+		strings.HasSuffix(media, "json") || strings.HasSuffix(media, "+xml")
+}
+
+func compress(body []byte) []byte {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one of gzip's own
+	if _, err := w.Write(body); err != nil || w.Close() != nil {
+		return body
+	}
+	return out.Bytes()
+}
+
+func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *asset) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, hashed) {
+		header.Set("Cache-Control", immutable)
+	}
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox") // opened by itself it does nothing
+	send(w, r, a)
+}
+
+// page is index.html, with the policy of whoever asks.
+func (c *Console) page(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-cache")
+	header.Set("Content-Security-Policy", c.policy(r))
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	header.Set("Vary", "Cookie")
+	a := newAsset(indexFile, c.index)
+	a.tag = "" // the same bytes under another policy are another answer
+	send(w, r, a)
+}
+
+// policy lets the page load its own files and call its own server and the hosts.
+func (c *Console) policy(r *http.Request) string {
+	connect := "'self'"
+	if c.o.Origins != nil {
+		for _, origin := range c.o.Origins(r) {
+			connect += " " + origin
+		}
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
+		"manifest-src 'self'; worker-src 'self'; connect-src " + connect +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+func send(w http.ResponseWriter, r *http.Request, a *asset) {
+	header := w.Header()
+	header.Set("Content-Type", a.media)
+	header.Add("Vary", "Accept-Encoding")
+	body := a.body
+	if a.compressed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body = a.compressed
+		header.Set("Content-Encoding", "gzip")
+	}
+	if a.tag != "" {
+		header.Set("ETag", "W/"+a.tag)
+		if strings.Contains(r.Header.Get("If-None-Match"), a.tag) {
+			header.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}

@@ -1,0 +1,130 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"bellhop/web"
+)
+
+const page = `<script id="bellhop-config" type="application/json">{}</script><script src="./assets/a-1.js"></script>`
+
+func open(t *testing.T, o web.Options) *web.Console {
+	t.Helper()
+	if o.Files == nil {
+		o.Files = fstest.MapFS{
+			"index.html":    {Data: []byte(page)},
+			"assets/a-1.js": {Data: []byte(strings.Repeat("let a = 1;\n", 100))},
+			"icon.svg":      {Data: []byte("<svg/>")},
+			".keep":         {Data: []byte("x")},
+		}
+	}
+	console, err := web.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return console
+}
+
+func get(c *web.Console, method, path string, header ...string) (*httptest.ResponseRecorder, bool) {
+	r := httptest.NewRequest(method, path, http.NoBody)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	return rec, c.Serve(rec, r)
+}
+
+func TestThePageIsToldWhereItIs(t *testing.T) {
+	for base, want := range map[string]string{
+		"":         `<script id="bellhop-config" type="application/json">{"base":"/","version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
+		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
+	} {
+		for _, path := range []string{"/", "/index.html", "/tasks/1"} {
+			rec, ok := get(open(t, web.Options{Base: base, Version: "1.2"}), "GET", path, "Accept", "text/html")
+			if !ok || rec.Body.String() != want || rec.Header().Get("Cache-Control") != "no-cache" {
+				t.Errorf("%s%s: %v %s %v", base, path, ok, rec.Body, rec.Header())
+			}
+		}
+	}
+}
+
+func TestFilesAreCachedByTheirNames(t *testing.T) {
+	c := open(t, web.Options{})
+	for path, want := range map[string]string{
+		"/assets/a-1.js": "public, max-age=31536000, immutable|text/javascript; charset=utf-8",
+		"/icon.svg":      "no-cache|image/svg+xml",
+	} {
+		rec, ok := get(c, "GET", path)
+		if got := rec.Header().Get("Cache-Control") + "|" + rec.Header().Get("Content-Type"); !ok || got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+		again, _ := get(c, "GET", path, "If-None-Match", rec.Header().Get("ETag"))
+		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s: %d", path, again.Code)
+		}
+	}
+}
+
+func TestFilesAreCompressedForWhoCanRead(t *testing.T) {
+	c := open(t, web.Options{})
+	whole, _ := get(c, "GET", "/assets/a-1.js")
+	small, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", "br, gzip")
+	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len() >= whole.Body.Len() {
+		t.Fatalf("%v, %d of %d bytes", small.Header(), small.Body.Len(), whole.Body.Len())
+	}
+	reader, err := gzip.NewReader(small.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(reader); err != nil || string(got) != whole.Body.String() {
+		t.Errorf("%q, %v", got, err)
+	}
+	head, _ := get(c, "HEAD", "/assets/a-1.js")
+	if head.Body.Len() > 0 || head.Header().Get("Content-Length") != "1100" {
+		t.Errorf("%v", head.Header())
+	}
+}
+
+func TestWhatIsNotTheConsoles(t *testing.T) {
+	c := open(t, web.Options{})
+	for name, r := range map[string][]string{
+		"a file of a former build":    {"GET", "/assets/a-0.js", "Accept", "text/html"},
+		"a hidden file":               {"GET", "/.keep"},
+		"a way out":                   {"GET", "/assets/../.keep"},
+		"a folder":                    {"GET", "/assets"},
+		"what is no page, for a tool": {"GET", "/tasks"},
+		"a post":                      {"POST", "/"},
+	} {
+		if rec, ok := get(c, r[0], r[1], r[2:]...); ok || rec.Body.Len() > 0 {
+			t.Errorf("%s: %d %s", name, rec.Code, rec.Body)
+		}
+	}
+}
+
+func TestThePolicy(t *testing.T) {
+	c := open(t, web.Options{Origins: func(r *http.Request) []string { return []string{"https://host.example", r.Header.Get("X-Own")} }})
+	rec, _ := get(c, "GET", "/", "X-Own", "http://own.example:7701")
+	want := "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; manifest-src 'self'; worker-src 'self'; " +
+		"connect-src 'self' https://host.example http://own.example:7701; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	if got := rec.Header().Get("Content-Security-Policy"); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The page of a program without a console, and the build if there is one.
+func TestWhatIsEmbeddedLoadsNothingFromElsewhere(t *testing.T) {
+	files, built := web.Build()
+	rec, ok := get(open(t, web.Options{Files: files}), "GET", "/")
+	if body := rec.Body.String(); !ok || strings.Contains(body, "https://") || !strings.Contains(body, `{"base":"/"`) {
+		t.Error(body)
+	}
+	if !built && !strings.Contains(rec.Body.String(), "make console") {
+		t.Errorf("nothing says how to get the console: %s", rec.Body)
+	}
+}
