@@ -4,23 +4,22 @@
  */
 export class BellhopError extends Error {
   override readonly name = 'BellhopError';
-  readonly status: number;
-  readonly code: string;
-  readonly hint: string;
-  readonly origin: string;
-  /** The whole answer: a failed check-in carries messageId and turnId. */
-  readonly body: Readonly<Record<string, unknown>>;
-  /** What Retry-After asked for, 0 if nothing. */
-  readonly retryAfterMs: number;
-
-  constructor(status: number, origin: string, body: Readonly<Record<string, unknown>>, retryAfterMs = 0) {
+  /** `body` is the whole answer: a failed check-in carries messageId and turnId. `retryAfterMs` is 0 where nothing was said. */
+  constructor(
+    readonly status: number,
+    readonly origin: string,
+    readonly body: Readonly<Record<string, unknown>>,
+    readonly retryAfterMs = 0,
+  ) {
     super(text(body.error) || `${origin} answered ${status}`);
-    this.status = status;
-    this.code = text(body.code);
-    this.hint = text(body.hint);
-    this.origin = origin;
-    this.body = body;
-    this.retryAfterMs = retryAfterMs;
+  }
+
+  get code(): string {
+    return text(this.body.code);
+  }
+
+  get hint(): string {
+    return text(this.body.hint);
   }
 
   /** Whether the same request may work later. */
@@ -35,15 +34,9 @@ function text(value: unknown): string {
 
 /** Reads the one error shape of both servers; anything else, such as a proxy's page, becomes an error of that status. */
 export async function refusal(response: Response, origin: string): Promise<BellhopError> {
-  let body: Record<string, unknown> = {};
-  try {
-    const parsed: unknown = await response.json();
-    if (typeof parsed === 'object' && parsed !== null) body = { ...parsed };
-  } catch {
-    // not JSON: the status has to do
-  }
-  const seconds = Number(response.headers.get('retry-after'));
-  return new BellhopError(response.status, origin, body, seconds > 0 ? seconds * 1000 : 0);
+  // Not JSON: the status has to do.
+  const body: unknown = await response.json().catch(() => undefined);
+  return new BellhopError(response.status, origin, { ...(body as object) }, Number(response.headers.get('retry-after')) * 1000 || 0);
 }
 
 /**

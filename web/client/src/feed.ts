@@ -1,4 +1,4 @@
-import type { BellhopClient } from './client.js';
+import type { AgentClient } from './agent.js';
 import { follow, isFinal, type FollowOptions } from './follow.js';
 import type { SseEvent } from './sse.js';
 import type { AgentHint, Interaction, Message, Task, TaskHint } from './wire.js';
@@ -20,21 +20,21 @@ export type UserFeedEvent =
 const taskFrames = new Set(['hello', 'reset', 'message', 'task', 'interaction']);
 const userFrames = new Set(['hello', 'task', 'agent']);
 
-export function taskFeed(client: BellhopClient, taskId: string, options: FeedOptions & { since?: number | undefined }) {
+export function taskFeed(client: AgentClient, taskId: string, options: FeedOptions & { since?: number | undefined }) {
   const since = options.since === undefined ? undefined : String(options.since);
   return feed<TaskFeedEvent>(client, `/api/tasks/${taskId}/events`, options, since, (event, data) =>
     taskFrames.has(event.event) ? ({ type: event.event, rev: Number(event.id), data } as TaskFeedEvent) : undefined,
   );
 }
 
-export function userFeed(client: BellhopClient, options: FeedOptions) {
+export function userFeed(client: AgentClient, options: FeedOptions) {
   return feed<UserFeedEvent>(client, '/api/events', options, undefined, (event, data) =>
     userFrames.has(event.event) ? ({ type: event.event, data } as UserFeedEvent) : undefined,
   );
 }
 
 function feed<T>(
-  client: BellhopClient,
+  client: AgentClient,
   path: string,
   options: FeedOptions,
   since: string | undefined,

@@ -49,7 +49,7 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
     for (;;) {
       signal?.throwIfAborted();
       let failure: unknown = new Error('the stream was cut');
-      const dog = new Watchdog(options.idleMs ?? 30_000, signal);
+      const dog = new Watchdog(options.idleMs, signal);
       try {
         const response = await source.connect(dog.signal);
         if (response.status === 204) return;

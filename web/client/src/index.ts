@@ -1,4 +1,5 @@
-export { BellhopClient, type ClientOptions, type RequestOptions } from './client.js';
+export { AgentClient, type ClientOptions, type RequestOptions } from './agent.js';
+export { BellhopClient } from './client.js';
 export { BellhopError } from './error.js';
 export type { FeedOptions, TaskFeedEvent, UserFeedEvent } from './feed.js';
 export type { ConnectionDetail, ConnectionState, FollowOptions, OnConnection } from './follow.js';

@@ -21,76 +21,58 @@ export class Backoff {
 }
 
 /** Waits; the network's return or the page's, whichever comes first, ends it early. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (settle: () => void) => {
-      clearTimeout(timer);
-      forget();
-      signal?.removeEventListener('abort', aborted);
-      settle();
-    };
-    const aborted = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(() => end(resolve), ms);
-    const forget = onWake(() => end(resolve));
-    if (signal?.aborted) aborted();
-    else signal?.addEventListener('abort', aborted);
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  const ends: (() => void)[] = [];
+  await new Promise<void>((resolve) => {
+    const end = () => resolve();
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    ends.push(onWake(end), () => clearTimeout(timer), () => signal?.removeEventListener('abort', end));
+    if (signal?.aborted) end();
   });
+  for (const end of ends) end();
+  signal?.throwIfAborted();
 }
 
 /** Calls back when a browser comes online or its page becomes visible. Returns how to stop. */
 export function onWake(wake: () => void): () => void {
-  const visible = () => {
-    if (document.visibilityState === 'visible') wake();
-  };
-  const page = typeof document === 'undefined' ? undefined : document;
-  const online = typeof addEventListener === 'undefined' ? undefined : globalThis;
+  const visible = () => document.visibilityState === 'visible' && wake();
+  const page: Document | undefined = globalThis.document;
   page?.addEventListener('visibilitychange', visible);
-  online?.addEventListener('online', wake);
+  globalThis.addEventListener?.('online', wake);
   return () => {
     page?.removeEventListener('visibilitychange', visible);
-    online?.removeEventListener('online', wake);
+    globalThis.removeEventListener?.('online', wake);
   };
 }
 
 /** After waking up, a live connection has this long to show a byte: hosts ping every 10 s. */
 const afterWake = 12_000;
 
-/** Aborts its signal after a time without `feed`. */
+/** Aborts its signal when an outer one does, or after a time without `feed`. */
 export class Watchdog {
   readonly #abort = new AbortController();
   readonly #forget: () => void;
-  readonly #outer: AbortSignal | undefined;
-  readonly #pass = () => this.#abort.abort(this.#outer?.reason);
+  readonly signal: AbortSignal;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    private readonly idleMs: number,
+    private readonly idleMs = 30_000,
     outer?: AbortSignal,
   ) {
-    this.#outer = outer;
-    this.#forget = onWake(() => this.#arm(Math.min(idleMs, afterWake)));
-    if (outer?.aborted) this.#pass();
-    else outer?.addEventListener('abort', this.#pass);
+    this.signal = outer ? AbortSignal.any([outer, this.#abort.signal]) : this.#abort.signal;
+    this.#forget = onWake(() => this.feed(Math.min(idleMs, afterWake)));
     this.feed();
   }
 
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  feed(): void {
-    this.#arm(this.idleMs);
+  feed(ms = this.idleMs): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abort.abort(new Error(`nothing came for ${ms / 1000} s`)), ms);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
     this.#forget();
-    this.#outer?.removeEventListener('abort', this.#pass);
     this.#abort.abort();
-  }
-
-  #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#abort.abort(new Error(`nothing came for ${Math.round(ms / 1000)} s`)), ms);
   }
 }

@@ -1,10 +1,9 @@
-import type { BellhopClient } from './client.js';
-import { BellhopError, originOf, refusal } from './error.js';
+import type { AgentClient } from './agent.js';
+import { BellhopError, originOf } from './error.js';
 import { follow, isFinal, Lost, type FollowOptions, type Source } from './follow.js';
 import { isTerminal, type NativePart } from './part.js';
-import { pause } from './retry.js';
 import type { SseEvent } from './sse.js';
-import type { Answer, Attachment, CheckIn, Reach, WhenBusy } from './wire.js';
+import type { Attachment, CheckIn, Reach, WhenBusy } from './wire.js';
 
 export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
   attachments?: Attachment[] | undefined;
@@ -36,10 +35,7 @@ export interface StreamItem {
   id: string | undefined;
 }
 
-/** Tries of an answer that the broker has not heard the question of yet. */
-const unheard = 5;
-
-/** One turn of an agent: its parts, through any number of connections, and the answers to its questions. */
+/** One turn of an agent: its parts, through any number of connections. */
 export class Turn implements Source<StreamItem> {
   readonly taskId: string;
   #grant: Grant;
@@ -52,7 +48,7 @@ export class Turn implements Source<StreamItem> {
   #reached = false;
 
   constructor(
-    private readonly client: BellhopClient,
+    readonly client: AgentClient,
     grant: Grant,
     from: Origin,
   ) {
@@ -91,20 +87,6 @@ export class Turn implements Source<StreamItem> {
     return follow(this, { ...this.client.options, ...options });
   }
 
-  /** Answers a permission or a question. The same answer twice is no error; another one is refused with code `answered`. */
-  async answer(interactionId: string, answer: Answer): Promise<void> {
-    if (await this.#answerHost(interactionId, answer)) return;
-    for (let left = unheard; ; left--) {
-      try {
-        await this.client.answer(interactionId, answer);
-        return;
-      } catch (error) {
-        if (left === 0 || !(error instanceof BellhopError) || error.status !== 404) throw error;
-        await pause(300);
-      }
-    }
-  }
-
   /** Stops the turn; resolves when the agent has stopped. */
   interrupt(): Promise<void> {
     return this.client.interrupt(this.taskId);
@@ -121,16 +103,15 @@ export class Turn implements Source<StreamItem> {
   async connect(signal: AbortSignal): Promise<Response> {
     const url = new URL(this.#grant.streamUrl, globalThis.location?.href);
     const headers: Record<string, string> = { authorization: `Bearer ${this.#grant.streamToken}` };
-    let response: Response;
+    const init: RequestInit = { headers, credentials: 'omit', signal };
     if (this.#cursor !== undefined) {
       url.searchParams.set('after', this.#cursor);
-      response = await this.client.fetch(url, { headers, credentials: 'omit', signal });
     } else {
       if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: the host cannot resume its streams`);
       headers['content-type'] = 'application/json';
-      const body = JSON.stringify(this.#start?.prompt);
-      response = await this.client.fetch(url, { method: 'POST', headers, body, credentials: 'omit', signal });
+      Object.assign(init, { method: 'POST', body: JSON.stringify(this.#start?.prompt) });
     }
+    const response = await this.client.fetch(url, init);
     if (this.reach() === 'direct') this.#reached = true;
     return response;
   }
@@ -182,26 +163,5 @@ export class Turn implements Source<StreamItem> {
       ? await this.client.checkIn(start.body)
       : { ...(await this.client.attach(this.taskId)), ...(this.messageId && { messageId: this.messageId }) };
     if (start) this.#turnId = this.#grant.turnId ?? this.#turnId;
-  }
-
-  /** False when the host cannot be asked from here, or does not take this token any more. */
-  async #answerHost(interactionId: string, answer: Answer): Promise<boolean> {
-    const { sessionId, streamToken, streamUrl } = this.#grant;
-    const base = streamUrl.replace(/\/stream\/[^/]+$/, '');
-    if (this.reach() === 'relay' || base === streamUrl) return false;
-    let response: Response;
-    try {
-      response = await this.client.fetch(`${base}/session/${sessionId}/interactions/${interactionId}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${streamToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify(answer),
-        credentials: 'omit',
-      });
-    } catch {
-      return false;
-    }
-    if (response.ok) return true;
-    if (response.status === 401 || response.status === 404 || response.status >= 500) return false;
-    throw await refusal(response, this.origin());
   }
 }

@@ -72,7 +72,7 @@ export class Run {
     if (this.#answered.has(interactionId)) return;
     this.#answered.add(interactionId);
     try {
-      await this.turn.answer(interactionId, answer);
+      await this.turn.client.answer(interactionId, answer);
     } catch (error) {
       this.#answered.delete(interactionId);
       throw error;

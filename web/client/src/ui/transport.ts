@@ -1,5 +1,5 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
-import { BellhopClient, newId, type ClientOptions } from '../client.js';
+import { AgentClient, newId, type ClientOptions } from '../agent.js';
 import { BellhopError } from '../error.js';
 import type { PromptOptions } from '../turn.js';
 import type { Answer, WhenBusy } from '../wire.js';
@@ -31,7 +31,7 @@ type Reconnect<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToSt
 export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   /** A resumed stream begins with the turn. Read by the AI SDK 6 and 7. */
   readonly resumeStreamIsReplay = true;
-  readonly client: BellhopClient;
+  readonly client: AgentClient;
   readonly #runs = new Map<string, Run>();
   /** Messages that were not checked in. */
   readonly #failed = new Set<string>();
@@ -39,7 +39,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
 
   constructor(options: BellhopOptions = {}) {
     this.#options = options;
-    this.client = new BellhopClient(options);
+    this.client = new AgentClient(options);
   }
 
   /** Takes new options for what comes; running turns go on. */
