@@ -32,11 +32,14 @@ export function answersIn(message: UIMessage): Approval[] {
   });
 }
 
-/** Permissions whose answer was sent, or comes too late. Their ids are random, so all chats of a page share them. */
+/**
+ * Permissions whose answer was sent, or comes too late, by message: the predicate is a plain function that only sees
+ * messages. A message's id is its turn's, so that all chats of a page can share this.
+ */
 const sent = new Set<string>();
 
-export function markSent(approvalId: string): void {
-  sent.add(approvalId);
+export function markSent(message: UIMessage, approvalId: string): void {
+  sent.add(`${message.id} ${approvalId}`);
 }
 
 /**
@@ -47,5 +50,5 @@ export function markSent(approvalId: string): void {
 export function shouldSendAutomatically({ messages }: { messages: UIMessage[] }): boolean {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || last.parts.some((part) => 'state' in part && (part.state as string) === 'approval-requested')) return false;
-  return answersIn(last).some(({ id }) => !sent.has(id));
+  return answersIn(last).some(({ id }) => !sent.has(`${last.id} ${id}`));
 }

@@ -115,14 +115,14 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     const answers = answersIn(message);
     // The turn ended meanwhile: there is nothing to add.
     if (!run) {
-      for (const { id } of answers) markSent(id);
+      for (const { id } of answers) markSent(message, id);
       return new ReadableStream({ start: (view) => view.close() });
     }
     const stream = run.attach(abortSignal);
     try {
       for (const { id, ...answer } of answers) {
         await run.answer(id, { ...answer, ...(remember && { remember }) }).catch(ignoreLate);
-        markSent(id);
+        markSent(message, id);
       }
     } catch (error) {
       await stream.cancel();

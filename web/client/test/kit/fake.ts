@@ -99,6 +99,9 @@ export class FakeBellhop {
   onTurn: (turn: FakeTurn) => void = () => undefined;
   #token = 0;
 
+  /** `name` begins its turns' ids. */
+  constructor(private readonly name = 'turn') {}
+
   readonly fetch: typeof fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const call: Call = {
@@ -141,7 +144,7 @@ export class FakeBellhop {
     switch (`${method} ${path}`) {
       case 'POST /api/agent': {
         const known = this.turns.find((turn) => turn.messageId === body.messageId);
-        const turn = known ?? new FakeTurn(`turn-${this.turns.length + 1}`, this.turns.length + 1, String(body.messageId));
+        const turn = known ?? new FakeTurn(`${this.name}-${this.turns.length + 1}`, this.turns.length + 1, String(body.messageId));
         if (!known) this.turns.push(turn);
         return json(200, { ...this.#grant(body.reach), messageId: turn.messageId, turnId: turn.id });
       }

@@ -1,0 +1,48 @@
+import * as sdk from 'ai';
+import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai';
+import { vi } from 'vitest';
+
+/** A chat's state without a framework, with whole copies as the frameworks make them. */
+class State implements ChatState<UIMessage> {
+  status: ChatStatus = 'ready';
+  error: Error | undefined;
+
+  constructor(public messages: UIMessage[]) {}
+
+  pushMessage = (message: UIMessage) => void (this.messages = [...this.messages, message]);
+  popMessage = () => void (this.messages = this.messages.slice(0, -1));
+  replaceMessage = (index: number, message: UIMessage) => {
+    this.messages = this.messages.map((old, at) => (at === index ? structuredClone(message) : old));
+  };
+  snapshot = <T>(thing: T): T => structuredClone(thing);
+}
+
+/** The SDK's chat, of whichever version the test project aliases "ai" to. */
+export class Chat extends sdk.AbstractChat<UIMessage> {
+  constructor({ messages = [], ...init }: ChatInit<UIMessage>) {
+    super({ ...init, state: new State(messages) });
+  }
+
+  get text(): string {
+    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('|');
+  }
+
+  get tools(): string {
+    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'dynamic-tool' ? [`${part.toolName}:${part.state}`] : [])).join(',');
+  }
+
+  get approval(): { id: string } | undefined {
+    const part = this.lastMessage?.parts.find((candidate) => 'state' in candidate && candidate.state === 'approval-requested');
+    return part && 'approval' in part ? (part.approval as { id: string }) : undefined;
+  }
+
+  data(type: string): unknown[] {
+    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === type && 'data' in part ? [part.data] : []));
+  }
+}
+
+/** Waits for a state of a chat; the chat has no promise for it. */
+export const until = (condition: () => boolean) =>
+  vi.waitFor(() => {
+    if (!condition()) throw new Error(`not yet: ${condition.toString()}`);
+  }, { timeout: 8_000, interval: 5 });

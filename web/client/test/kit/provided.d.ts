@@ -1,0 +1,10 @@
+import 'vitest';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    major: 5 | 6 | 7;
+    brokerUrl: string;
+    hostUrl: string;
+    token: string;
+  }
+}
