@@ -1,0 +1,65 @@
+import type { UserFeedEvent } from '@bellhop/client';
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { notificationsOn, notifyChange } from '../../inbox/notify.ts';
+import { applyHint, refreshTask } from '../../tasks/cache.ts';
+import { client } from '../http.ts';
+import { join, type Member } from './leader.ts';
+
+/** Keeps the lists live by the user's feed: one connection per browser, and none from hidden tabs unless
+ * notifications are wanted. */
+export function useUserFeed() {
+  const queries = useQueryClient();
+  useEffect(() => {
+    let member: Member | undefined;
+    const update = () => {
+      const wanted = document.visibilityState === 'visible' || notificationsOn();
+      if (wanted && !member) {
+        member = join<UserFeedEvent>({
+          name: 'bellhop-user-feed',
+          onMessage: (frame) => handle(queries, frame),
+          lead: async (publish, signal) => {
+            try {
+              for await (const frame of client.userFeed({ signal })) publish(frame);
+            } catch {
+              // Given up by us, or signed out: the question who we are finds out which.
+              if (!signal.aborted) void queries.invalidateQueries({ queryKey: ['me'] });
+            }
+          },
+        });
+      } else if (!wanted && member) {
+        member.leave();
+        member = undefined;
+      }
+    };
+    update();
+    document.addEventListener('visibilitychange', update);
+    return () => {
+      document.removeEventListener('visibilitychange', update);
+      member?.leave();
+    };
+  }, [queries]);
+}
+
+function handle(queries: QueryClient, frame: UserFeedEvent) {
+  switch (frame.type) {
+    case 'hello':
+      // The leader connected anew: what happened meanwhile is in the lists, not in the feed.
+      for (const hint of frame.data.tasks) applyHint(queries, hint);
+      void queries.invalidateQueries({ queryKey: ['tasks'] });
+      void queries.invalidateQueries({ queryKey: ['interactions'] });
+      return;
+    case 'task': {
+      const hint = frame.data;
+      const before = applyHint(queries, hint);
+      if (!before || before.openInteractions !== hint.openInteractions) void queries.invalidateQueries({ queryKey: ['interactions'] });
+      if (!before || before.agentStatus !== hint.agentStatus || before.reason !== hint.reason) refreshTask(queries, hint.taskId);
+      notifyChange(before, hint);
+      return;
+    }
+    case 'agent':
+      void queries.invalidateQueries({ queryKey: ['notebooks'] });
+      void queries.invalidateQueries({ queryKey: ['deliveries'] });
+      if (frame.data.sourceId) void queries.invalidateQueries({ queryKey: ['sources', frame.data.sourceId] });
+  }
+}

@@ -1,0 +1,27 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import './base.css';
+import { applyTheme } from '../settings/theme.ts';
+import { takeLink } from '../auth/link.ts';
+import { Gate } from '../auth/gate.tsx';
+import { Toasts } from '../ui/toast.tsx';
+import { queryClient } from './query.ts';
+import { router } from './router.tsx';
+
+applyTheme();
+const link = takeLink(window.location, window.history);
+
+const root = document.getElementById('root');
+if (!root) throw new Error('The page has no root element');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <Gate link={link}>
+        <RouterProvider router={router} />
+      </Gate>
+      <Toasts />
+    </QueryClientProvider>
+  </StrictMode>,
+);

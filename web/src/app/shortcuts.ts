@@ -1,0 +1,42 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+
+/** Keys act only where nobody is typing and no dialog is open. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('dialog,[popover]') !== null;
+}
+
+export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }) {
+  const navigate = useNavigate();
+  const latest = useRef(handlers);
+  latest.current = handlers;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
+      const act = actions[event.key];
+      if (!act || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      act();
+    };
+    const actions: Record<string, () => void> = {
+      '?': () => latest.current.onHelp(),
+      '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
+      c: () => latest.current.onNew(),
+      i: () => void navigate({ to: '/inbox' }),
+      j: () => step(1),
+      k: () => step(-1),
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [navigate]);
+}
+
+/** Moves to the task below or above the one that is shown. */
+function step(by: number) {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>('[data-task-link]')];
+  const at = links.findIndex((l) => l.getAttribute('aria-current') === 'page' || l === document.activeElement);
+  const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.max(0, Math.min(links.length - 1, at + by))];
+  next?.focus();
+  next?.click();
+}

@@ -1,0 +1,60 @@
+import { Link } from '@tanstack/react-router';
+import { useOpenInteractions } from '../inbox/api.ts';
+import { TaskList } from '../tasks/list.tsx';
+import { useMe, useSignOut } from '../auth/session.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Bell, Icon, type IconName } from '../ui/icon.tsx';
+import styles from './sidebar.module.css';
+
+interface Place {
+  to: '/inbox' | '/notebooks' | '/deliveries' | '/hosts' | '/tokens' | '/settings';
+  label: string;
+  icon: IconName;
+  admin?: boolean;
+}
+
+const places: readonly Place[] = [
+  { to: '/inbox', label: 'Inbox', icon: 'inbox' },
+  { to: '/notebooks', label: 'Notebooks', icon: 'book' },
+  { to: '/deliveries', label: 'Deliveries', icon: 'truck' },
+  { to: '/hosts', label: 'Agent hosts', icon: 'host', admin: true },
+];
+
+export function Sidebar({ onNew, onHelp }: { onNew: () => void; onHelp: () => void }) {
+  const me = useMe().data;
+  const waiting = useOpenInteractions().data?.length ?? 0;
+  return (
+    <div className={styles.sidebar}>
+      <header className={styles.brand}>
+        <Link to="/" className={styles.name}><Bell className={styles.mark} />Bellhop</Link>
+        <Button kind="primary" small onClick={onNew} title="New task (C)"><Icon name="plus" size={14} />New task</Button>
+      </header>
+      <nav aria-label="Pages" className={styles.nav}>
+        {places.filter((p) => !p.admin || me?.admin).map((p) => (
+          <Link key={p.to} to={p.to} className={styles.place} activeProps={{ 'aria-current': 'page' }}>
+            <Icon name={p.icon} />
+            <span>{p.label}</span>
+            {p.to === '/inbox' && waiting > 0 && <span className={styles.count} title={`${waiting} waiting for you`}>{waiting}<span className="visually-hidden"> waiting for you</span></span>}
+          </Link>
+        ))}
+      </nav>
+      <TaskList onNew={onNew} />
+      <footer className={styles.foot}>
+        <Account email={me?.email ?? ''} onHelp={onHelp} />
+      </footer>
+    </div>
+  );
+}
+
+function Account({ email, onHelp }: { email: string; onHelp: () => void }) {
+  const signOut = useSignOut();
+  return (
+    <>
+      <span className={styles.email} title={email}>{email}</span>
+      <Link to="/tokens" className={styles.tool} aria-label="API tokens" title="API tokens" activeProps={{ 'aria-current': 'page' }}><Icon name="key" /></Link>
+      <Link to="/settings" className={styles.tool} aria-label="Settings" title="Settings" activeProps={{ 'aria-current': 'page' }}><Icon name="gear" /></Link>
+      <IconButton label="Keyboard shortcuts" icon={<Icon name="help" />} onClick={onHelp} className={styles.keys} />
+      <IconButton label="Sign out" icon={<Icon name="out" />} onClick={() => signOut.mutate()} />
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+import { useEffect, useRef, type ReactNode } from 'react';
+import { Failure } from '../ui/failure.tsx';
+import { SignIn } from './signin.tsx';
+import { useMe, useSignIn } from './session.ts';
+import styles from './signin.module.css';
+
+/** Shows the sign-in page in place of the console while nobody is signed in; the address stays, so a session that
+ * expired comes back to where it was. */
+export function Gate({ link, children }: { link: string | null; children: ReactNode }) {
+  const me = useMe();
+  const signIn = useSignIn();
+  const used = useRef(false);
+  const { mutate } = signIn;
+  useEffect(() => {
+    if (!link || used.current) return;
+    used.current = true;
+    mutate({ link });
+  }, [link, mutate]);
+
+  if (me.data && !signIn.isSuccess) return children;
+  if (me.isPending || signIn.isPending || signIn.isSuccess) return <div className={styles.waiting} role="status">{me.isPending ? 'Loading …' : 'Signing in …'}</div>;
+  if (me.error) return <main className={styles.page}><Failure what="The console could not start" error={me.error} retry={() => void me.refetch()} /></main>;
+  return <SignIn failure={signIn.error} onSignIn={(credentials) => mutate(credentials)} />;
+}

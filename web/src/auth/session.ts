@@ -1,0 +1,47 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { config } from '../app/config.ts';
+import { api, isUnauthorized } from '../app/http.ts';
+import type { User } from '../app/types.ts';
+
+export type Credentials = { email: string; password: string } | { link: string };
+
+/** The signed-in user; null when there is none. */
+export function useMe() {
+  return useQuery<User | null>({
+    queryKey: ['me'],
+    queryFn: async ({ signal }) => {
+      if (config.signedIn === false) return null;
+      try {
+        return (await api<{ user: User }>('GET', '/api/auth/me', undefined, signal)).user;
+      } catch (error) {
+        if (isUnauthorized(error)) return null;
+        throw error;
+      }
+    },
+    staleTime: 5 * 60_000,
+  });
+}
+
+export function useSignIn() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationKey: ['sign-in'],
+    mutationFn: (credentials: Credentials) => api<{ user: User }>('POST', '/api/auth/login', credentials),
+    onSuccess: ({ user }) => {
+      client.setQueryData(['me'], user);
+      // The page's policy names the agent hosts of whoever loaded it, and the one before may have been somebody else.
+      location.reload();
+    },
+  });
+}
+
+export function useSignOut() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => api('POST', '/api/auth/logout'),
+    onSuccess: () => {
+      client.clear();
+      client.setQueryData(['me'], null);
+    },
+  });
+}

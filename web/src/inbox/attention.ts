@@ -1,0 +1,35 @@
+import { useEffect } from 'react';
+import { config } from '../app/config.ts';
+import { useOpenInteractions } from './api.ts';
+
+/** The page's own title, without the count of what waits. */
+let title = 'Bellhop';
+let waiting = 0;
+
+function show() {
+  document.title = waiting > 0 ? `(${waiting}) Needs you · ${title}` : title;
+  const icon = document.getElementById('favicon');
+  const wanted = `${config.base}${waiting > 0 ? 'icon-waiting.svg' : 'icon.svg'}`;
+  if (icon && icon.getAttribute('href') !== wanted) icon.setAttribute('href', wanted);
+}
+
+/** Names the page in the browser's tab. */
+export function useTitle(name: string) {
+  useEffect(() => {
+    title = name ? `${name} · Bellhop` : 'Bellhop';
+    show();
+    return () => {
+      title = 'Bellhop';
+      show();
+    };
+  }, [name]);
+}
+
+/** Says in title and icon that somebody waits for the user. */
+export function useAttention() {
+  const count = useOpenInteractions().data?.length ?? 0;
+  useEffect(() => {
+    waiting = count;
+    show();
+  }, [count]);
+}

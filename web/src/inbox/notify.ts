@@ -1,0 +1,38 @@
+import { config } from '../app/config.ts';
+import type { Task, TaskHint } from '../app/types.ts';
+import { readSetting, writeSetting } from '../settings/store.ts';
+
+const supported = () => typeof Notification !== 'undefined';
+
+/** Whether the user wants notifications and the browser lets them through. */
+export const notificationsOn = () => supported() && Notification.permission === 'granted' && readSetting('notifications') === 'on';
+
+/** Asks the browser; true when notifications are on afterwards. */
+export async function setNotifications(on: boolean): Promise<boolean> {
+  if (!on || !supported()) {
+    writeSetting('notifications', null);
+    return false;
+  }
+  const granted = (await Notification.requestPermission()) === 'granted';
+  writeSetting('notifications', granted ? 'on' : null);
+  return granted;
+}
+
+/** What a change is worth telling somebody who looks elsewhere; null for nothing. */
+export function notice(before: Task | undefined, hint: TaskHint): string | null {
+  if (!before || hint.rev <= before.rev) return null;
+  if (hint.openInteractions > before.openInteractions) return 'Waiting for you';
+  if (before.agentStatus === 'busy' && hint.agentStatus === 'idle' && hint.reason !== 'waiting') return 'The turn is over';
+  return null;
+}
+
+export function notifyChange(before: Task | undefined, hint: TaskHint) {
+  if (document.visibilityState === 'visible' || !notificationsOn()) return;
+  const text = notice(before, hint);
+  if (!text || !before) return;
+  const shown = new Notification(before.title, { body: text, tag: `bellhop-${hint.taskId}`, icon: `${config.base}icon.svg` });
+  shown.onclick = () => {
+    window.focus();
+    location.assign(`${config.base}tasks/${hint.taskId}`);
+  };
+}

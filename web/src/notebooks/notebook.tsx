@@ -1,0 +1,1 @@
+export function NotebookPage() { return null; }

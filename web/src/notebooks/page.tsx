@@ -1,0 +1,1 @@
+export function NotebooksPage() { return null; }

@@ -1,0 +1,71 @@
+import type { UIMessage } from 'ai';
+import { useEffect, useState } from 'react';
+import { Icon } from '../ui/icon.tsx';
+import { duration } from '../ui/time.tsx';
+import { Button } from '../ui/button.tsx';
+import type { Connection } from './live/chat.ts';
+import { summarise } from './tool/summary.ts';
+import styles from './activity.module.css';
+
+/** What the agent is doing, in a verb. */
+export function verbOf(o: { submitted: boolean; waiting: boolean; connection: Connection['state']; message: UIMessage | undefined }): string {
+  if (o.waiting) return 'Waiting for your answer';
+  const last = o.message?.parts.findLast((p) => p.type !== 'step-start' && !p.type.startsWith('data-'));
+  if (!last) {
+    if (o.connection === 'connecting') return 'Connecting to the agent host';
+    if (o.connection === 'streaming') return 'Starting the agent';
+    return o.submitted ? 'Checking in' : 'Catching up';
+  }
+  if (last.type === 'reasoning') return 'Thinking';
+  if (last.type === 'text') return last.state === 'streaming' ? 'Writing' : 'Working';
+  if (last.type === 'dynamic-tool') {
+    if (last.state === 'input-streaming') return `Preparing ${last.toolName}`;
+    if (last.state === 'input-available' || last.state === 'approval-responded') return `${summarise(last.toolName, last.input).verb}: ${last.toolName}`;
+  }
+  return 'Working';
+}
+
+interface Props {
+  verb: string;
+  since: number;
+  relay: boolean;
+  stopping: boolean;
+  onStop: () => void;
+}
+
+/** One line above the composer while a turn runs: what happens, since when, and how to stop it. */
+export function Activity({ verb, since, relay, stopping, onStop }: Props) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <div className={styles.activity}>
+      <span className={styles.pulse} aria-hidden="true" />
+      <span role="status" className={styles.verb}>{stopping ? 'Stopping' : verb} …</span>
+      <span className={styles.time} aria-hidden="true">{duration(now - since)}</span>
+      {relay && <span className={styles.relay} title="This browser cannot reach the agent host itself"><Icon name="host" size={12} /> through the broker</span>}
+      <Button small kind="quiet" className={styles.stop} onClick={onStop} disabled={stopping} aria-keyshortcuts="Escape"><Icon name="stop" size={13} />Stop <kbd>Esc</kbd></Button>
+    </div>
+  );
+}
+
+/** Shown only when a lost connection has not come back by itself for a while. */
+export function ReconnectBanner({ lost, what }: { lost: boolean; what: string }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!lost) {
+      setLate(false);
+      return;
+    }
+    const timer = setTimeout(() => setLate(true), 3000);
+    return () => clearTimeout(timer);
+  }, [lost]);
+  if (!lost || !late) return null;
+  return (
+    <p className={styles.banner} role="status">
+      <Icon name="retry" size={14} /> {what} is lost, trying again. Nothing is missed: the agent goes on by itself.
+    </p>
+  );
+}

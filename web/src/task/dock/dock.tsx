@@ -1,0 +1,39 @@
+import { BellhopError } from '@bellhop/client';
+import { useState } from 'react';
+import type { Answer, Interaction } from '../../app/types.ts';
+import { useAnswer } from '../../inbox/api.ts';
+import { Failure } from '../../ui/failure.tsx';
+import { Ask } from './ask.tsx';
+import { Permission } from './permission.tsx';
+import styles from './dock.module.css';
+
+/** The open questions of a task, one at a time, above the composer. It never takes the focus. */
+export function Dock({ interactions, keys = true }: { interactions: readonly Interaction[]; keys?: boolean }) {
+  const answer = useAnswer();
+  const [settled, setSettled] = useState<ReadonlySet<string>>(new Set());
+  const open = interactions.filter((i) => !settled.has(i.id));
+  const current = open[0];
+  if (!current) return null;
+
+  const send = (given: Answer) => {
+    if (answer.isPending) return;
+    answer.mutate(
+      { id: current.id, ...given },
+      {
+        onSuccess: () => setSettled((ids) => new Set([...ids, current.id])),
+        onError: (error) => {
+          // Somebody else was first, or its time is over: the question is gone either way.
+          if (error instanceof BellhopError && (error.status === 409 || error.status === 410)) setSettled((ids) => new Set([...ids, current.id]));
+        },
+      },
+    );
+  };
+  const failed = answer.error && answer.variables?.id === current.id ? answer.error : null;
+  const props = { interaction: current, count: open.length, pending: answer.isPending, onAnswer: send };
+  return (
+    <section className={styles.dock} aria-label="The agent asks you" data-level={current.level?.toLowerCase()}>
+      {current.kind === 'ask' ? <Ask key={current.id} {...props} /> : <Permission key={current.id} {...props} keys={keys} />}
+      {failed && <Failure what="Your answer did not arrive" error={failed} retry={() => answer.variables && answer.mutate(answer.variables)} />}
+    </section>
+  );
+}

@@ -1,0 +1,79 @@
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { client } from '../app/http.ts';
+import type { Interaction } from '../app/types.ts';
+import { patchTask } from '../tasks/cache.ts';
+import { historyOf, type History } from './history.ts';
+
+/** Whether the page is in front; hidden pages keep no connection. */
+export function useVisible(): boolean {
+  return useSyncExternalStore(
+    (l) => {
+      document.addEventListener('visibilitychange', l);
+      return () => document.removeEventListener('visibilitychange', l);
+    },
+    () => document.visibilityState === 'visible',
+  );
+}
+
+/** A task's messages, kept current by its feed while the page is visible. */
+export function useHistory(taskId: string) {
+  const history = historyOf(taskId);
+  const state = useSyncExternalStore(history.subscribe, () => history.state);
+  const queries = useQueryClient();
+  const visible = useVisible();
+  const [connected, setConnected] = useState(true);
+  const ready = state.rev !== undefined;
+  useEffect(() => {
+    if (!ready) void history.load();
+  }, [history, ready]);
+  useEffect(() => {
+    if (!ready || !visible) return;
+    const gone = new AbortController();
+    void followTask(taskId, history, queries, gone.signal, setConnected);
+    return () => gone.abort();
+  }, [taskId, history, queries, ready, visible]);
+  return { history, state, connected };
+}
+
+async function followTask(taskId: string, history: History, queries: QueryClient, signal: AbortSignal, onState: (connected: boolean) => void) {
+  const since = history.state.rev;
+  try {
+    const onConnection = (state: string) => {
+      if (state === 'streaming') onState(true);
+      if (state === 'reconnecting') onState(false);
+    };
+    // What changed while nobody listened comes as frames; the task's own row may have changed without one in reach.
+    void queries.invalidateQueries({ queryKey: ['task', taskId] });
+    for await (const frame of client.taskFeed(taskId, { since, signal, onConnection })) {
+      switch (frame.type) {
+        case 'message':
+          history.apply(frame.data, frame.rev);
+          break;
+        case 'task':
+          history.seen(frame.rev);
+          patchTask(queries, taskId, frame.data);
+          break;
+        case 'interaction':
+          history.seen(frame.rev);
+          noteInteraction(queries, frame.data);
+          break;
+        case 'reset':
+          await history.load(true);
+          void queries.invalidateQueries({ queryKey: ['task', taskId] });
+          void queries.invalidateQueries({ queryKey: ['interactions'] });
+      }
+    }
+  } catch {
+    if (!signal.aborted) void queries.invalidateQueries({ queryKey: ['task', taskId] });
+  }
+}
+
+/** Keeps the list of open interactions by the frames of a task. */
+export function noteInteraction(queries: QueryClient, row: Interaction) {
+  queries.setQueryData<Interaction[]>(['interactions'], (list) => {
+    if (!list) return list;
+    const others = list.filter((i) => i.id !== row.id);
+    return row.state === 'open' ? [...others, row].sort((a, b) => a.createdAt.localeCompare(b.createdAt)) : others;
+  });
+}

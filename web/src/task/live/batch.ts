@@ -1,0 +1,90 @@
+import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
+
+/** Calls back once per frame; hidden pages have no frames, so time passes for them. */
+export type Schedule = (flush: () => void) => () => void;
+
+export const perFrame: Schedule = (flush) => {
+  if (document.visibilityState !== 'visible') {
+    const timer = setTimeout(flush, 250);
+    return () => clearTimeout(timer);
+  }
+  // A page that gets hidden in between keeps its frame waiting; the timer does not.
+  const frame = requestAnimationFrame(run);
+  const timer = setTimeout(run, 500);
+  function run() {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    flush();
+  }
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+};
+
+/** Joins what may be joined: neighbouring deltas of one block. useChat copies the whole message for every chunk. */
+export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
+  const out: UIMessageChunk[] = [];
+  for (const chunk of chunks) {
+    const last = out.at(-1);
+    if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && last?.type === chunk.type && last.id === chunk.id) {
+      out[out.length - 1] = { ...last, delta: last.delta + chunk.delta };
+    } else if (chunk.type === 'tool-input-delta' && last?.type === chunk.type && last.toolCallId === chunk.toolCallId) {
+      out[out.length - 1] = { ...last, inputTextDelta: last.inputTextDelta + chunk.inputTextDelta };
+    } else {
+      out.push(chunk);
+    }
+  }
+  return out;
+}
+
+/** Hands chunks on once per frame, however many come. */
+export function batch(source: ReadableStream<UIMessageChunk>, schedule: Schedule = perFrame): ReadableStream<UIMessageChunk> {
+  const reader = source.getReader();
+  let waiting: UIMessageChunk[] = [];
+  let cancel: (() => void) | undefined;
+  return new ReadableStream<UIMessageChunk>({
+    start(controller) {
+      const flush = () => {
+        cancel = undefined;
+        const chunks = coalesce(waiting);
+        waiting = [];
+        for (const chunk of chunks) controller.enqueue(chunk);
+      };
+      const read = async () => {
+        try {
+          for (;;) {
+            const { done, value } = await reader.read();
+            if (done) break;
+            waiting.push(value);
+            cancel ??= schedule(flush);
+          }
+          cancel?.();
+          flush();
+          controller.close();
+        } catch (error) {
+          cancel?.();
+          flush();
+          controller.error(error);
+        }
+      };
+      void read();
+    },
+    cancel(reason) {
+      cancel?.();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+/** A transport whose streams come in frames. */
+export function batched<M extends UIMessage>(transport: ChatTransport<M>): ChatTransport<M> & { readonly resumeStreamIsReplay: true } {
+  return {
+    resumeStreamIsReplay: true,
+    sendMessages: async (options) => batch(await transport.sendMessages(options)),
+    reconnectToStream: async (options) => {
+      const stream = await transport.reconnectToStream(options);
+      return stream && batch(stream);
+    },
+  };
+}

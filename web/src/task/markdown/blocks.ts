@@ -1,0 +1,54 @@
+import { Lexer, type Token } from 'marked';
+
+/** A block of markdown: its source is its identity, so a block whose source stays is never drawn again. */
+export interface Block {
+  key: string;
+  token: Token;
+}
+
+interface Parsed {
+  text: string;
+  blocks: readonly Block[];
+}
+
+/** A block above this is shown as it is: no reader wants it formatted, and no layout survives it. */
+export const longestBlock = 100_000;
+
+/** Splits markdown into blocks. Given what was parsed before, only what follows the last settled block is parsed
+ * again: while text streams in at its end, all but the last two blocks are final. */
+export function parseBlocks(text: string, before?: Parsed): Parsed {
+  let from = 0;
+  let kept: readonly Block[] = [];
+  if (before && text.startsWith(before.text) && before.blocks.length > 2) {
+    kept = before.blocks.slice(0, -2);
+    for (const b of kept) from += b.token.raw.length;
+  }
+  const rest = text.slice(from);
+  const tokens = lex(rest);
+  const blocks = [...kept];
+  for (const token of tokens) blocks.push({ key: `${blocks.length}`, token });
+  return { text, blocks };
+}
+
+function lex(text: string): Token[] {
+  // marked's patterns are not made for lines of a mebibyte.
+  if (hasMonsterLine(text)) return [{ type: 'text', raw: text, text }];
+  try {
+    const tokens = new Lexer({ gfm: true, breaks: false }).lex(text);
+    // Raw lengths are what positions are counted by: a lexer that normalised its input cannot be continued.
+    return tokens;
+  } catch {
+    return [{ type: 'text', raw: text, text }];
+  }
+}
+
+function hasMonsterLine(text: string): boolean {
+  if (text.length < 20_000) return false;
+  let start = 0;
+  for (;;) {
+    const end = text.indexOf('\n', start);
+    if ((end < 0 ? text.length : end) - start > 20_000) return true;
+    if (end < 0) return false;
+    start = end + 1;
+  }
+}

@@ -1,0 +1,27 @@
+import { lazy, memo, Suspense } from 'react';
+import { Copy } from '../../ui/copy.tsx';
+import { cutText, LongText } from '../tool/longtext.tsx';
+import { Terminal } from '../tool/terminal.tsx';
+import styles from './markdown.module.css';
+
+const Highlighted = lazy(() => import('./highlight.tsx'));
+
+/** Highlighting more than this costs more than it helps. */
+const longestHighlighted = 50_000;
+
+export const CodeBlock = memo(function CodeBlock({ code, language, growing }: { code: string; language: string; growing: boolean }) {
+  const plain = growing || language === '' || code.length > longestHighlighted;
+  return (
+    <figure className={styles.code}>
+      <figcaption>
+        <span>{language || 'text'}</span>
+        <Copy text={code} label="Copy code" />
+      </figcaption>
+      <pre tabIndex={0} dir="ltr" aria-label={`Code${language ? ` in ${language}` : ''}`}>
+        {code.includes('\u001b') ? <Terminal text={code} /> : plain ? (cutText(code).cut ? <LongText text={code} /> : <code>{code}</code>) : (
+          <Suspense fallback={<code>{code}</code>}><Highlighted code={code} language={language} /></Suspense>
+        )}
+      </pre>
+    </figure>
+  );
+});

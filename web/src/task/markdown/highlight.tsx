@@ -1,0 +1,25 @@
+import { common, createLowlight } from 'lowlight';
+import type { ReactNode } from 'react';
+import { memo } from 'react';
+import './highlight.css';
+
+const lowlight = createLowlight(common);
+
+type Node = ReturnType<typeof lowlight.highlight>['children'][number];
+
+function draw(nodes: readonly Node[]): ReactNode {
+  return nodes.map((node, i) => {
+    if (node.type === 'text') return node.value;
+    if (node.type !== 'element') return null;
+    const names = node.properties['className'];
+    return <span key={i} className={Array.isArray(names) ? names.join(' ') : undefined}>{draw(node.children as Node[])}</span>;
+  });
+}
+
+/** Code with its colours. The default export is what React.lazy asks for. */
+const Highlighted = memo(function Highlighted({ code, language }: { code: string; language: string }) {
+  const known = lowlight.registered(language);
+  return <code className="hljs">{known ? draw(lowlight.highlight(language, code).children) : code}</code>;
+});
+
+export default Highlighted;

@@ -1,0 +1,45 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { useTitle } from '../inbox/attention.ts';
+import { useOfflineHosts } from '../hosts/api.ts';
+import { useTask } from '../tasks/api.ts';
+import { Failure } from '../ui/failure.tsx';
+import { Loading } from '../ui/page.tsx';
+import { TaskHeader } from './header.tsx';
+import { TaskView } from './view.tsx';
+import type { Diff } from '../app/types.ts';
+import styles from './page.module.css';
+
+const DiffPanel = lazy(() => import('../diff/panel.tsx'));
+
+export function TaskPage() {
+  const { taskId } = useParams({ from: '/tasks/$taskId' });
+  const search = useSearch({ from: '/tasks/$taskId' });
+  const navigate = useNavigate();
+  const task = useTask(taskId);
+  const offline = useOfflineHosts();
+  const [chosen, setChosen] = useState<Diff | null>(null);
+  useTitle(task.data?.title ?? '');
+
+  const showDiff = (open: boolean) => void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? { diff: true } : {}, replace: true });
+  if (!task.data) {
+    return (
+      <main className={styles.alone}>
+        {task.error ? <Failure what="The task could not be loaded" error={task.error} retry={() => void task.refetch()} /> : <Loading what="the task" />}
+      </main>
+    );
+  }
+  return (
+    <main className={styles.page} data-diff={search.diff || undefined}>
+      <div className={styles.task}>
+        <TaskHeader task={task.data} offline={offline} diffOpen={search.diff === true} onDiff={() => { setChosen(null); showDiff(!search.diff); }} />
+        <TaskView key={taskId} task={task.data} onDiff={(diff) => { setChosen(diff); showDiff(true); }} />
+      </div>
+      {search.diff && (
+        <Suspense fallback={<Loading what="the changes" />}>
+          <DiffPanel taskId={taskId} chosen={chosen} onClose={() => showDiff(false)} />
+        </Suspense>
+      )}
+    </main>
+  );
+}

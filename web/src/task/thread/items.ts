@@ -1,0 +1,109 @@
+import { isDiff, isToolUse } from '@bellhop/client';
+import type { UIMessage } from 'ai';
+import type { Diff, Message } from '../../app/types.ts';
+
+export type ToolState = 'preparing' | 'running' | 'waiting' | 'done' | 'error' | 'denied';
+
+export interface ToolItem {
+  kind: 'tool';
+  key: string;
+  toolCallId: string;
+  name: string;
+  input: unknown;
+  output: unknown;
+  error: string;
+  state: ToolState;
+}
+
+/** What a turn's answer is made of, whether it comes from history or from the live stream: keys are the same in both,
+ * so that taking one for the other leaves the page as it is. */
+export type Item =
+  | { kind: 'text'; key: string; text: string; growing: boolean }
+  | { kind: 'reasoning'; key: string; text: string; growing: boolean }
+  | ToolItem
+  | { kind: 'diff'; key: string; diff: Diff }
+  | { kind: 'image'; key: string; url: string; mediaType: string }
+  | { kind: 'link'; key: string; url: string; title: string };
+
+type Part = UIMessage['parts'][number];
+
+export function itemsOfRows(rows: readonly Message[]): Item[] {
+  const items: Item[] = [];
+  let texts = 0;
+  for (const row of rows) {
+    if (row.role !== 'ASSISTANT') continue;
+    if (row.message !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: row.message, growing: false });
+    for (const artifact of row.artifacts) {
+      if (isToolUse(artifact)) {
+        const { toolCallId, toolName, input, output, isError, state } = artifact.content;
+        const failed = state === 'error' || isError;
+        items.push({
+          kind: 'tool', key: `tool-${toolCallId}`, toolCallId, name: toolName, input, output: failed ? undefined : output,
+          error: failed && state !== 'denied' ? asText(output) : '', state: failed && state !== 'denied' ? 'error' : state,
+        });
+      } else if (artifact.type === 'DIFF') {
+        const diff = diffOf(artifact.content);
+        if (diff) items.push({ kind: 'diff', key: `diff-${artifact.id}`, diff });
+      }
+    }
+  }
+  return items;
+}
+
+/** A DIFF's content is an object, or JSON of one. */
+export function diffOf(content: unknown): Diff | null {
+  let value = content;
+  if (typeof value === 'string') {
+    try {
+      value = JSON.parse(value);
+    } catch {
+      return null;
+    }
+  }
+  const artifact = { id: '', type: 'DIFF', content: value };
+  return isDiff(artifact) && typeof value === 'object' && value !== null && Array.isArray((value as Partial<Diff>).files) && typeof (value as Partial<Diff>).patch === 'string' ? artifact.content : null;
+}
+
+export function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return '';
+  return JSON.stringify(value, null, 2);
+}
+
+export function itemsOfLive(message: UIMessage): Item[] {
+  const items: Item[] = [];
+  let texts = 0;
+  let thoughts = 0;
+  message.parts.forEach((part, at) => {
+    switch (part.type) {
+      case 'text':
+        if (part.text !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: part.text, growing: part.state === 'streaming' });
+        break;
+      case 'reasoning':
+        if (part.text !== '') items.push({ kind: 'reasoning', key: `reasoning-${thoughts++}`, text: part.text, growing: part.state === 'streaming' });
+        break;
+      case 'dynamic-tool':
+        items.push(liveTool(part));
+        break;
+      case 'file':
+        if (part.mediaType.startsWith('image/') && part.url.startsWith('data:image/')) items.push({ kind: 'image', key: `image-${at}`, url: part.url, mediaType: part.mediaType });
+        break;
+      case 'source-url':
+        items.push({ kind: 'link', key: `source-${part.sourceId}`, url: part.url, title: part.title ?? part.url });
+    }
+  });
+  return items;
+}
+
+function liveTool(part: Extract<Part, { type: 'dynamic-tool' }>): ToolItem {
+  const states: Record<typeof part.state, ToolState> = {
+    'input-streaming': 'preparing', 'input-available': 'running', 'approval-requested': 'waiting', 'approval-responded': 'running',
+    'output-available': 'done', 'output-error': 'error', 'output-denied': 'denied',
+  };
+  return {
+    kind: 'tool', key: `tool-${part.toolCallId}`, toolCallId: part.toolCallId, name: part.toolName, input: part.input,
+    output: part.state === 'output-available' ? part.output : undefined,
+    error: part.state === 'output-error' ? part.errorText : '',
+    state: states[part.state],
+  };
+}

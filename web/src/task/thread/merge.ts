@@ -1,0 +1,110 @@
+import type { UIMessage } from 'ai';
+import type { Message } from '../../app/types.ts';
+import { itemsOfLive, itemsOfRows, type Item } from './items.ts';
+
+/** A turn as history has it: rows of one turnId, in their order. */
+export interface RowGroup {
+  turnId: string;
+  rows: readonly Message[];
+}
+
+/** A message of the user. */
+export interface UserItem {
+  id: string;
+  text: string;
+  state: 'sending' | 'sent' | 'failed';
+  images: readonly string[];
+  at: string | undefined;
+}
+
+export interface ShownTurn {
+  turnId: string;
+  user: UserItem | undefined;
+  group: RowGroup | undefined;
+  live: UIMessage | undefined;
+}
+
+/** Groups rows by turn, in order of their first row. Groups that did not change are the same objects as before, so
+ * that what shows them need not be drawn again. */
+export function groupRows(rows: readonly Message[], before: readonly RowGroup[]): RowGroup[] {
+  const byTurn = new Map<string, Message[]>();
+  for (const row of rows) {
+    // Rows without a turn (a diff asked for in between) stand by themselves.
+    const key = row.turnId || row.id;
+    const group = byTurn.get(key);
+    if (group) group.push(row);
+    else byTurn.set(key, [row]);
+  }
+  const known = new Map(before.map((g) => [g.turnId, g]));
+  return [...byTurn].map(([turnId, list]) => {
+    const old = known.get(turnId);
+    return old && old.rows.length === list.length && old.rows.every((r, i) => r === list[i]) ? old : { turnId, rows: list };
+  });
+}
+
+interface Measure {
+  text: number;
+  tools: number;
+}
+
+function measure(items: readonly Item[]): Measure {
+  let text = 0;
+  let tools = 0;
+  for (const item of items) {
+    if (item.kind === 'text') text += item.text.length;
+    if (item.kind === 'tool') tools++;
+  }
+  return { text, tools };
+}
+
+/** Whether the stream has shown at least what history has. While a replay is still coming in, history knows more. */
+export function covers(live: readonly Item[], history: readonly Item[]): boolean {
+  const l = measure(live);
+  const h = measure(history);
+  return l.tools >= h.tools && l.text >= h.text;
+}
+
+/** The parts of one turn, from one source only: from the stream while it knows at least as much as history does, else
+ * from history. So nothing is shown twice, and nothing is missing when a stream was lost. */
+export function itemsOfTurn(group: RowGroup | undefined, live: UIMessage | undefined): Item[] {
+  const history = group ? itemsOfRows(group.rows) : [];
+  if (!live) return history;
+  const streamed = itemsOfLive(live);
+  if (!covers(streamed, history)) return history;
+  // A tool that ended by history has ended, even if the stream that said so was cut.
+  const ended = new Map(history.flatMap((i) => (i.kind === 'tool' && i.state !== 'running' ? [[i.key, i]] : [])));
+  const merged = streamed.map((i) => (i.kind === 'tool' && (i.state === 'running' || i.state === 'waiting' || i.state === 'preparing') ? (ended.get(i.key) ?? i) : i));
+  return [...merged, ...history.filter((i) => i.kind === 'diff')];
+}
+
+function userOf(row: Message): UserItem {
+  return { id: row.id, text: row.message, state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent', images: [], at: row.createdAt };
+}
+
+function pendingOf(message: UIMessage, failed: boolean): UserItem {
+  let text = '';
+  const images: string[] = [];
+  for (const part of message.parts) {
+    if (part.type === 'text') text += part.text;
+    if (part.type === 'file') images.push(part.url);
+  }
+  return { id: message.id, text, state: failed ? 'failed' : 'sending', images, at: undefined };
+}
+
+/** The whole thread: the turns of history, then what the stream knows and history does not have yet. */
+export function mergeTurns(groups: readonly RowGroup[], live: ReadonlyMap<string, UIMessage>, pending: UIMessage | undefined, failed: boolean): ShownTurn[] {
+  const turns: ShownTurn[] = groups.map((group) => {
+    const row = group.rows.find((r) => r.role === 'USER');
+    return { turnId: group.turnId, user: row && userOf(row), group, live: live.get(group.turnId) };
+  });
+  const known = new Set(groups.map((g) => g.turnId));
+  const loose = [...live].filter(([turnId]) => !known.has(turnId));
+  if (pending && !groups.some((g) => g.rows.some((r) => r.id === pending.id))) {
+    const answer = loose.pop();
+    for (const [turnId, message] of loose) turns.push({ turnId, user: undefined, group: undefined, live: message });
+    turns.push({ turnId: answer?.[0] ?? `pending-${pending.id}`, user: pendingOf(pending, failed), group: undefined, live: answer?.[1] });
+    return turns;
+  }
+  for (const [turnId, message] of loose) turns.push({ turnId, user: undefined, group: undefined, live: message });
+  return turns;
+}

@@ -1,0 +1,89 @@
+import { memo, useMemo, type ReactNode } from 'react';
+import type { UIMessage } from 'ai';
+import type { Diff } from '../../app/types.ts';
+import { Markdown } from '../markdown/markdown.tsx';
+import { safeUrl } from '../markdown/safe.ts';
+import { ToolRow } from '../tool/row.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import type { Item, ToolItem } from './items.ts';
+import { itemsOfTurn, type RowGroup, type UserItem } from './merge.ts';
+import styles from './thread.module.css';
+
+interface Props {
+  user: UserItem | undefined;
+  group: RowGroup | undefined;
+  live: UIMessage | undefined;
+  running: boolean;
+  failure?: ReactNode;
+  onDiff: (diff: Diff) => void;
+}
+
+/** A message of the user and what the agent made of it. */
+export const TurnView = memo(function TurnView({ user, group, live, running, failure, onDiff }: Props) {
+  const items = useMemo(() => itemsOfTurn(group, live), [group, live]);
+  const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
+  return (
+    <article className={styles.turn} data-running={running || undefined}>
+      {user && <UserMessage user={user} />}
+      {failure}
+      {items.length > 0 && (
+        <div className={styles.answer}>
+          <h3 className="visually-hidden">Answer</h3>
+          {items.map((i) => <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />)}
+          {answer && <div className={styles.after}><Copy text={answer} label="Copy answer" /></div>}
+        </div>
+      )}
+    </article>
+  );
+});
+
+function UserMessage({ user }: { user: UserItem }) {
+  return (
+    <div className={styles.user} data-state={user.state}>
+      <h3 className="visually-hidden">You</h3>
+      <div className={styles.bubble}>
+        {user.images.map((url, i) => <img key={i} src={url} alt={`Attachment ${i + 1}`} />)}
+        <p dir="auto">{user.text}</p>
+      </div>
+      {user.state === 'sending' && <span className={styles.note}>Sending …</span>}
+      {user.state === 'failed' && <span className={styles.bad}><Icon name="warn" size={12} /> Not delivered</span>}
+    </div>
+  );
+}
+
+/** A tool still open when its turn ended will never end. */
+function settled(item: ToolItem): ToolItem {
+  if (item.state !== 'running' && item.state !== 'preparing' && item.state !== 'waiting') return item;
+  return { ...item, state: 'error', error: 'The turn ended before this did.' };
+}
+
+function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onDiff: (diff: Diff) => void }) {
+  switch (item.kind) {
+    case 'text':
+      return <Markdown text={item.text} growing={item.growing && running} />;
+    case 'reasoning':
+      return (
+        <details className={styles.reasoning} open={item.growing && running}>
+          <summary>{item.growing && running ? 'Thinking …' : 'Thoughts'}</summary>
+          <Markdown text={item.text} growing={item.growing && running} />
+        </details>
+      );
+    case 'tool':
+      return <ToolRow item={running ? item : settled(item)} />;
+    case 'diff':
+      return (
+        <button type="button" className={styles.diff} onClick={() => onDiff(item.diff)}>
+          <Icon name="diff" /> {item.diff.files.length} {item.diff.files.length === 1 ? 'file' : 'files'} changed
+          <span className={styles.plus}>+{item.diff.files.reduce((n, f) => n + f.additions, 0)}</span>
+          <span className={styles.minus}>−{item.diff.files.reduce((n, f) => n + f.deletions, 0)}</span>
+        </button>
+      );
+    case 'image':
+      return <img className={styles.image} src={item.url} alt="From the agent" />;
+    case 'link': {
+      const url = safeUrl(item.url);
+      return url ? <a className={styles.source} href={url} target="_blank" rel="noopener noreferrer nofollow">{item.title}</a> : null;
+    }
+  }
+}

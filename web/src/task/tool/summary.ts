@@ -1,0 +1,62 @@
+import type { IconName } from '../../ui/icon.tsx';
+
+export interface ToolSummary {
+  icon: IconName;
+  /** What the tool does, in a word: "Run", "Read" … or the tool's own name. */
+  verb: string;
+  /** What it does it to: a command, a path, a pattern. */
+  target: string;
+}
+
+interface Kind {
+  match: RegExp;
+  icon: IconName;
+  verb: string;
+}
+
+const kinds: readonly Kind[] = [
+  { match: /bash|shell|command|exec|terminal|^run/i, icon: 'terminal', verb: 'Run' },
+  { match: /write|create_file/i, icon: 'edit', verb: 'Write' },
+  { match: /edit|patch|replace|update_file/i, icon: 'edit', verb: 'Edit' },
+  { match: /^list|^ls$|list_dir|glob/i, icon: 'list', verb: 'List' },
+  { match: /read|view|cat|open_file/i, icon: 'file', verb: 'Read' },
+  { match: /grep|search|find/i, icon: 'search', verb: 'Search' },
+  { match: /fetch|web|http|browse/i, icon: 'search', verb: 'Fetch' },
+  { match: /ask|question/i, icon: 'help', verb: 'Ask' },
+];
+
+/** The members of an input that say what a call is about, the most telling first. */
+const telling = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'query', 'url', 'question', 'prompt', 'description'];
+
+export function summarise(name: string, input: unknown): ToolSummary {
+  const kind = kinds.find((k) => k.match.test(name));
+  return { icon: kind?.icon ?? 'gear', verb: kind?.verb ?? name, target: targetOf(input) };
+}
+
+export function targetOf(input: unknown): string {
+  if (typeof input === 'string') return firstLine(input);
+  if (typeof input !== 'object' || input === null) return '';
+  const members = input as Record<string, unknown>;
+  for (const name of telling) {
+    const value = members[name];
+    if (typeof value === 'string' && value !== '') return firstLine(value);
+    if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return firstLine(value.join(' '));
+  }
+  const first = Object.values(members).find((v) => typeof v === 'string' && v !== '');
+  return typeof first === 'string' ? firstLine(first) : '';
+}
+
+function firstLine(text: string): string {
+  const line = text.trimStart().split('\n', 1)[0] ?? '';
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+/** The command a call would run, whole; null when it runs none. */
+export function commandOf(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null) return null;
+  const { command, cmd } = input as { command?: unknown; cmd?: unknown };
+  const value = command ?? cmd;
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return value.join(' ');
+  return null;
+}

@@ -1,0 +1,73 @@
+import { useDeferredValue, useState } from 'react';
+import { useOfflineHosts } from '../hosts/api.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { useHiddenTasks, useTasks } from './api.ts';
+import { TaskRow } from './row.tsx';
+import { statusOf, type Status } from './status.ts';
+import styles from './list.module.css';
+
+const filters: readonly { value: '' | Status['kind']; label: string }[] = [
+  { value: '', label: 'All' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'busy', label: 'Working' },
+  { value: 'failed', label: 'Failed' },
+];
+
+export function TaskList({ onNew }: { onNew: () => void }) {
+  const [q, setQ] = useState('');
+  const [archived, setArchived] = useState(false);
+  const [filter, setFilter] = useState<'' | Status['kind']>('');
+  const query = useTasks(useDeferredValue(q.trim()), archived);
+  const hidden = useHiddenTasks();
+  const offline = useOfflineHosts();
+
+  const all = query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
+  const shown = filter ? all.filter((t) => statusOf(t, offline).kind === filter) : all;
+  return (
+    <section className={styles.section} aria-label="Tasks">
+      <div className={styles.tools}>
+        <div className={styles.search}>
+          <Icon name="search" size={14} />
+          <input
+            type="search" data-search aria-label="Search tasks" placeholder="Search tasks" value={q}
+            onChange={(e) => setQ(e.target.value)}
+            onKeyDown={(e) => { if (e.key === 'Escape') { setQ(''); e.currentTarget.blur(); } }}
+          />
+          <kbd aria-hidden="true">/</kbd>
+        </div>
+        <IconButton label={archived ? 'Show active tasks' : 'Show archived tasks'} aria-pressed={archived} icon={<Icon name="archive" />} onClick={() => setArchived(!archived)} />
+      </div>
+      <div className={styles.filters} role="group" aria-label="Filter by state">
+        {filters.map((f) => (
+          <button key={f.label} type="button" aria-pressed={filter === f.value} onClick={() => setFilter(f.value)}>{f.label}</button>
+        ))}
+      </div>
+      <div className={styles.scroll}>
+        {query.isPending && <p className={styles.note} role="status">Loading tasks …</p>}
+        {query.error && <Failure what="Tasks could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+        {query.data && shown.length === 0 && <Nothing q={q} archived={archived} filtered={filter !== ''} onNew={onNew} />}
+        <ul className={styles.list}>
+          {shown.map((t) => <TaskRow key={t.id} task={t} status={statusOf(t, offline)} />)}
+        </ul>
+        {query.hasNextPage && (
+          <Button kind="quiet" small className={styles.more} disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {query.isFetchingNextPage ? 'Loading …' : 'Show older tasks'}
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Nothing({ q, archived, filtered, onNew }: { q: string; archived: boolean; filtered: boolean; onNew: () => void }) {
+  if (q) return <p className={styles.note}>No task matches “{q}”.</p>;
+  if (filtered) return <p className={styles.note}>No task is in this state.</p>;
+  if (archived) return <p className={styles.note}>Nothing is archived.</p>;
+  return (
+    <p className={styles.note}>
+      No tasks yet. <button type="button" onClick={onNew}>Start your first one</button>
+    </p>
+  );
+}

@@ -1,0 +1,69 @@
+import { Link } from '@tanstack/react-router';
+import { memo, useState } from 'react';
+import type { Task } from '../app/types.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
+import { Ago } from '../ui/time.tsx';
+import { cx } from '../ui/class.ts';
+import { useDeleteTask, useUpdateTask } from './api.ts';
+import { isUnread, type Status } from './status.ts';
+import styles from './row.module.css';
+
+export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; status: Status }) {
+  const [renaming, setRenaming] = useState(false);
+  const update = useUpdateTask();
+  const remove = useDeleteTask();
+  const unread = isUnread(task);
+
+  const rename = (title: string) => {
+    setRenaming(false);
+    const wanted = title.trim();
+    if (wanted && wanted !== task.title) update.mutate({ id: task.id, title: wanted });
+  };
+  const archive = () => {
+    update.mutate({ id: task.id, archived: !task.archived });
+    toast(task.archived ? 'Moved back to your tasks' : 'Archived', { label: 'Undo', run: () => update.mutate({ id: task.id, archived: task.archived }) });
+  };
+
+  if (renaming) {
+    return (
+      <li className={styles.row}>
+        <input
+          className={styles.rename} aria-label="New title" defaultValue={task.title} autoFocus onFocus={(e) => e.target.select()}
+          onBlur={(e) => rename(e.target.value)}
+          onKeyDown={(e) => {
+            if (e.nativeEvent.isComposing) return;
+            if (e.key === 'Enter') rename(e.currentTarget.value);
+            if (e.key === 'Escape') setRenaming(false);
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li className={styles.row}>
+      <Link to="/tasks/$taskId" params={{ taskId: task.id }} className={cx(styles.link, unread && styles.unread)} data-task-link activeProps={{ 'aria-current': 'page' }}>
+        <span className={styles.title} dir="auto">
+          {unread && <span className={styles.dot}><span className="visually-hidden">Unread: </span></span>}
+          {task.title}
+        </span>
+        <span className={styles.meta}>
+          <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>{status.label}</Badge>
+          <span className={styles.agent}>{[task.agent, task.project].filter(Boolean).join(' · ')}</span>
+          <Ago at={task.lastActivityAt} />
+        </span>
+      </Link>
+      <div className={styles.menu}>
+        <Menu
+          label={`Actions for ${task.title}`}
+          items={[
+            { label: 'Rename', icon: 'edit', run: () => setRenaming(true) },
+            { label: task.archived ? 'Unarchive' : 'Archive', icon: 'archive', run: archive },
+            { label: 'Delete', icon: 'trash', danger: true, run: () => remove(task) },
+          ]}
+        />
+      </div>
+    </li>
+  );
+});

@@ -1,0 +1,51 @@
+import type { Task } from '../app/types.ts';
+import type { IconName } from '../ui/icon.tsx';
+import type { Tone } from '../ui/badge.tsx';
+
+export interface Status {
+  kind: 'waiting' | 'busy' | 'offline' | 'failed' | 'stopped' | 'done' | 'new';
+  label: string;
+  tone: Tone;
+  icon?: IconName;
+}
+
+/** How a turn's end reads to a person; null for a plain stop. */
+export function endOf(finishReason: string, reason: string): { label: string; failed: boolean } | null {
+  switch (reason) {
+    case 'aborted':
+      return { label: 'Stopped by you', failed: false };
+    case 'host-restarted':
+      return { label: 'The agent host restarted during this turn', failed: true };
+    case 'host-lost':
+      return { label: 'The agent host lost this turn', failed: true };
+    case 'agent-exited':
+      return { label: 'The agent program ended during this turn', failed: true };
+    case 'not-started':
+      return { label: 'This turn never started', failed: true };
+  }
+  switch (finishReason) {
+    case 'error':
+      return { label: reason || 'The turn ended with an error', failed: true };
+    case 'length':
+      return { label: 'The answer reached its length limit', failed: false };
+    case 'content-filter':
+      return { label: 'The answer was stopped by a content filter', failed: true };
+    case 'other':
+      return { label: reason || 'The turn ended early', failed: true };
+  }
+  return null;
+}
+
+/** The one state of a task that matters most. */
+export function statusOf(task: Task, offlineHosts: ReadonlySet<string>): Status {
+  if (task.openInteractions > 0) return { kind: 'waiting', label: 'Waiting for you', tone: 'wait', icon: 'bell' };
+  if (offlineHosts.has(task.hostId)) return { kind: 'offline', label: 'Host offline', tone: 'bad', icon: 'host' };
+  if (task.agentStatus === 'busy' || (task.openTurn && task.reason !== 'waiting')) return { kind: 'busy', label: 'Working', tone: 'busy' };
+  const end = task.lastTurn && endOf(task.lastTurn.finishReason, task.lastTurn.reason);
+  if (end?.failed) return { kind: 'failed', label: 'Failed', tone: 'bad', icon: 'warn' };
+  if (end) return { kind: 'stopped', label: 'Stopped', tone: 'soft', icon: 'stop' };
+  if (task.lastTurn) return { kind: 'done', label: 'Done', tone: 'good', icon: 'check' };
+  return { kind: 'new', label: 'New', tone: 'soft' };
+}
+
+export const isUnread = (task: Task) => task.rev > task.readRev && task.lastTurn !== null;

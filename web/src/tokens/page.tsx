@@ -1,0 +1,1 @@
+export function TokensPage() { return null; }

@@ -1,0 +1,16 @@
+import type { ReactNode } from 'react';
+import { cx } from './class.ts';
+import { Icon, type IconName } from './icon.tsx';
+import styles from './badge.module.css';
+
+export type Tone = 'busy' | 'wait' | 'good' | 'bad' | 'soft';
+
+/** A state in words, with a sign of its own: colour alone says nothing. */
+export function Badge({ tone, icon, children }: { tone: Tone; icon?: IconName; children: ReactNode }) {
+  return (
+    <span className={cx(styles.badge, styles[tone])}>
+      {icon ? <Icon name={icon} size={12} /> : <span className={styles.dot} aria-hidden="true" />}
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { IconButton } from './button.tsx';
+import { Icon } from './icon.tsx';
+import styles from './dialog.module.css';
+
+/** A native modal dialog: focus, Esc and the backdrop are the browser's. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    if (!dialog?.open) dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      className={styles.dialog}
+      aria-labelledby={id}
+      onCancel={(e) => { e.preventDefault(); onClose(); }}
+      onMouseDown={(e) => { if (e.target === ref.current) onClose(); }}
+    >
+      <div className={styles.inside}>
+        <header>
+          <h2 id={id}>{title}</h2>
+          <IconButton label="Close" icon={<Icon name="close" />} onClick={onClose} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,23 @@
+import { describe } from '../app/http.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+import styles from './failure.module.css';
+
+/** What failed, why, where, and a way to try again. */
+export function Failure({ what, error, retry }: { what: string; error: unknown; retry?: (() => void) | undefined }) {
+  const { message, hint, where } = describe(error);
+  return (
+    <div className={styles.failure} role="alert">
+      <Icon name="warn" className={styles.icon} />
+      <div className={styles.text}>
+        <strong>{what}</strong>
+        <p>
+          {message}
+          {hint && `. ${hint}`}
+        </p>
+        {where && <p className={styles.where}>{where}</p>}
+      </div>
+      {retry && <Button small onClick={retry}>Retry</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+
+const client = (file: string) => fileURLToPath(new URL(`./client/src/${file}`, import.meta.url));
+
+export default defineConfig({
+  // Relative, so that one build serves under any base path.
+  base: './',
+  plugins: [react()],
+  resolve: {
+    alias: [
+      { find: '@bellhop/client/ai-sdk', replacement: client('ai-sdk.ts') },
+      { find: '@bellhop/client', replacement: client('index.ts') },
+    ],
+  },
+  build: {
+    target: 'es2023',
+    // The page's policy refuses data: fonts, and one place for assets is easier to cache.
+    assetsInlineLimit: 0,
+    manifest: 'manifest.json',
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    host: '127.0.0.1',
+    proxy: { '/api': { target: process.env['BELLHOP_URL'] ?? 'http://127.0.0.1:7700', changeOrigin: true, headers: { origin: process.env['BELLHOP_URL'] ?? 'http://127.0.0.1:7700' } } },
+  },
+  test: {
+    environment: 'jsdom',
+    include: ['src/**/*.test.{ts,tsx}'],
+    restoreMocks: true,
+    css: { modules: { classNameStrategy: 'non-scoped' } },
+  },
+});
