@@ -26,13 +26,17 @@ export class Run {
   readonly #answered = new Set<string>();
   #view: ReadableStreamDefaultController<UIMessageChunk> | undefined;
   #parkedOn: string | undefined;
+  #shown: boolean;
   #done = false;
   #failure: unknown;
 
+  /** `shown`: the replay up to the first permission, or its end, is in the page's message already. */
   constructor(
     readonly turn: Turn,
     private readonly options: RunOptions,
+    shown = false,
   ) {
+    this.#shown = shown;
     this.#converter = new Converter(() => turn.turnId || `turn-${turn.cursor ?? ''}`, options);
     void this.#read();
   }
@@ -85,7 +89,10 @@ export class Run {
       for await (const item of this.turn.parts({ signal: this.#reading.signal })) {
         if (item.part.type === 'data-resume') until = item.part.data.to;
         this.#take(item);
-        if (until !== undefined && item.id === until) this.#converter.replayed();
+        if (until !== undefined && item.id === until) {
+          this.#converter.replayed();
+          this.#shown = false;
+        }
       }
     } catch (error) {
       this.#failure = error;
@@ -95,10 +102,11 @@ export class Run {
   }
 
   #take({ part }: StreamItem): void {
-    this.#queue.push(...this.#converter.convert(part));
-    if (part.type === 'tool-approval-request' && !part.isAutomatic && this.#mustPark(part.approvalId)) {
-      this.#queue.push(...this.#converter.park(), { parked: part.approvalId });
-    }
+    const next: (UiChunk | Parked)[] = this.#converter.convert(part);
+    const parks = part.type === 'tool-approval-request' && !part.isAutomatic && this.#mustPark(part.approvalId);
+    if (parks) next.push(...this.#converter.park(), { parked: part.approvalId });
+    if (!this.#shown) this.#queue.push(...next);
+    else if (parks) this.#shown = false;
     if (part.type === 'tool-approval-response' && this.#parkedOn === part.approvalId && !this.#answered.has(part.approvalId)) {
       this.options.onAnswered(part.approvalId);
     }

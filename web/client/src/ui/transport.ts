@@ -102,16 +102,16 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     return run;
   }
 
-  async #resume(chatId: string, signal: AbortSignal | undefined): Promise<Run | undefined> {
+  async #resume(chatId: string, signal: AbortSignal | undefined, shown?: boolean): Promise<Run | undefined> {
     const turn = await this.client.resume(this.#taskId(chatId), { signal });
-    return turn ? this.#run(chatId, new Run(turn, this.#runOptions)) : undefined;
+    return turn ? this.#run(chatId, new Run(turn, this.#runOptions, shown)) : undefined;
   }
 
   /** The page answered: the same turn flows on into the same message. */
   async #continue(chatId: string, message: M, { abortSignal, body }: Send<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { remember } = (body ?? {}) as Pick<Answer, 'remember'>;
     let run = this.#runs.get(this.#taskId(chatId));
-    if (!run || run.over) run = await this.#resume(chatId, abortSignal);
+    if (!run || run.over) run = await this.#resume(chatId, abortSignal, true);
     const answers = answersIn(message);
     // The turn ended meanwhile: there is nothing to add.
     if (!run) {
