@@ -23,6 +23,7 @@ func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after
 	s.mu.Lock()
 	out := &protocol.EventsResponse{
 		Epoch: s.rec.Cursor.Epoch, Events: []json.RawMessage{}, Status: s.rec.Status, OpenTurn: s.openTurn(),
+		QueuedTurns: s.queuedTurns(),
 	}
 	s.mu.Unlock()
 	if epoch != nil && *epoch != out.Epoch {
@@ -68,6 +69,10 @@ func (s *session) cutStreams() {
 		s.turn.fan.Close()
 		s.turn.fan = sse.NewFanout()
 	}
+	for _, q := range s.queue {
+		q.fan.Close()
+		q.fan = sse.NewFanout()
+	}
 }
 
 // Delete ends a session for good: its turn, its agent, its journal. worktreeKept
@@ -77,6 +82,9 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	if err != nil {
 		return false, err
 	}
+	s.mu.Lock()
+	s.dropQueue()
+	s.mu.Unlock()
 	if err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
 		return false, err
 	}
@@ -108,6 +116,10 @@ func (s *session) bury() {
 	s.durable.Store(false)
 	s.cutStreams()
 	s.setAnnounced(nil)
+	for _, q := range s.queue {
+		q.fan.Close()
+	}
+	s.queue = nil
 	stopTimer(&s.idle)
 	s.stopRenewal()
 	s.outbox.nudge()

@@ -83,6 +83,7 @@ func (t *turn) halt(agent Agent) {
 	t.s.host.opts.Log.Error("an agent does not stop and is left behind", "session", t.s.id, "turn", t.rec.ID)
 	t.end(Outcome{})
 	t.s.closeAgent()
+	t.s.startQueued()
 }
 
 func (t *turn) ended(within time.Duration) bool {

@@ -144,7 +144,7 @@ func (o *opening) position(fresh bool) {
 func (o *opening) announce(ctx context.Context) error {
 	s, turn := o.s, o.req.Turn
 	o.expires = o.b.now.Add(s.host.opts.TokenTTL)
-	if turn == nil || s.openTurn() == turn.ID {
+	if turn == nil || s.openTurn() == turn.ID || s.findQueued(turn.ID) != nil {
 		return nil
 	}
 	rec := TurnRecord{SessionID: s.id, ID: turn.ID, State: TurnAnnounced, Announced: o.b.now}
@@ -174,7 +174,11 @@ func (s *session) notStarted(b *batch, rec TurnRecord) {
 	rec.FinishReason, rec.Reason = protocol.FinishOther, protocol.ReasonNotStarted
 	b.w.Turns = append(b.w.Turns, rec)
 	b.event(rec.ID, protocol.Event{Type: protocol.EventFinish, FinishReason: rec.FinishReason, Reason: rec.Reason}, nil, false)
-	b.then(func() { s.setAnnounced(nil) })
+	b.then(func() {
+		if s.announced != nil && s.announced.ID == rec.ID {
+			s.setAnnounced(nil)
+		}
+	})
 }
 
 // setAnnounced also arms the end of the turn's last token.
@@ -215,7 +219,7 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	cursor := s.rec.Cursor
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
-		Status: s.rec.Status, Reason: s.rec.Reason, OpenTurn: s.openTurn(),
+		Status: s.rec.Status, Reason: s.rec.Reason, OpenTurn: s.openTurn(), QueuedTurns: s.queuedTurns(),
 		Capabilities: []string{protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions},
 	}
 	if s.turn != nil {

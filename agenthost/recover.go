@@ -104,9 +104,17 @@ func (t *turn) recoverCalls(ctx context.Context) error {
 
 func (s *session) recoverAnnounced(rec TurnRecord) error {
 	if s.host.opts.Now().Before(rec.Expires) {
+		former := s.announced
 		s.setAnnounced(&rec)
-		return nil
+		if former == nil {
+			return nil
+		}
+		return s.neverStarted(*former) // the older one was queued, and its prompt is gone
 	}
+	return s.neverStarted(rec)
+}
+
+func (s *session) neverStarted(rec TurnRecord) error {
 	b := s.begin()
 	s.notStarted(b, rec)
 	return b.commit()

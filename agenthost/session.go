@@ -28,7 +28,8 @@ type session struct {
 	turn        *turn       // started and unfinished
 	announced   *TurnRecord // announced and not started
 	announcedBy *time.Timer
-	newest      int64 // first offset of the open or, when idle, the last turn
+	queue       []*queued // turns that wait for the open one
+	newest      int64     // first offset of the open or, when idle, the last turn
 	questions   map[string]*question
 	pending     int64 // events the broker has not acknowledged
 	outbox      outbox

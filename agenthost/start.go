@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 
 	"bellhop/internal/failpoint"
+	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -14,8 +15,8 @@ import (
 // open; CodeNoTurn: this grant can start nothing; CodePromptMismatch;
 // CodeStorageFull.
 func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
-	if req.WhenBusy != "" && req.WhenBusy != protocol.WhenBusyReject {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: `whenBusy must be "reject" or absent`}
+	if err := checkWhenBusy(req.WhenBusy); err != nil {
+		return nil, err
 	}
 	if g.Attach {
 		return nil, errNoTurn("This token reads, answers and interrupts; it starts no turn")
@@ -31,6 +32,9 @@ func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) 
 	}
 	if g.TurnID == "" {
 		return s.startUnannounced(req)
+	}
+	if q := s.findQueued(g.TurnID); q != nil {
+		return s.waiting(q)
 	}
 	if a := s.announced; a == nil || a.ID != g.TurnID {
 		return s.replayStarted(ctx, g.TurnID)
@@ -68,26 +72,40 @@ func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
 // start makes the turn durable and lets the agent begin. The stream is subscribed
 // before that: it misses nothing.
 func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, error) {
+	if s.turn != nil && (req.WhenBusy == protocol.WhenBusyQueue || req.WhenBusy == protocol.WhenBusyInterrupt) {
+		return s.enqueue(rec, req)
+	}
 	if s.turn != nil {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBusy, Message: "A turn is open",
-			Hint: "Wait for it to end, or interrupt it",
+			Hint: "Wait for it to end, interrupt it, or send whenBusy",
 		}
 	}
+	fan := sse.NewFanout()
+	stream := &Stream{Live: fan.Subscribe()}
+	if err := s.startIn(rec, req, fan); err != nil {
+		stream.Close()
+		return nil, err
+	}
+	return stream, nil
+}
+
+// startIn starts a turn whose readers have subscribed to fan.
+func (s *session) startIn(rec TurnRecord, req *protocol.PromptRequest, fan *sse.Fanout) error {
 	if s.rec.Outbox == OutboxStopped {
-		return nil, errNoTurn("The session has stopped: " + s.rec.OutboxError)
+		return errNoTurn("The session has stopped: " + s.rec.OutboxError)
 	}
 	if s.host.in(draining, stopped) {
-		return nil, errStopping()
+		return errStopping()
 	}
 	text, err := s.instructed(s.host.work, req.Prompt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := s.begin()
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, b.now, b.next
 	t := s.newTurn(rec)
-	t.before = s.lastID()
+	t.fan, t.before = fan, s.lastID()
 	b.w.Turns = append(b.w.Turns, rec)
 	b.input(rec.ID, req)
 	b.status(rec.ID, protocol.StatusBusy, "")
@@ -103,16 +121,14 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 	b.reserveAhead()
 	if err := b.commit(); err != nil {
 		t.cancel()
-		return nil, err
+		return err
 	}
 	failpoint.Hit("turn-started")
-	stream := &Stream{Live: t.fan.Subscribe()}
 	prompt := Prompt{TurnID: rec.ID, Text: text, Attachments: req.Attachments}
 	if !s.host.spawn(func() { t.run(prompt) }) {
-		stream.Close()
-		return nil, errStopping() // stopped meanwhile; the next start of the host ends the turn
+		return errStopping() // stopped meanwhile; the next start of the host ends the turn
 	}
-	return stream, nil
+	return nil
 }
 
 // reserveAhead takes a block of offsets in the same write when few are left.

@@ -59,6 +59,7 @@ func (t *turn) run(prompt Prompt) {
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
 	t.end(outcome)
+	t.s.startQueued()
 }
 
 // play lets the agent work. A provider that panics ends this turn and no other.

@@ -174,8 +174,8 @@ func TestTurnRules(t *testing.T) {
 	r.wantCode("a superseded turn", err, protocol.CodeNoTurn)
 	_, err = r.host.Start(ctx, third, &protocol.PromptRequest{})
 	r.wantCode("no prompt", err, protocol.CodeInvalid)
-	_, err = r.host.Start(ctx, third, &protocol.PromptRequest{Prompt: "x", WhenBusy: "queue"})
-	r.wantCode("whenBusy queue", err, protocol.CodeInvalid)
+	_, err = r.host.Start(ctx, third, &protocol.PromptRequest{Prompt: "x", WhenBusy: "panic"})
+	r.wantCode("an unknown whenBusy", err, protocol.CodeInvalid)
 	r.read(r.startGrant(third))
 
 	attach := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Attach: true, Cursor: r.broker.cursorOf("s1")})

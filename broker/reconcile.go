@@ -58,12 +58,12 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	// A turn can end between a host's look at its journal and its look at its
 	// state. Its finish is in the journal first, so a second pull sees it.
 	for range 2 {
-		open, known, err := r.pull(ctx, target, taskID)
+		alive, err := r.pull(ctx, target, taskID)
 		if err != nil {
 			return err
 		}
-		if known {
-			delete(suspects, open)
+		for _, id := range alive {
+			delete(suspects, id)
 		}
 		if len(suspects) == 0 {
 			return nil
@@ -90,35 +90,36 @@ func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bo
 	return suspects, nil
 }
 
-// pull ingests what the host has beyond our cursor and tells its open turn;
-// known is false when it has no such session.
-func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (open string, known bool, err error) {
+// pull ingests what the host has beyond our cursor and tells the turns that it
+// works on or will: none when it has no such session.
+func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (alive []string, err error) {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	cursor := task.Cursor
 	for range maxPulls {
 		page, err := r.Link.Events(ctx, target, taskID, cursor.Epoch, cursor.Seq, pullPage)
 		if protocol.CodeOf(err) == protocol.CodeNotFound || protocol.CodeOf(err) == protocol.CodeGone {
-			return "", false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return "", false, err
+			return nil, err
 		}
+		alive = append(page.QueuedTurns, page.OpenTurn)
 		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // behind us: the next /session moves it on
-			return page.OpenTurn, true, nil
+			return alive, nil
 		}
 		next, err := r.ingest(ctx, taskID, page.Events)
 		if err != nil {
-			return "", false, err
+			return nil, err
 		}
 		if next == cursor || len(page.Events) < pullPage {
-			return page.OpenTurn, true, nil
+			return alive, nil
 		}
 		cursor = next
 	}
-	return "", false, fmt.Errorf("task %s: the host's events have no end", taskID)
+	return nil, fmt.Errorf("task %s: the host's events have no end", taskID)
 }
 
 func (r *Reconciler) ingest(ctx context.Context, taskID string, raw []json.RawMessage) (protocol.Cursor, error) {

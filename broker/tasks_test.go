@@ -103,9 +103,9 @@ func TestPlacement(t *testing.T) {
 		list, err := k.hosts.List(k.ctx, k.user)
 		k.must(err)
 		same(t, list, `[
-			{'id':'`+hosts["a"]+`','name':'a','url':'https://a.example','health':'ok','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
-			{'id':'`+hosts["b"]+`','name':'b','url':'https://b.example','health':'ok','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
-			{'id':'`+hosts["dead"]+`','name':'dead','url':'https://dead.example','health':'unreachable','openTurns':0,'createdAt':'2026-03-04T05:06:07.000891Z'}]`)
+			{'id':'`+hosts["a"]+`','name':'a','url':'https://a.example','health':'ok','reach':'direct','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
+			{'id':'`+hosts["b"]+`','name':'b','url':'https://b.example','health':'ok','reach':'direct','openTurns':2,'createdAt':'2026-03-04T05:06:07.000891Z'},
+			{'id':'`+hosts["dead"]+`','name':'dead','url':'https://dead.example','health':'unreachable','reach':'direct','openTurns':0,'createdAt':'2026-03-04T05:06:07.000891Z'}]`)
 	})
 }
 

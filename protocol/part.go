@@ -66,6 +66,7 @@ const (
 	PartDataAsk              = "data-ask"
 	PartDataAnswer           = "data-answer" // the end of a data-ask: {state, answer}
 	PartDataNotice           = "data-notice" // shown, not kept: {level, message}
+	PartDataQueued           = "data-queued" // the turn waits for another: {turnId, position}
 	PartDataResume           = "data-resume"
 	PartFinish               = "finish"
 	PartAbort                = "abort"

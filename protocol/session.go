@@ -35,7 +35,8 @@ type OpenSessionResponse struct {
 	StreamCursor *string    `json:"streamCursor"` // stream id just before the open turn; null when idle
 	Status       Status     `json:"status,omitempty"`
 	Reason       string     `json:"reason,omitempty"`
-	OpenTurn     string     `json:"openTurn,omitempty"` // the started, unfinished turn; "" when none
+	OpenTurn     string     `json:"openTurn,omitempty"`    // the started, unfinished turn; "" when none
+	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted, waiting for the open one
 	Capabilities []string   `json:"capabilities,omitempty"`
 }
 
@@ -51,11 +52,17 @@ const (
 type PromptRequest struct {
 	Prompt      string       `json:"prompt"`
 	Attachments []Attachment `json:"attachments,omitempty"`
-	WhenBusy    string       `json:"whenBusy,omitempty"` // "" or WhenBusyReject
+	WhenBusy    string       `json:"whenBusy,omitempty"`
 }
 
-// WhenBusyReject answers 409 busy while a turn is open; it is the default.
-const WhenBusyReject = "reject"
+// What a prompt does while another turn is open. Reject answers 409 busy and is
+// the default; queue waits, interrupt ends the open turn and goes before all that
+// wait. The stream of a turn that waits begins with a data-queued part.
+const (
+	WhenBusyReject    = "reject"
+	WhenBusyQueue     = "queue"
+	WhenBusyInterrupt = "interrupt"
+)
 
 // Attachment is an image; Data is base64 (RFC 4648 section 4).
 type Attachment struct {
@@ -83,6 +90,8 @@ type EventsResponse struct {
 	NextAfter int64             `json:"nextAfter"`
 	Status    Status            `json:"status"`
 	OpenTurn  string            `json:"openTurn,omitempty"`
+
+	QueuedTurns []string `json:"queuedTurns,omitempty"`
 }
 
 // IngestResponse answers the webhook. Cursor is null for events of a basic host.
