@@ -36,7 +36,7 @@ func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool
 	if len(backlog) == 0 && cursor != "" {
 		backlog = [][]byte{s.verdict(protocol.ResumeOK, "")}
 	}
-	return &Stream{Backlog: backlog, Live: s.subscribe(follow)}, nil
+	return &Stream{TurnID: s.openTurn(), Backlog: backlog, Live: s.subscribe(follow)}, nil
 }
 
 func (s *session) backlog(ctx context.Context, cursor string) ([][]byte, error) {
@@ -171,7 +171,7 @@ func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, er
 		if err != nil {
 			return nil, err
 		}
-		return &Stream{Backlog: s.retold(frames, from), Live: s.subscribe(false)}, nil
+		return &Stream{TurnID: turnID, Backlog: s.retold(frames, from), Live: s.subscribe(false)}, nil
 	}
 	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
@@ -184,7 +184,7 @@ func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, er
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Backlog: s.retold(frames, from)}, nil
+	return &Stream{TurnID: turnID, Backlog: s.retold(frames, from)}, nil
 }
 
 // retold says of a replay that it is one when it begins with parts that have no

@@ -68,6 +68,7 @@ type Grant struct {
 // Stream is a session's frames: first Backlog, then Live. A nil Live ends after
 // the backlog.
 type Stream struct {
+	TurnID  string // the turn it begins with, "" when that is unknown
 	Backlog [][]byte
 	Live    *sse.Subscription
 }

@@ -68,7 +68,7 @@ func (s *session) waiting(q *queued) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Backlog: [][]byte{encodeFrame("", data)}, Live: q.fan.Subscribe()}, nil
+	return &Stream{TurnID: q.rec.ID, Backlog: [][]byte{encodeFrame("", data)}, Live: q.fan.Subscribe()}, nil
 }
 
 // findQueued is the queued turn of an id, or nil.

@@ -82,7 +82,7 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 		}
 	}
 	fan := sse.NewFanout()
-	stream := &Stream{Live: fan.Subscribe()}
+	stream := &Stream{TurnID: rec.ID, Live: fan.Subscribe()}
 	if err := s.startIn(rec, req, fan); err != nil {
 		stream.Close()
 		return nil, err

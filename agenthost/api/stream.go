@@ -26,6 +26,10 @@ func (a *API) startStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	version, err := uiVersion(c)
+	if err != nil {
+		return err
+	}
 	raw, err := httpapi.ReadBody(c, maxPrompt)
 	if err != nil {
 		return err
@@ -42,7 +46,7 @@ func (a *API) startStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.serve(c, stream)
+	return a.serve(c, stream, version)
 }
 
 // attachStream reads or resumes. The Last-Event-ID of a reconnecting
@@ -52,28 +56,46 @@ func (a *API) attachStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	version, err := uiVersion(c)
+	if err != nil {
+		return err
+	}
 	cursor := c.Request().Header.Get("Last-Event-ID")
 	if cursor == "" {
 		cursor = c.QueryParam("after")
 	}
-	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, c.QueryParam("follow") == "true")
+	follow := c.QueryParam("follow") == "true"
+	if version != 0 { // its frames have no ids: a turn is always told from its start
+		cursor, follow = "", false
+	}
+	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, follow)
 	if err != nil {
 		return err
 	}
 	if stream == nil {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return a.serve(c, stream)
+	return a.serve(c, stream, version)
 }
 
 // serve writes the stream until its end, or until the peer has left or is too
 // slow. Either resumes by id: to the peer it is no error.
-func (a *API) serve(c echo.Context, stream *agenthost.Stream) error {
+func (a *API) serve(c echo.Context, stream *agenthost.Stream, version int) error {
 	defer stream.Close()
+	options := sse.ServeOptions{Ping: a.Ping}
+	if version != 0 {
+		c.Response().Header().Set(uiHeader, "v1")
+		if err := convertStream(stream, &options, version); err != nil {
+			return err
+		}
+	}
 	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
 	err := writeBacklog(w, stream.Backlog)
 	if err == nil && stream.Live != nil {
-		err = sse.Serve(c.Request().Context(), w, stream.Live, sse.ServeOptions{Ping: a.Ping})
+		err = sse.Serve(c.Request().Context(), w, stream.Live, options)
+	}
+	if err == nil && version != 0 {
+		err = w.Write(uiDone)
 	}
 	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {
 		a.Log.Info("a reader was too slow and is cut", "session", c.Param("id"), "peer", c.RealIP())

@@ -13,6 +13,10 @@ const PingInterval = 10 * time.Second
 // ServeOptions are the settings of Serve; the zero value is the usual one.
 type ServeOptions struct {
 	Ping time.Duration // 0 = PingInterval
+
+	// Convert returns what to write in the place of a batch of encoded frames; nil
+	// writes them as they are. An error ends Serve.
+	Convert func(batch [][]byte) ([][]byte, error)
 }
 
 // Serve copies a subscription to a peer, one flush per batch, with pings while
@@ -38,7 +42,13 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 			return err
 		}
 		if len(batch) > 0 {
-			if err := w.WriteBatch(batch); err != nil {
+			out := batch
+			if opts.Convert != nil {
+				if out, err = opts.Convert(batch); err != nil {
+					return err
+				}
+			}
+			if err := w.WriteBatch(out); err != nil {
 				return err
 			}
 			reuse = spare(batch)

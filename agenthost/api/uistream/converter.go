@@ -1,0 +1,199 @@
+package uistream
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Versions of the AI SDK that a stream can be written for. What is written for 6
+// is read by 7 too.
+const (
+	V5 = 5 // no approvals: they are data-approval parts
+	V6 = 6
+	V7 = 7 // answers to approvals too
+)
+
+// Done ends a stream.
+const Done = "[DONE]"
+
+// Converter converts the parts of one turn. A turn that is told again, after a gap
+// or from its start, is converted by a new one.
+type Converter struct {
+	messageID string
+	version   int
+
+	started bool
+	stepped bool     // inside of a step
+	open    []block  // text and reasoning, in order
+	inputs  []string // calls whose input streams
+	called  map[string]bool
+	invalid map[string]bool
+	settled map[string]bool
+	asked   map[string]*call // by approval
+}
+
+type block struct{ kind, id string }
+
+// New returns a converter for a turn; messageID is the same whenever the turn is
+// told. version is V5, V6 or V7.
+func New(messageID string, version int) *Converter {
+	return &Converter{
+		messageID: messageID, version: version,
+		called: map[string]bool{}, invalid: map[string]bool{}, settled: map[string]bool{}, asked: map[string]*call{},
+	}
+}
+
+// Convert returns the chunks of a native part, as JSON; none for what readers have
+// no use for.
+func (c *Converter) Convert(native []byte) ([][]byte, error) {
+	var p part
+	if err := json.Unmarshal(native, &p); err != nil {
+		return nil, err
+	}
+	chunks := c.convert(&p)
+	if len(chunks) > 0 && !c.started {
+		c.started = true
+		chunks = slices.Insert(chunks, 0, chunk{Type: "start", MessageID: c.messageID})
+	}
+	out := make([][]byte, len(chunks))
+	for i := range chunks {
+		encoded, err := encode(&chunks[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = encoded
+	}
+	return out, nil
+}
+
+func encode(c *chunk) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(c)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+func (c *Converter) convert(p *part) []chunk {
+	kind, what, _ := strings.Cut(p.Type, "-")
+	switch {
+	case p.Type == "start-step":
+		return append(c.endStep(), c.step()...)
+	case p.Type == "finish-step":
+		return c.endStep()
+	case (kind == "text" || kind == "reasoning") && what != "":
+		return c.block(kind, what, p)
+	case kind == "tool":
+		return c.tool(p)
+	case p.Type == "source", p.Type == "file":
+		return c.attached(p)
+	case kind == "data":
+		return c.data(p)
+	case p.Type == "finish", p.Type == "abort", p.Type == "error":
+		return c.end(p)
+	default: // start, raw, ping, and what is newer than this
+		return nil
+	}
+}
+
+// inStep puts chunks into a step, beginning one if there is none.
+func (c *Converter) inStep(chunks ...chunk) []chunk {
+	return append(c.step(), chunks...)
+}
+
+func (c *Converter) step() []chunk {
+	if c.stepped {
+		return nil
+	}
+	c.stepped = true
+	return []chunk{{Type: "start-step"}}
+}
+
+func (c *Converter) endStep() []chunk {
+	chunks := c.closeBlocks()
+	if c.stepped {
+		c.stepped = false
+		chunks = append(chunks, chunk{Type: "finish-step"})
+	}
+	return chunks
+}
+
+func (c *Converter) closeBlocks() []chunk {
+	var chunks []chunk
+	for _, b := range c.open {
+		chunks = append(chunks, chunk{Type: b.kind + "-end", ID: b.id})
+	}
+	c.open = nil
+	return chunks
+}
+
+func (c *Converter) block(kind, what string, p *part) []chunk {
+	b := block{kind, p.ID}
+	known := slices.Index(c.open, b)
+	var chunks []chunk
+	if known < 0 && (what == "start" || what == "delta") {
+		c.open = append(c.open, b)
+		chunks = c.inStep(chunk{Type: kind + "-start", ID: p.ID})
+	}
+	switch what {
+	case "delta":
+		return append(chunks, chunk{Type: p.Type, ID: p.ID, Delta: &p.Text})
+	case "end":
+		if known < 0 {
+			return nil
+		}
+		c.open = slices.Delete(c.open, known, known+1)
+		return []chunk{{Type: p.Type, ID: p.ID}}
+	}
+	return chunks
+}
+
+func (c *Converter) attached(p *part) []chunk {
+	switch {
+	case p.File != nil:
+		data := cmp.Or(p.File.Base64, p.File.Base64Data)
+		return c.inStep(chunk{Type: "file", MediaType: p.File.MediaType, URL: "data:" + p.File.MediaType + ";base64," + data})
+	case p.SourceType == "url":
+		return c.inStep(chunk{Type: "source-url", SourceID: p.ID, URL: p.URL, Title: p.Title})
+	case p.SourceType == "document":
+		return c.inStep(chunk{
+			Type: "source-document", SourceID: p.ID, MediaType: p.MediaType, Title: cmp.Or(p.Title, p.Filename, p.ID), Filename: p.Filename,
+		})
+	}
+	return nil
+}
+
+// data passes Bellhop's own parts on: questions stay, the rest is shown once.
+func (c *Converter) data(p *part) []chunk {
+	switch p.Type {
+	case "data-ask":
+		return c.inStep(chunk{Type: p.Type, ID: p.ID, Data: p.Data})
+	case "data-answer":
+		return []chunk{{Type: p.Type, ID: p.ID, Data: p.Data}}
+	}
+	return []chunk{{Type: p.Type, ID: p.ID, Data: p.Data, Transient: true}}
+}
+
+func (c *Converter) end(p *part) []chunk {
+	chunks := c.endStep()
+	end := chunk{Type: p.Type}
+	switch p.Type {
+	case "error":
+		end.ErrorText = errorText(p.Error)
+	case "abort":
+		if c.version > V5 {
+			end.Reason = p.Reason
+		}
+	case "finish":
+		if c.version > V5 { // early versions of 5 know no reason, and refuse what they do not know
+			end.FinishReason = cmp.Or(p.FinishReason, "other")
+		}
+		if len(p.TotalUsage) > 0 && string(p.TotalUsage) != "{}" {
+			end.MessageMetadata = &metadata{Usage: p.TotalUsage}
+		}
+	}
+	return append(chunks, end)
+}
