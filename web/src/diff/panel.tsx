@@ -1,1 +1,74 @@
-import type { Diff } from '../app/types.ts'; export default function DiffPanel(_: { taskId: string; chosen: Diff | null; onClose: () => void }) { return null; }
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { client } from '../app/http.ts';
+import type { Diff, Message } from '../app/types.ts';
+import { readSetting, writeSetting } from '../settings/store.ts';
+import { diffOf } from '../task/thread/items.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Empty, Loading } from '../ui/page.tsx';
+import { parsePatch } from './parse.ts';
+import { Counts, FileDiff, type Layout } from './view.tsx';
+import styles from './diff.module.css';
+
+/** Asks the agent host what has changed in the task's directory; null for nothing. */
+function useDiff(taskId: string, enabled: boolean) {
+  return useQuery({
+    queryKey: ['diff', taskId],
+    enabled,
+    staleTime: 0,
+    queryFn: async (): Promise<Diff | null> => {
+      const answer = await client.diff(taskId);
+      const message = answer.message as Message | undefined;
+      const artifact = message?.artifacts.find((a) => a.type === 'DIFF');
+      return answer.noDiffs || !artifact ? null : diffOf(artifact.content);
+    },
+  });
+}
+
+/** The changes of a task beside its conversation. The default export is what React.lazy asks for. */
+export default function DiffPanel({ taskId, chosen, onClose }: { taskId: string; chosen: Diff | null; onClose: () => void }) {
+  const query = useDiff(taskId, chosen === null);
+  const [layout, setLayout] = useState<Layout>(() => (readSetting('diff-layout') === 'split' ? 'split' : 'unified'));
+  const diff = chosen ?? query.data;
+  const choose = (next: Layout) => {
+    setLayout(next);
+    writeSetting('diff-layout', next);
+  };
+  return (
+    <aside className={styles.panel} aria-label="Changes">
+      <header className={styles.head}>
+        <h2>Changes</h2>
+        {diff && <Counts additions={diff.files.reduce((n, f) => n + f.additions, 0)} deletions={diff.files.reduce((n, f) => n + f.deletions, 0)} />}
+        <span className={styles.space} />
+        <div className={styles.layout} role="group" aria-label="Layout">
+          {(['unified', 'split'] as const).map((l) => <button key={l} type="button" aria-pressed={layout === l} onClick={() => choose(l)}>{l === 'unified' ? 'Unified' : 'Split'}</button>)}
+        </div>
+        {!chosen && <IconButton label="Read the changes again" icon={<Icon name="retry" />} disabled={query.isFetching} onClick={() => void query.refetch()} />}
+        <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
+      </header>
+      <div className={styles.body}>
+        {!diff && query.isFetching && <Loading what="the changes" />}
+        {!diff && query.error && <Failure what="The changes could not be read" error={query.error} retry={() => void query.refetch()} />}
+        {!diff && !query.isFetching && !query.error && (
+          <Empty icon="diff" title="No changes">
+            <p>The agent has not changed any file in its directory yet.</p>
+            <Button onClick={() => void query.refetch()}>Look again</Button>
+          </Empty>
+        )}
+        {diff && <Files diff={diff} layout={layout} />}
+      </div>
+    </aside>
+  );
+}
+
+function Files({ diff, layout }: { diff: Diff; layout: Layout }) {
+  const patches = useMemo(() => new Map(parsePatch(diff.patch).map((p) => [p.path, p])), [diff.patch]);
+  return (
+    <>
+      {diff.truncated && <p className={styles.cut} role="status"><Icon name="warn" size={14} /> The changes are too many to show whole; the rest was left out.</p>}
+      {diff.files.map((f) => <FileDiff key={f.path} file={f} patch={patches.get(f.path)} layout={layout} />)}
+    </>
+  );
+}

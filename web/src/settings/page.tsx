@@ -1,1 +1,58 @@
-export function SettingsPage() { return null; }
+import { useState } from 'react';
+import { config } from '../app/config.ts';
+import { useMe, useSignOut } from '../auth/session.ts';
+import { useTitle } from '../inbox/attention.ts';
+import { notificationsOn, setNotifications } from '../inbox/notify.ts';
+import { Button } from '../ui/button.tsx';
+import { Page } from '../ui/page.tsx';
+import { toast } from '../ui/toast.tsx';
+import { KeysTable } from './keys.tsx';
+import { currentTheme, setTheme, themes, type Theme } from './theme.ts';
+import styles from './settings.module.css';
+
+const names: Record<Theme, string> = { system: 'Like the system', light: 'Light', dark: 'Dark' };
+
+export function SettingsPage() {
+  useTitle('Settings');
+  const me = useMe().data;
+  const signOut = useSignOut();
+  const [theme, choose] = useState(currentTheme());
+  const [notify, setNotify] = useState(notificationsOn());
+  const toggle = async (on: boolean) => {
+    const now = await setNotifications(on);
+    setNotify(now);
+    if (on && !now) toast('Your browser does not let this page notify you; allow it beside the address');
+  };
+  return (
+    <Page title="Settings">
+      <fieldset className={styles.section}>
+        <legend>Appearance</legend>
+        <div className={styles.themes}>
+          {themes.map((t) => (
+            <label key={t} className={styles.theme}>
+              <input type="radio" name="theme" value={t} checked={theme === t} onChange={() => { setTheme(t); choose(t); }} />
+              {names[t]}
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <fieldset className={styles.section}>
+        <legend>Notifications</legend>
+        <label className={styles.check}>
+          <input type="checkbox" checked={notify} onChange={(e) => void toggle(e.target.checked)} />
+          <span>Tell me when an agent waits for me or has finished<small>Only while no tab of this page is in front. They stay in this browser.</small></span>
+        </label>
+      </fieldset>
+      <section className={styles.section}>
+        <h2>Keyboard</h2>
+        <KeysTable />
+      </section>
+      <section className={styles.section}>
+        <h2>Account</h2>
+        <p>Signed in as <strong>{me?.email}</strong>{me?.admin && ', an administrator'}.</p>
+        <Button onClick={() => signOut.mutate()}>Sign out</Button>
+        <p className={styles.version}>Bellhop {config.version}</p>
+      </section>
+    </Page>
+  );
+}

@@ -4,6 +4,7 @@ import { api } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import { describe } from '../app/http.ts';
 import { toast } from '../ui/toast.tsx';
+import { isUnread } from './status.ts';
 import { findTask, patchTask, type TaskPage } from './cache.ts';
 
 export function useTasks(q: string, archived: boolean) {
@@ -51,7 +52,12 @@ export function useCreateTask() {
 export function useUpdateTask() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean; readRev?: number }) => api<Task>('PATCH', `/api/tasks/${id}`, change),
+    mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean; readRev?: number }) => {
+      const known = findTask(client, id);
+      // A new title is no news to whoever wrote it.
+      const readRev = known && !isUnread(known) ? { readRev: known.rev } : {};
+      return api<Task>('PATCH', `/api/tasks/${id}`, { ...readRev, ...change });
+    },
     onMutate: ({ id, ...change }) => {
       const before = findTask(client, id);
       patchTask(client, id, change);

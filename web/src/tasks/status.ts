@@ -48,4 +48,5 @@ export function statusOf(task: Task, offlineHosts: ReadonlySet<string>): Status 
   return { kind: 'new', label: 'New', tone: 'soft' };
 }
 
-export const isUnread = (task: Task) => task.rev > task.readRev && task.lastTurn !== null;
+/** Marking a task as read is itself a change of it, so its rev is one further than what was read. */
+export const isUnread = (task: Task) => task.rev > task.readRev + 1 && task.lastTurn !== null;

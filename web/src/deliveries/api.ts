@@ -1,0 +1,79 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { api } from '../app/http.ts';
+
+export type DeliveryState = 'queued' | 'delivered' | 'failed' | 'expired' | 'held';
+
+export interface Attempt {
+  number: number;
+  at: string;
+  durationMs: number;
+  status?: number;
+  error?: string;
+  answer?: string;
+}
+
+export interface Delivery {
+  id: string;
+  state: DeliveryState;
+  reason?: string;
+  kind: string;
+  event: string;
+  endpointId: string;
+  messageId: string;
+  attempts: Attempt[];
+  nextAttemptAt?: string;
+  expiresAt: string;
+  createdAt: string;
+}
+
+export interface Webhook {
+  id: string;
+  url: string;
+  events: string[];
+  secret?: string;
+  disabled: boolean;
+  createdAt: string;
+}
+
+export const webhookEvents = ['turn.finished', 'interaction.opened', 'followup.answered'] as const;
+
+export function useDeliveries(state: '' | DeliveryState) {
+  return useInfiniteQuery({
+    queryKey: ['deliveries', state],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({ limit: '50' });
+      if (state) query.set('state', state);
+      if (pageParam) query.set('cursor', pageParam);
+      return api<{ deliveries: Delivery[]; nextCursor?: string }>('GET', `/api/deliveries?${query}`, undefined, signal);
+    },
+    getNextPageParam: (last) => last.nextCursor || undefined,
+    // An attempt changes a delivery without a frame of the feed.
+    refetchInterval: 10_000,
+  });
+}
+
+export function useRetryDelivery() {
+  const client = useQueryClient();
+  return useMutation({ mutationFn: (id: string) => api('POST', `/api/deliveries/${id}/retry`), onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }) });
+}
+
+export function useWebhooks() {
+  return useQuery({ queryKey: ['webhooks'], queryFn: async ({ signal }) => (await api<{ webhooks: Webhook[] }>('GET', '/api/webhooks', undefined, signal)).webhooks });
+}
+
+export function useAddWebhook() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async (webhook: { url: string; events: readonly string[] }) => (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
+    onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
+  });
+}
+
+export function useChangeWebhook() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, to }: { id: string; to: 'remove' | 'enable' }) => (to === 'remove' ? api('DELETE', `/api/webhooks/${id}`) : api('POST', `/api/webhooks/${id}/enable`)),
+    onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ['webhooks'] }), client.invalidateQueries({ queryKey: ['deliveries'] })]),
+  });
+}

@@ -1,0 +1,67 @@
+import { useState, type FormEvent } from 'react';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { ConfirmButton } from '../ui/confirm.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Field } from '../ui/field.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Secret } from '../ui/secret.tsx';
+import { useAddWebhook, useChangeWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
+import table from '../ui/table.module.css';
+import styles from './deliveries.module.css';
+
+/** The places that are told, and what of. */
+export function Webhooks() {
+  const query = useWebhooks();
+  const change = useChangeWebhook();
+  const [adding, setAdding] = useState(false);
+  const [made, setMade] = useState<Webhook | null>(null);
+  return (
+    <section aria-label="Webhooks" className={styles.webhooks}>
+      <h2 className={styles.h2}>Webhooks <Button small onClick={() => setAdding(true)}><Icon name="plus" size={13} />Add webhook</Button></h2>
+      {made?.secret && <Secret what="The webhook is ready. This secret signs what it gets." value={made.secret} onDone={() => setMade(null)} />}
+      {query.error && <Failure what="The webhooks could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+      {change.error && <Failure what="The webhook was not changed" error={change.error} />}
+      {query.data?.length === 0 && <p className={styles.soft}>None yet. Add one to hear of finished turns and open questions elsewhere.</p>}
+      {query.data && query.data.length > 0 && (
+        <ul className={styles.list}>
+          {query.data.map((w) => (
+            <li key={w.id} className={styles.row}>
+              <span className={styles.url}>{w.url}<small>{w.events.join(', ')}</small></span>
+              {w.disabled && <><Badge tone="bad" icon="warn">Switched off after failures</Badge><Button small onClick={() => change.mutate({ id: w.id, to: 'enable' })}>Switch on</Button></>}
+              <ConfirmButton label="Remove" title={`Remove the webhook to ${w.url}?`} action="Remove webhook" onConfirm={() => change.mutate({ id: w.id, to: 'remove' })} text={<p>Nothing more is sent there, and its deliveries leave the log.</p>} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {adding && <Dialog title="Add a webhook" onClose={() => setAdding(false)}><AddWebhook onDone={(webhook) => { setAdding(false); if (webhook) setMade(webhook); }} /></Dialog>}
+    </section>
+  );
+}
+
+function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
+  const [url, setUrl] = useState('');
+  const [events, setEvents] = useState<readonly string[]>(['turn.finished', 'interaction.opened']);
+  const add = useAddWebhook();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate({ url, events }, { onSuccess: onDone });
+  };
+  return (
+    <form className={table.form} onSubmit={submit}>
+      <Field label="URL" hint="A public https address; an operator can allow more.">{(id) => <input id={id} type="url" required autoFocus placeholder="https://example.org/bellhop" value={url} onChange={(e) => setUrl(e.target.value)} />}</Field>
+      <fieldset className={table.checks}>
+        <legend>Told of</legend>
+        {webhookEvents.map((name) => (
+          <label key={name}>
+            <input type="checkbox" checked={events.includes(name)} onChange={(e) => setEvents(e.target.checked ? [...events, name] : events.filter((x) => x !== name))} />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      {add.error && <Failure what="The webhook was not added" error={add.error} />}
+      <div className={table.row}><Button onClick={() => onDone(null)}>Cancel</Button><Button kind="primary" type="submit" disabled={events.length === 0 || add.isPending}>Add webhook</Button></div>
+    </form>
+  );
+}
