@@ -10,17 +10,43 @@ SEED    ?=
 export CGO_ENABLED := 0
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-dev: ## run broker, agent host and demo agent on the embedded database
+dev: console ## build the console if needed, then run broker, agent host and demo agent
 	go run ./cmd/bellhop dev
+
+# Each is made again when what it is made of is newer.
+CONSOLE := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/scripts -type f 2>/dev/null)
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@scripts/node
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/client/node_modules/.package-lock.json: web/client/package.json web/client/package-lock.json
+	@scripts/node
+	cd web/client && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json $(CONSOLE)
+	cd web && npm run build --silent
+
+console: web/dist/index.html ## build the console into web/dist, which "make build" embeds
+
+console-dev: web/node_modules/.package-lock.json ## Vite with hot reload, against a running broker (BELLHOP_URL)
+	cd web && npm run dev
 
 setup: ## install what the tests need (PostgreSQL, git), or say what to install
 	@scripts/setup
 
-test: setup ## every test, PostgreSQL included, and the short crash test
+test: setup test-web ## every test, PostgreSQL and a browser included, and the short crash test
 	go vet $(PKGS)
 	go test -count=1 -timeout 14m $(PKGS)
+
+test-web: setup console web/client/node_modules/.package-lock.json ## the console, the TypeScript client, and both in a browser
+	cd web && npm run check --silent
+	cd web/client && npm test --silent
+	cd web && npm run e2e --silent
 
 torture: setup ## the long crash test and the catalogue cases at full length (SEED=n repeats one)
 	BELLHOP_TORTURE=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 80m -v -run 'Crash|Torture' ./internal/e2e/...
@@ -36,7 +62,7 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 	@out=$$(git ls-files '*.go' | xargs $(TOOL) gofumpt -l); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	go mod tidy -diff
 
-build: ## one static binary in bin/
+build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
 
 bench: setup ## the figures of docs/benchmarks.md
@@ -44,4 +70,4 @@ bench: setup ## the figures of docs/benchmarks.md
 
 check: test lint race build ## all that CI does
 
-.PHONY: help dev setup test torture race fuzz lint build bench check
+.PHONY: help dev console console-dev setup test test-web torture race fuzz lint build bench check
