@@ -93,7 +93,13 @@ export class Turn implements Source<StreamItem> {
   }
 
   origin(): string {
-    return originOf(this.#grant.streamUrl);
+    return originOf(this.#url);
+  }
+
+  /** A relay is wherever this client has its broker, which need not be the broker's own idea of its URL. */
+  get #url(): string {
+    const { streamUrl, sessionId } = this.#grant;
+    return this.reach() === 'relay' ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl;
   }
 
   reach(): Reach {
@@ -101,7 +107,7 @@ export class Turn implements Source<StreamItem> {
   }
 
   async connect(signal: AbortSignal): Promise<Response> {
-    const url = new URL(this.#grant.streamUrl, globalThis.location?.href);
+    const url = new URL(this.#url, globalThis.location?.href);
     const headers: Record<string, string> = { authorization: `Bearer ${this.#grant.streamToken}` };
     const init: RequestInit = { headers, credentials: 'omit', signal };
     if (this.#cursor !== undefined) {

@@ -17,61 +17,59 @@ interface Block {
  */
 export class Blocks {
   readonly #blocks = new Map<string, Block>();
-  readonly #counts = new Map<string, number>();
+  #counts: Record<string, number> = {};
 
-  start(kind: Kind, id: string): UiChunk[] {
-    this.#counts.set(`${kind} ${id}`, this.#count(kind, id) + 1);
+  constructor(private readonly show: (chunk: UiChunk) => void) {}
+
+  start(kind: Kind, id: string): void {
+    const name = `${kind} ${id}`;
+    this.#counts[name] = (this.#counts[name] ?? 0) + 1;
     const known = this.#current(kind, id);
     if (known) {
       known.heard = 0;
-      return [];
+      return;
     }
     this.#blocks.set(this.#key(kind, id), { kind, id, shown: '', open: true, heard: 0 });
-    return [{ type: `${kind}-start`, id }];
+    this.show({ type: `${kind}-start`, id });
   }
 
-  delta(kind: Kind, id: string, text: string): UiChunk[] {
-    const chunks: UiChunk[] = this.#current(kind, id) ? [] : this.start(kind, id);
+  delta(kind: Kind, id: string, text: string): void {
+    if (!this.#current(kind, id)) this.start(kind, id);
     const block = this.#current(kind, id);
-    if (!block || typeof text !== 'string' || text === '') return chunks;
-    const fresh = text.slice(Math.max(0, block.shown.length - block.heard));
+    if (!block || typeof text !== 'string') return;
+    const delta = text.slice(Math.max(0, block.shown.length - block.heard));
     block.heard += text.length;
-    if (fresh === '') return chunks;
-    if (!block.open) {
-      block.open = true;
-      chunks.push({ type: `${kind}-start`, id });
-    }
-    block.shown += fresh;
-    return [...chunks, { type: `${kind}-delta`, id, delta: fresh }];
+    if (delta === '') return;
+    // Ended by a permission, it goes on behind it.
+    if (!block.open) this.show({ type: `${kind}-start`, id });
+    block.open = true;
+    block.shown += delta;
+    this.show({ type: `${kind}-delta`, id, delta });
   }
 
-  end(kind: Kind, id: string): UiChunk[] {
-    const block = this.#current(kind, id);
-    if (!block?.open) return [];
-    block.open = false;
-    return [{ type: `${kind}-end`, id }];
+  end(kind: Kind, id: string): void {
+    this.#end(this.#current(kind, id));
   }
 
   /** Ends what is open. */
-  close(): UiChunk[] {
-    return [...this.#blocks.values()].filter((block) => block.open).flatMap((block): UiChunk[] => {
-      block.open = false;
-      return [{ type: `${block.kind}-end`, id: block.id }];
-    });
+  close(): void {
+    for (const block of this.#blocks.values()) this.#end(block);
   }
 
   /** The turn is told again from its start. */
   rewind(): void {
-    this.#counts.clear();
+    this.#counts = {};
     for (const block of this.#blocks.values()) block.heard = 0;
   }
 
-  #count(kind: Kind, id: string): number {
-    return this.#counts.get(`${kind} ${id}`) ?? 0;
+  #end(block: Block | undefined): void {
+    if (!block?.open) return;
+    block.open = false;
+    this.show({ type: `${block.kind}-end`, id: block.id });
   }
 
   #key(kind: Kind, id: string): string {
-    return `${kind} ${id} ${this.#count(kind, id)}`;
+    return `${kind} ${id} ${this.#counts[`${kind} ${id}`]}`;
   }
 
   #current(kind: Kind, id: string): Block | undefined {

@@ -3,7 +3,7 @@ import type { Ask, Notice, Resume } from '../part.js';
 /** What the state of a question looks like to a page, under the question's id. */
 export interface AskData extends Ask {
   state: 'open' | 'resolved' | 'expired';
-  answer?: string;
+  answer?: string | undefined;
 }
 
 /** A permission for pages without approvals of their own (AI SDK 5, or mode `live`), under the approval's id. */
@@ -12,8 +12,8 @@ export interface ApprovalData {
   toolName: string;
   input: unknown;
   state: 'open' | 'resolved';
-  approved?: boolean;
-  reason?: string;
+  approved?: boolean | undefined;
+  reason?: string | undefined;
 }
 
 interface ToolChunk {
@@ -28,30 +28,30 @@ export type UiChunk =
   | { type: 'start-step' | 'finish-step' }
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
-  | ({ type: 'tool-input-start'; toolName: string; title?: string } & ToolChunk)
+  | ({ type: 'tool-input-start'; toolName: string; title?: string | undefined } & ToolChunk)
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
-  | ({ type: 'tool-input-available'; toolName: string; input: unknown; title?: string } & ToolChunk)
-  | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string; title?: string } & ToolChunk)
-  | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean } & ToolChunk)
+  | ({ type: 'tool-input-available'; toolName: string; input: unknown; title?: string | undefined } & ToolChunk)
+  | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string; title?: string | undefined } & ToolChunk)
+  | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean | undefined } & ToolChunk)
   | ({ type: 'tool-output-error'; errorText: string } & ToolChunk)
-  | { type: 'tool-output-denied'; toolCallId: string }
-  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string; isAutomatic?: boolean; signature?: string }
-  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
-  | { type: 'source-url'; sourceId: string; url: string; title?: string }
-  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string }
+  | ({ type: 'tool-output-denied' } & ToolChunk)
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string | undefined; isAutomatic?: boolean | undefined; signature?: string | undefined }
+  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string | undefined }
+  | { type: 'source-url'; sourceId: string; url: string; title?: string | undefined }
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string | undefined }
   | { type: 'file'; mediaType: string; url: string }
   | { type: 'data-ask'; id: string; data: AskData }
   | { type: 'data-approval'; id: string; data: ApprovalData }
   | { type: 'data-notice'; data: Notice; transient: true }
   | { type: 'data-queued'; data: unknown; transient: true }
   | { type: 'data-resume'; data: Resume; transient: true }
-  | { type: 'finish'; finishReason: string; messageMetadata?: TurnMetadata }
-  | { type: 'abort'; reason?: string }
+  | { type: 'finish'; finishReason: string; messageMetadata?: TurnMetadata | undefined }
+  | { type: 'abort'; reason?: string | undefined }
   | { type: 'error'; errorText: string };
 
 /** Metadata of a finished turn's message. */
 export interface TurnMetadata {
   usage?: unknown;
   /** Why a turn ended, where finishReason does not tell: `aborted`, `host-restarted`, … */
-  reason?: string;
+  reason?: string | undefined;
 }

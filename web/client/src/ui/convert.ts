@@ -1,12 +1,6 @@
 import { errorText, type NativePart, type NativeToolCall, type Resume } from '../part.js';
-import type { AskData, UiChunk } from './chunk.js';
 import { Blocks } from './blocks.js';
-
-/** Without members that are undefined: exact types, and nothing for a strict reader to stumble over. */
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-export function defined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
-}
+import type { ApprovalData, AskData, UiChunk } from './chunk.js';
 
 type Of<T extends NativePart['type']> = Extract<NativePart, { type: T }>;
 
@@ -15,18 +9,23 @@ export interface ConvertOptions {
   live?: boolean | undefined;
 }
 
+/** How far a tool call was shown. */
+interface ToolState {
+  begun?: boolean;
+  called?: boolean;
+  settled?: boolean;
+}
+
 /**
  * Native parts of one turn to UIMessageChunks. Tolerant: it adds the openers a host left out, because the AI SDK's reducer
  * throws on a delta or a result without one. A replay is merged by ids into what was shown: nothing is shown twice.
  */
 export class Converter {
+  #out: UiChunk[] = [];
   #started = false;
   #inStep = false;
-  readonly #blocks = new Blocks();
-  readonly #inputs = new Set<string>();
-  readonly #called = new Set<string>();
-  readonly #invalid = new Set<string>();
-  readonly #settled = new Set<string>();
+  readonly #blocks = new Blocks((chunk) => this.#show(chunk));
+  readonly #tools = new Map<string, ToolState>();
   readonly #asks = new Map<string, AskData>();
   readonly #approvals = new Map<string, NativeToolCall>();
   /** While a replay runs, the questions that are still open; others need no answer and are not shown. */
@@ -39,7 +38,10 @@ export class Converter {
 
   /** Chunks that end a UI stream while the turn goes on, because the page has to answer. */
   park(): UiChunk[] {
-    return [...this.#endStep(), { type: 'finish', finishReason: 'tool-calls' }];
+    this.#out = [];
+    this.#endStep();
+    this.#out.push({ type: 'finish', finishReason: 'tool-calls' });
+    return this.#out;
   }
 
   /** Ends a replay: what follows is new. */
@@ -53,213 +55,200 @@ export class Converter {
   }
 
   convert(part: NativePart): UiChunk[] {
-    const chunks = this.#body(part);
-    if (this.#started || chunks.length === 0) return chunks;
-    this.#started = true;
-    return [{ type: 'start', messageId: this.messageId() }, ...chunks];
+    this.#out = [];
+    this.#take(part);
+    if (!this.#started && this.#out.length > 0) {
+      this.#started = true;
+      this.#out.unshift({ type: 'start', messageId: this.messageId() });
+    }
+    return this.#out;
   }
 
-  #body(part: NativePart): UiChunk[] {
+  #take(part: NativePart): void {
     switch (part.type) {
       case 'start-step':
-        return [...this.#endStep(), ...this.#step()];
+        this.#endStep();
+        return this.#step();
       case 'finish-step':
         return this.#endStep();
       case 'text-start':
       case 'reasoning-start':
-        return this.#inStepped(this.#blocks.start(kindOf(part.type), part.id));
+        return this.#blocks.start(part.type === 'text-start' ? 'text' : 'reasoning', part.id);
       case 'text-delta':
       case 'reasoning-delta':
-        return this.#inStepped(this.#blocks.delta(kindOf(part.type), part.id, part.text));
+        return this.#blocks.delta(part.type === 'text-delta' ? 'text' : 'reasoning', part.id, part.text);
       case 'text-end':
       case 'reasoning-end':
-        return this.#blocks.end(kindOf(part.type), part.id);
+        return this.#blocks.end(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
       case 'source':
       case 'file':
-        return this.#inStepped([attached(part)]);
+        return this.#show(attached(part));
       case 'finish':
       case 'abort':
       case 'error':
         return this.#end(part);
+      case 'data-resume':
+        return this.#resume(part.data);
+      case 'data-ask':
+      case 'data-answer':
+        return this.#question(part);
+      case 'data-notice':
+        return void this.#out.push({ type: part.type, data: part.data, transient: true });
+      case 'data-queued':
+        return void this.#out.push({ type: part.type, data: part.data, transient: true });
       default:
-        return part.type.startsWith('data-') ? this.#data(part) : this.#tool(part);
+        return this.#tool(part);
     }
   }
 
-  #tool(part: NativePart): UiChunk[] {
+  #tool(part: NativePart): void {
     switch (part.type) {
-      case 'tool-input-start':
-        if (this.#inputs.has(part.id) || this.#called.has(part.id)) return [];
-        this.#inputs.add(part.id);
-        return this.#inStepped([defined({ type: part.type, ...tool(part.id), toolName: part.toolName, title: part.title })]);
-      case 'tool-input-delta':
-        if (!this.#inputs.has(part.id) || this.#called.has(part.id)) return [];
-        return [{ type: part.type, toolCallId: part.id, inputTextDelta: part.delta }];
+      case 'tool-input-start': {
+        const state = this.#state(part.id);
+        if (!state.begun) this.#show({ type: part.type, ...remote(part.id), toolName: part.toolName, title: part.title });
+        state.begun = true;
+        return;
+      }
+      case 'tool-input-delta': {
+        const { begun, called } = this.#state(part.id);
+        if (begun && !called) this.#show({ type: part.type, toolCallId: part.id, inputTextDelta: part.delta });
+        return;
+      }
       case 'tool-call':
-        return part.invalid ? this.#invalidCall(part) : this.#call(part);
-      case 'tool-result':
-        return this.#settle(part, { type: 'tool-output-available', output: part.output ?? null, ...(part.preliminary && { preliminary: true }) });
+        return this.#call(part);
+      case 'tool-result': {
+        const { preliminary, output = null } = part;
+        return this.#settle(part, { type: 'tool-output-available', output, preliminary }, !preliminary);
+      }
       case 'tool-error':
-        return this.#invalid.has(part.toolCallId) ? [] : this.#settle(part, { type: 'tool-output-error', errorText: errorText(part.error) });
+        return this.#settle(part, { type: 'tool-output-error', errorText: errorText(part.error) });
       case 'tool-output-denied':
-        return this.#denied(part);
+        // The AI SDK 5 does not know of denials: the error is what it shows, and what later versions replace.
+        if (this.options.live) this.#settle(part, { type: 'tool-output-error', errorText: 'Denied' }, false);
+        return this.#settle(part, { type: part.type });
       case 'tool-approval-request':
         return this.#request(part);
       case 'tool-approval-response':
         return this.#response(part);
-      default:
-        return [];
     }
   }
 
-  #call(call: NativeToolCall): UiChunk[] {
-    if (this.#called.has(call.toolCallId)) return [];
-    this.#called.add(call.toolCallId);
-    return this.#inStepped([
-      defined({ type: 'tool-input-available', ...tool(call.toolCallId), toolName: call.toolName, input: call.input ?? {}, title: call.title }),
-    ]);
-  }
-
-  #invalidCall(call: NativeToolCall): UiChunk[] {
-    if (this.#called.has(call.toolCallId)) return [];
-    this.#called.add(call.toolCallId);
-    this.#invalid.add(call.toolCallId);
-    const { toolCallId, toolName, input, title } = call;
-    return this.#inStepped([
-      defined({ type: 'tool-input-error', ...tool(toolCallId), toolName, input: input ?? {}, errorText: errorText(call.error), title }),
-    ]);
+  /** Shows a call once. An invalid one is settled by that: the error that follows says the same. */
+  #call({ toolCallId, toolName = 'tool', input = {}, title, invalid, error }: Partial<NativeToolCall> & { toolCallId: string }): void {
+    const state = this.#state(toolCallId);
+    if (state.called) return;
+    state.begun = state.called = true;
+    const call = { ...remote(toolCallId), toolName, input, title };
+    if (invalid) {
+      state.settled = true;
+      this.#show({ type: 'tool-input-error', ...call, errorText: errorText(error) });
+    } else {
+      this.#show({ type: 'tool-input-available', ...call });
+    }
   }
 
   #settle(
-    call: NativeToolCall,
-    end: { type: 'tool-output-available'; output: unknown; preliminary?: boolean } | { type: 'tool-output-error'; errorText: string },
-  ): UiChunk[] {
-    const opener = this.#call(call);
-    if (this.#settled.has(call.toolCallId)) return opener;
-    if (!('preliminary' in end)) this.#settled.add(call.toolCallId);
-    return [...opener, { ...end, ...tool(call.toolCallId) }];
+    call: Partial<NativeToolCall> & { toolCallId: string },
+    end:
+      | { type: 'tool-output-available'; output: unknown; preliminary: boolean | undefined }
+      | { type: 'tool-output-error'; errorText: string }
+      | { type: 'tool-output-denied' },
+    settled = true,
+  ): void {
+    const state = this.#state(call.toolCallId);
+    if (state.settled) return;
+    this.#call(call);
+    state.settled = settled;
+    this.#out.push({ ...remote(call.toolCallId), ...end });
   }
 
-  #denied(part: Of<'tool-output-denied'>): UiChunk[] {
-    if (this.#settled.has(part.toolCallId)) return [];
-    const opener = this.#call({ toolCallId: part.toolCallId, toolName: part.toolName ?? 'tool' });
-    this.#settled.add(part.toolCallId);
-    const chunks: UiChunk[] = [...opener];
-    // The AI SDK 5 does not know of denials: the error is what it shows, and what later versions replace.
-    if (this.options.live) chunks.push({ type: 'tool-output-error', ...tool(part.toolCallId), errorText: 'Denied' });
-    return [...chunks, { type: 'tool-output-denied', toolCallId: part.toolCallId }];
+  #request({ type, approvalId, toolCall, reason, isAutomatic, signature }: Of<'tool-approval-request'>): void {
+    this.#call(toolCall);
+    if (this.#approvals.has(approvalId) || !this.isOpen(approvalId)) return;
+    this.#approvals.set(approvalId, toolCall);
+    this.#show({ type, approvalId, toolCallId: toolCall.toolCallId, reason, isAutomatic, signature });
+    this.#approval(approvalId, toolCall, { state: 'open' });
   }
 
-  #request(part: Of<'tool-approval-request'>): UiChunk[] {
-    const { approvalId, toolCall: call, reason, isAutomatic, signature } = part;
-    const chunks = this.#call(call);
-    if (this.#approvals.has(approvalId) || !this.isOpen(approvalId)) return chunks;
-    this.#approvals.set(approvalId, call);
-    chunks.push(defined({ type: part.type, approvalId, toolCallId: call.toolCallId, reason, isAutomatic, signature }));
-    if (this.options.live) chunks.push(approval(approvalId, call, { state: 'open' }));
-    return chunks;
-  }
-
-  #response(part: Of<'tool-approval-response'>): UiChunk[] {
-    const { approvalId, approved, reason } = part;
+  #response({ type, approvalId, approved, reason }: Of<'tool-approval-response'>): void {
     const call = this.#approvals.get(approvalId);
     // The reducer throws on an answer to a request it has not seen; and after the result it would take the result back.
-    if (!call || this.#settled.has(call.toolCallId)) return [];
-    const chunks: UiChunk[] = [defined({ type: part.type, approvalId, approved, reason })];
-    if (this.options.live) chunks.push(approval(approvalId, call, defined({ state: 'resolved' as const, approved, reason })));
-    return chunks;
+    if (!call || this.#state(call.toolCallId).settled) return;
+    this.#out.push({ type, approvalId, approved, reason });
+    this.#approval(approvalId, call, { state: 'resolved', approved, reason });
   }
 
-  #data(part: NativePart): UiChunk[] {
-    switch (part.type) {
-      case 'data-resume':
-        return this.#resume(part.data);
-      case 'data-ask':
-        if (this.#asks.has(part.id)) return [];
-        this.#asks.set(part.id, { ...part.data, state: 'open' });
-        return this.#inStepped([{ type: part.type, id: part.id, data: { ...part.data, state: 'open' } }]);
-      case 'data-answer': {
-        const ask = this.#asks.get(part.id);
-        if (!ask) return [];
-        const { state, answer } = part.data;
-        return [{ type: 'data-ask', id: part.id, data: defined({ ...ask, state, answer: answer?.text }) }];
-      }
-      case 'data-notice':
-        return [{ type: part.type, data: part.data, transient: true }];
-      case 'data-queued':
-        return [{ type: part.type, data: part.data ?? null, transient: true }];
-      default:
-        return [];
-    }
+  #approval(id: string, { toolCallId, toolName, input = {} }: NativeToolCall, rest: Pick<ApprovalData, 'state' | 'approved' | 'reason'>): void {
+    if (this.options.live) this.#out.push({ type: 'data-approval', id, data: { toolCallId, toolName, input, ...rest } });
   }
 
-  #resume(data: Resume): UiChunk[] {
+  #question(part: Of<'data-ask'> | Of<'data-answer'>): void {
+    const known = this.#asks.get(part.id);
+    let data: AskData;
+    if (part.type === 'data-ask') data = known ?? { ...part.data, state: 'open' };
+    else if (known) data = { ...known, state: part.data.state, answer: part.data.answer?.text };
+    else return;
+    this.#asks.set(part.id, data);
+    this.#show({ type: 'data-ask', id: part.id, data });
+  }
+
+  #resume(data: Resume): void {
     this.#open = data.from === '' ? undefined : new Set(data.openInteractions);
     if (data.verdict === 'gap') this.#blocks.rewind();
-    return [{ type: 'data-resume', data, transient: true }];
+    this.#out.push({ type: 'data-resume', data, transient: true });
   }
 
-  #end(part: Of<'finish' | 'abort' | 'error'>): UiChunk[] {
-    const chunks = part.type === 'error' ? this.#blocks.close() : this.#endStep();
-    switch (part.type) {
-      case 'finish': {
-        const metadata = defined({ usage: part.totalUsage, reason: part.rawFinishReason });
-        const some = Object.keys(metadata).length > 0;
-        return [...chunks, { type: part.type, finishReason: part.finishReason ?? 'other', ...(some && { messageMetadata: metadata }) }];
-      }
-      case 'abort':
-        return [...chunks, defined({ type: part.type, reason: part.reason })];
-      case 'error':
-        return [...chunks, { type: part.type, errorText: errorText(part.error) }];
+  #end(part: Of<'finish' | 'abort' | 'error'>): void {
+    this.#endStep();
+    if (part.type === 'finish') {
+      const { type, finishReason = 'other', totalUsage: usage, rawFinishReason: reason } = part;
+      this.#out.push({ type, finishReason, messageMetadata: usage || reason ? { usage, reason } : undefined });
+    } else if (part.type === 'abort') {
+      this.#out.push({ type: part.type, reason: part.reason });
+    } else {
+      this.#out.push({ type: part.type, errorText: errorText(part.error) });
     }
   }
 
-  #step(): UiChunk[] {
-    if (this.#inStep) return [];
+  #state(toolCallId: string): ToolState {
+    const state = this.#tools.get(toolCallId) ?? {};
+    this.#tools.set(toolCallId, state);
+    return state;
+  }
+
+  #show(chunk: UiChunk): void {
+    this.#step();
+    this.#out.push(chunk);
+  }
+
+  #step(): void {
+    if (!this.#inStep) this.#out.push({ type: 'start-step' });
     this.#inStep = true;
-    return [{ type: 'start-step' }];
   }
 
-  #inStepped(chunks: UiChunk[]): UiChunk[] {
-    return chunks.length > 0 ? [...this.#step(), ...chunks] : [];
-  }
-
-  #endStep(): UiChunk[] {
-    const chunks = this.#blocks.close();
-    if (this.#inStep) chunks.push({ type: 'finish-step' });
+  #endStep(): void {
+    this.#blocks.close();
+    if (this.#inStep) this.#out.push({ type: 'finish-step' });
     this.#inStep = false;
-    return chunks;
   }
-}
-
-function kindOf(type: `${'text' | 'reasoning'}-${string}`): 'text' | 'reasoning' {
-  return type.startsWith('text') ? 'text' : 'reasoning';
 }
 
 /**
  * Remote tools are unknown to the page, hence dynamic. And they are executed elsewhere: otherwise useChat would call
  * onToolCall, and its predicates would submit their results.
  */
-function tool(toolCallId: string): { toolCallId: string; dynamic: true; providerExecuted: true } {
+function remote(toolCallId: string): { toolCallId: string; dynamic: true; providerExecuted: true } {
   return { toolCallId, dynamic: true, providerExecuted: true };
 }
 
-function approval(
-  id: string,
-  call: NativeToolCall,
-  rest: { state: 'open' | 'resolved'; approved?: boolean; reason?: string },
-): UiChunk {
-  return { type: 'data-approval', id, data: { toolCallId: call.toolCallId, toolName: call.toolName, input: call.input ?? {}, ...rest } };
-}
-
 function attached(part: Of<'source' | 'file'>): UiChunk {
-  if ('file' in part) {
+  if (part.type === 'file') {
     // JSON of the SDK's GeneratedFile has base64Data: base64 is a getter.
-    const { mediaType, base64, base64Data } = part.file;
-    return { type: 'file', mediaType, url: `data:${mediaType};base64,${base64 ?? base64Data ?? ''}` };
+    const { mediaType, base64, base64Data = '' } = part.file;
+    return { type: 'file', mediaType, url: `data:${mediaType};base64,${base64 ?? base64Data}` };
   }
-  const { id: sourceId, title, filename } = part;
+  const { id: sourceId, url = '', mediaType = '', title, filename } = part;
   return part.sourceType === 'url'
-    ? defined({ type: 'source-url', sourceId, url: part.url ?? '', title })
-    : defined({ type: 'source-document', sourceId, mediaType: part.mediaType ?? '', title: title ?? filename ?? sourceId, filename });
+    ? { type: 'source-url', sourceId, url, title }
+    : { type: 'source-document', sourceId, mediaType, title: title ?? filename ?? sourceId, filename };
 }

@@ -1,0 +1,64 @@
+// One turn with nothing but fetch: check in, stream from the agent host, answer permissions on the terminal.
+//
+//   bellhop dev &
+//   node chat.mjs path/to/.bellhop/dev.json 'write hello.txt: hi'
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import process from 'node:process';
+
+const [file = '.bellhop/dev.json', message = 'help'] = process.argv.slice(2);
+const { brokerUrl, apiToken } = JSON.parse(readFileSync(file, 'utf8'));
+
+async function broker(path, body) {
+  const response = await fetch(brokerUrl + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(`${answer.error} (${answer.code}) ${answer.hint ?? ''}`);
+  return answer;
+}
+
+const task = await broker('/api/tasks', { title: message });
+const { streamUrl, streamToken } = await broker('/api/agent', { taskId: task.id, message });
+
+const stream = await fetch(streamUrl, {
+  method: 'POST',
+  headers: { authorization: `Bearer ${streamToken}`, 'content-type': 'application/json' },
+  body: JSON.stringify({ prompt: message }),
+});
+if (!stream.ok) throw new Error(await stream.text());
+
+const terminal = createInterface({ input: process.stdin, output: process.stdout });
+for await (const part of parts(stream.body)) {
+  switch (part.type) {
+    case 'text-delta':
+      process.stdout.write(part.text);
+      break;
+    case 'tool-call':
+      console.log(`\n→ ${part.toolName} ${JSON.stringify(part.input)}`);
+      break;
+    case 'tool-approval-request': {
+      const said = await terminal.question('Allow it? [y/N] ');
+      await broker(`/api/interactions/${part.approvalId}`, { approved: said.trim() === 'y' });
+      break;
+    }
+    case 'data-ask':
+      await broker(`/api/interactions/${part.id}`, { text: await terminal.question(`${part.data.prompt} `) });
+      break;
+    case 'finish':
+      console.log(`\n(${part.finishReason})`);
+  }
+}
+terminal.close();
+
+/** Server-sent events, as far as a Bellhop host sends them: one data line each. A real client also resumes by id. */
+async function* parts(body) {
+  let rest = '';
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6));
+  }
+}

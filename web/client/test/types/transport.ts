@@ -1,0 +1,16 @@
+/** Compiled against each major version of the AI SDK: nothing of this runs. */
+import type { ChatInit, ChatTransport, UIMessage } from 'ai';
+import { bellhop, BellhopTransport, shouldSendAutomatically, toUIMessages, type TurnMetadata } from '../../src/ai-sdk.js';
+
+type Mine = UIMessage<TurnMetadata>;
+
+export const plain: ChatTransport<UIMessage> = bellhop({ taskId: 't' });
+export const own: ChatTransport<Mine> = new BellhopTransport<Mine>({ taskId: 't', approvals: 'live' });
+export const init: ChatInit<UIMessage> = {
+  transport: bellhop({ taskId: 't', endpoint: 'https://bellhop.example.com', token: async () => 'bhp_…' }),
+  sendAutomaticallyWhen: shouldSendAutomatically,
+  messages: toUIMessages([]),
+};
+
+// @ts-expect-error an unknown mode is a mistake
+bellhop({ approvals: 'later' });
