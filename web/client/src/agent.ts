@@ -18,8 +18,9 @@ export interface ClientOptions extends Pick<FollowOptions, 'idleMs' | 'maxRetrie
 }
 
 export interface RequestOptions {
+  /** Sent as JSON. */
   body?: unknown;
-  query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -47,25 +48,21 @@ export class AgentClient {
   }
 
   /** A request to the broker, signed in; whatever it answers. */
-  async send(method: string, path: string, init: RequestOptions & { headers?: Record<string, string> } = {}): Promise<Response> {
-    const { token, credentials } = this.options;
+  async send(method: string, path: string, { body, signal, headers }: RequestOptions = {}): Promise<Response> {
+    const { token, credentials, headers: always } = this.options;
     const secret = typeof token === 'function' ? await token() : token;
-    const query = Object.entries(init.query ?? {}).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
-    );
-    const request: RequestInit = {
+    return this.fetch(this.endpoint + path, {
       method,
       headers: {
-        ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(secret ? { authorization: `Bearer ${secret}` } : {}),
-        ...this.options.headers,
-        ...init.headers,
+        'content-type': 'application/json',
+        ...(secret && { authorization: `Bearer ${secret}` }),
+        ...always,
+        ...headers,
       },
       credentials: credentials ?? (token ? 'omit' : 'same-origin'),
-    };
-    if (init.body !== undefined) request.body = JSON.stringify(init.body);
-    if (init.signal) request.signal = init.signal;
-    return this.fetch(`${this.endpoint}${path}${query.length > 0 ? '?' : ''}${query.join('&')}`, request);
+      body: JSON.stringify(body) ?? null,
+      signal: signal ?? null,
+    });
   }
 
   /**
@@ -123,7 +120,7 @@ export class AgentClient {
     const { signal, attachments, whenBusy, messageId = newId(), ...rest } = options;
     const body: CheckIn = { ...rest, taskId, message, messageId };
     const grant = await this.#persist(() => this.checkIn(body, signal), signal);
-    return new Turn(this, grant, { body, prompt: { prompt: message, attachments, whenBusy } });
+    return new Turn(this, taskId, grant, { body, prompt: { prompt: message, attachments, whenBusy } });
   }
 
   /** The task's open turn from its start, null when there is none. */
@@ -131,7 +128,7 @@ export class AgentClient {
     const grant = await this.#persist(() => this.attach(taskId, options.signal), options.signal);
     if (grant.streamCursor === null) return null;
     const { openTurn } = await this.#persist(() => this.task(taskId, options.signal), options.signal);
-    return new Turn(this, grant, { taskId, turnId: openTurn, cursor: grant.streamCursor });
+    return new Turn(this, taskId, { ...grant, turnId: openTurn }, undefined, grant.streamCursor);
   }
 
   private reachOf(taskId: string): Reach | undefined {
@@ -156,7 +153,7 @@ export class AgentClient {
   }
 }
 
-/** A random id; crypto.randomUUID is missing on pages served without TLS. */
+/** An id unlikely enough to be unique within a task; crypto.randomUUID is missing on pages served without TLS. */
 export function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return [0, 0].map(() => Math.random().toString(36).slice(2)).join('');
 }

@@ -9,7 +9,7 @@ export class BellhopClient extends AgentClient {
   }
 
   tasks(query: { cursor?: string; limit?: number; q?: string; archived?: boolean } = {}): Promise<TaskList> {
-    return this.request('GET', '/api/tasks', { query });
+    return this.request('GET', `/api/tasks${search(query)}`);
   }
 
   updateTask(id: string, change: TaskChange): Promise<Task> {
@@ -26,11 +26,11 @@ export class BellhopClient extends AgentClient {
     query: { after?: number; before?: number; since?: number; limit?: number } = {},
     signal?: AbortSignal,
   ): Promise<MessageList> {
-    return this.request('GET', `/api/tasks/${taskId}/messages`, { query, signal });
+    return this.request('GET', `/api/tasks/${taskId}/messages${search(query)}`, { signal });
   }
 
   async interactions(state?: Interaction['state']): Promise<Interaction[]> {
-    return (await this.request<{ interactions: Interaction[] }>('GET', '/api/interactions', { query: { state } })).interactions;
+    return (await this.request<{ interactions: Interaction[] }>('GET', `/api/interactions${search({ state })}`)).interactions;
   }
 
   diff(taskId: string): Promise<{ success: true; noDiffs?: boolean; message?: unknown }> {
@@ -46,4 +46,9 @@ export class BellhopClient extends AgentClient {
   userFeed(options: FeedOptions = {}): AsyncGenerator<UserFeedEvent, void, undefined> {
     return userFeed(this, options);
   }
+}
+
+function search(query: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }

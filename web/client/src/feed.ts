@@ -44,7 +44,7 @@ function feed<T>(
   return follow<T>(
     {
       origin: () => client.origin,
-      connect: (signal) => client.send('GET', path, { signal, ...(last !== undefined && { headers: { 'last-event-id': last } }) }),
+      connect: (signal) => client.send('GET', path, { signal, headers: last === undefined ? {} : { 'last-event-id': last } }),
       read: (event) => {
         if (event.id !== undefined) last = event.id;
         return read(event, JSON.parse(event.data));

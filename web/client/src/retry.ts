@@ -22,28 +22,23 @@ export class Backoff {
 
 /** Waits; the network's return or the page's, whichever comes first, ends it early. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const ends: (() => void)[] = [];
-  await new Promise<void>((resolve) => {
-    const end = () => resolve();
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener('abort', end);
-    ends.push(onWake(end), () => clearTimeout(timer), () => signal?.removeEventListener('abort', end));
-    if (signal?.aborted) end();
+  const over = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await new Promise<unknown>((resolve) => {
+    timer = setTimeout(resolve, ms);
+    onWake(() => resolve(0), over.signal);
+    signal?.addEventListener('abort', resolve, over);
+    if (signal?.aborted) resolve(0);
   });
-  for (const end of ends) end();
+  clearTimeout(timer);
+  over.abort();
   signal?.throwIfAborted();
 }
 
-/** Calls back when a browser comes online or its page becomes visible. Returns how to stop. */
-export function onWake(wake: () => void): () => void {
-  const visible = () => document.visibilityState === 'visible' && wake();
-  const page: Document | undefined = globalThis.document;
-  page?.addEventListener('visibilitychange', visible);
-  globalThis.addEventListener?.('online', wake);
-  return () => {
-    page?.removeEventListener('visibilitychange', visible);
-    globalThis.removeEventListener?.('online', wake);
-  };
+/** Calls back when a browser comes online or its page becomes visible. */
+function onWake(wake: () => void, signal: AbortSignal): void {
+  globalThis.document?.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && wake(), { signal });
+  globalThis.addEventListener?.('online', wake, { signal });
 }
 
 /** After waking up, a live connection has this long to show a byte: hosts ping every 10 s. */
@@ -52,16 +47,15 @@ const afterWake = 12_000;
 /** Aborts its signal when an outer one does, or after a time without `feed`. */
 export class Watchdog {
   readonly #abort = new AbortController();
-  readonly #forget: () => void;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal = this.#abort.signal;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly idleMs = 30_000,
     outer?: AbortSignal,
   ) {
-    this.signal = outer ? AbortSignal.any([outer, this.#abort.signal]) : this.#abort.signal;
-    this.#forget = onWake(() => this.feed(Math.min(idleMs, afterWake)));
+    onWake(() => this.feed(Math.min(idleMs, afterWake)), this.signal);
+    if (outer) this.signal = AbortSignal.any([outer, this.signal]);
     this.feed();
   }
 
@@ -72,7 +66,6 @@ export class Watchdog {
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#forget();
     this.#abort.abort();
   }
 }

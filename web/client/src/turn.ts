@@ -27,8 +27,6 @@ interface Prompt {
   whenBusy?: WhenBusy | undefined;
 }
 
-type Origin = { body: CheckIn; prompt: Prompt } | { taskId: string; turnId: string; cursor: string };
-
 /** A part of a turn; `id` is its stream id, if it has one. */
 export interface StreamItem {
   part: NativePart;
@@ -37,31 +35,24 @@ export interface StreamItem {
 
 /** One turn of an agent: its parts, through any number of connections. */
 export class Turn implements Source<StreamItem> {
-  readonly taskId: string;
-  #grant: Grant;
   #turnId: string;
-  #cursor: string | undefined;
-  readonly #start: { body: CheckIn; prompt: Prompt } | undefined;
+  /** Whether anything came, and whether the host said that it can tell it again. */
   #received = false;
   #resumable = false;
+  /** Whether the token is fresh, and whether the host ever answered from here. */
   #refreshed = false;
   #reached = false;
 
+  /** `start` is of a turn that this client prompts, `cursor` of one that it attaches to. */
   constructor(
     readonly client: AgentClient,
-    grant: Grant,
-    from: Origin,
+    readonly taskId: string,
+    private grant: Grant,
+    private readonly start?: { body: CheckIn; prompt: Prompt },
+    /** Stream id of the newest part received. */
+    public cursor?: string,
   ) {
-    this.#grant = grant;
-    if ('body' in from) {
-      this.#start = from;
-      this.taskId = from.body.taskId;
-      this.#turnId = grant.turnId ?? '';
-    } else {
-      this.taskId = from.taskId;
-      this.#turnId = from.turnId;
-      this.#cursor = from.cursor;
-    }
+    this.#turnId = grant.turnId ?? '';
   }
 
   /** "" until known: a turn attached to is known by its first completed part. */
@@ -71,12 +62,7 @@ export class Turn implements Source<StreamItem> {
 
   /** Id of the user's message; undefined for a turn attached to. */
   get messageId(): string | undefined {
-    return this.#grant.messageId;
-  }
-
-  /** Stream id of the newest part received. */
-  get cursor(): string | undefined {
-    return this.#cursor;
+    return this.grant.messageId;
   }
 
   /**
@@ -98,24 +84,24 @@ export class Turn implements Source<StreamItem> {
 
   /** A relay is wherever this client has its broker, which need not be the broker's own idea of its URL. */
   get #url(): string {
-    const { streamUrl, sessionId } = this.#grant;
+    const { streamUrl, sessionId } = this.grant;
     return this.reach() === 'relay' ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl;
   }
 
   reach(): Reach {
-    return this.#grant.reach ?? 'direct';
+    return this.grant.reach ?? 'direct';
   }
 
   async connect(signal: AbortSignal): Promise<Response> {
     const url = new URL(this.#url, globalThis.location?.href);
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#grant.streamToken}` };
+    const headers: Record<string, string> = { authorization: `Bearer ${this.grant.streamToken}` };
     const init: RequestInit = { headers, credentials: 'omit', signal };
-    if (this.#cursor !== undefined) {
-      url.searchParams.set('after', this.#cursor);
+    if (this.cursor !== undefined) {
+      url.searchParams.set('after', this.cursor);
     } else {
       if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: the host cannot resume its streams`);
       headers['content-type'] = 'application/json';
-      Object.assign(init, { method: 'POST', body: JSON.stringify(this.#start?.prompt) });
+      Object.assign(init, { method: 'POST', body: JSON.stringify(this.start?.prompt) });
     }
     const response = await this.client.fetch(url, init);
     if (this.reach() === 'direct') this.#reached = true;
@@ -137,8 +123,9 @@ export class Turn implements Source<StreamItem> {
     this.#received = true;
     this.#refreshed = false;
     if (part.type === 'data-resume') this.#resumable = true;
-    if (event.hasId) this.#cursor = event.id;
-    return { part, id: event.hasId ? event.id : undefined };
+    const id = event.hasId ? event.id : undefined;
+    if (id !== undefined) this.cursor = id;
+    return { part, id };
   }
 
   ends(item: StreamItem): boolean {
@@ -164,10 +151,8 @@ export class Turn implements Source<StreamItem> {
 
   /** A fresh token: for the same turn as long as nothing of it came, since only a check-in's token can start it. */
   async #refresh(): Promise<void> {
-    const start = this.#cursor === undefined ? this.#start : undefined;
-    this.#grant = start
-      ? await this.client.checkIn(start.body)
-      : { ...(await this.client.attach(this.taskId)), ...(this.messageId && { messageId: this.messageId }) };
-    if (start) this.#turnId = this.#grant.turnId ?? this.#turnId;
+    const start = this.cursor === undefined && this.start;
+    this.grant = { ...this.grant, reach: 'direct', ...(start ? await this.client.checkIn(start.body) : await this.client.attach(this.taskId)) };
+    if (start) this.#turnId = this.grant.turnId ?? '';
   }
 }

@@ -1,6 +1,8 @@
+import type { NativePart } from '../part.js';
 import type { UiChunk } from './chunk.js';
 
 type Kind = 'text' | 'reasoning';
+type BlockPart = Extract<NativePart, { type: `${Kind}-${string}` }>;
 
 interface Block {
   kind: Kind;
@@ -21,34 +23,21 @@ export class Blocks {
 
   constructor(private readonly show: (chunk: UiChunk) => void) {}
 
-  start(kind: Kind, id: string): void {
+  take(part: BlockPart): void {
+    const { id } = part;
+    const [kind, phase] = part.type.split('-') as [Kind, 'start' | 'delta' | 'end'];
     const name = `${kind} ${id}`;
-    this.#counts[name] = (this.#counts[name] ?? 0) + 1;
-    const known = this.#current(kind, id);
-    if (known) {
-      known.heard = 0;
-      return;
+    const key = () => `${name} ${this.#counts[name]}`;
+    if (phase === 'end') return this.#end(this.#blocks.get(key()));
+    if (phase === 'start' || !this.#blocks.has(key())) {
+      this.#counts[name] = (this.#counts[name] ?? 0) + 1;
+      if (!this.#blocks.has(key())) {
+        this.#blocks.set(key(), { kind, id, shown: '', open: true, heard: 0 });
+        this.show({ type: `${kind}-start`, id });
+      }
     }
-    this.#blocks.set(this.#key(kind, id), { kind, id, shown: '', open: true, heard: 0 });
-    this.show({ type: `${kind}-start`, id });
-  }
-
-  delta(kind: Kind, id: string, text: string): void {
-    if (!this.#current(kind, id)) this.start(kind, id);
-    const block = this.#current(kind, id);
-    if (!block || typeof text !== 'string') return;
-    const delta = text.slice(Math.max(0, block.shown.length - block.heard));
-    block.heard += text.length;
-    if (delta === '') return;
-    // Ended by a permission, it goes on behind it.
-    if (!block.open) this.show({ type: `${kind}-start`, id });
-    block.open = true;
-    block.shown += delta;
-    this.show({ type: `${kind}-delta`, id, delta });
-  }
-
-  end(kind: Kind, id: string): void {
-    this.#end(this.#current(kind, id));
+    const block = this.#blocks.get(key());
+    if (block && 'text' in part) this.#delta(block, part.text);
   }
 
   /** Ends what is open. */
@@ -62,17 +51,21 @@ export class Blocks {
     for (const block of this.#blocks.values()) block.heard = 0;
   }
 
+  #delta(block: Block, text: string): void {
+    const { kind, id, shown, heard } = block;
+    const delta = text.slice(Math.max(0, shown.length - heard));
+    block.heard += text.length;
+    if (delta === '') return;
+    // Ended by a permission, it goes on behind it.
+    if (!block.open) this.show({ type: `${kind}-start`, id });
+    block.open = true;
+    block.shown += delta;
+    this.show({ type: `${kind}-delta`, id, delta });
+  }
+
   #end(block: Block | undefined): void {
     if (!block?.open) return;
     block.open = false;
     this.show({ type: `${block.kind}-end`, id: block.id });
-  }
-
-  #key(kind: Kind, id: string): string {
-    return `${kind} ${id} ${this.#counts[`${kind} ${id}`]}`;
-  }
-
-  #current(kind: Kind, id: string): Block | undefined {
-    return this.#blocks.get(this.#key(kind, id));
   }
 }

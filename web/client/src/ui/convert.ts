@@ -72,14 +72,12 @@ export class Converter {
       case 'finish-step':
         return this.#endStep();
       case 'text-start':
-      case 'reasoning-start':
-        return this.#blocks.start(part.type === 'text-start' ? 'text' : 'reasoning', part.id);
       case 'text-delta':
-      case 'reasoning-delta':
-        return this.#blocks.delta(part.type === 'text-delta' ? 'text' : 'reasoning', part.id, part.text);
       case 'text-end':
+      case 'reasoning-start':
+      case 'reasoning-delta':
       case 'reasoning-end':
-        return this.#blocks.end(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        return this.#blocks.take(part);
       case 'source':
       case 'file':
         return this.#show(attached(part));
