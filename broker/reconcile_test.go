@@ -175,6 +175,27 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
+// A turn may wait behind another for longer than any token lives.
+func TestATurnThatWaitsAtItsHostIsNotLost(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	in := k.checkIn(task.ID, "go")
+	waiting := []string{"another", in.TurnID}
+	k.host.onEvents = func(string, int64, int64, int) (*protocol.EventsResponse, error) {
+		return &protocol.EventsResponse{Epoch: 1, OpenTurn: "t0", QueuedTurns: waiting}, nil
+	}
+	k.clock.Advance(time.Hour)
+	k.must(k.reconciler.Task(k.ctx, task.ID))
+	if state := k.messages(task.ID)[0].Status; state != protocol.MessageSent {
+		t.Errorf("while it waits: %s", state)
+	}
+	waiting = nil
+	k.must(k.reconciler.Task(k.ctx, task.ID))
+	if state := k.messages(task.ID)[0].Status; state != protocol.MessageError {
+		t.Errorf("once the host does not have it: %s", state)
+	}
+}
+
 func TestReconcilerRun(t *testing.T) {
 	k, task, j, turn := restarted(t)
 	dead := k.task()
