@@ -1,3 +1,4 @@
+import { BellhopError } from '@bellhop/client';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Diff, Task } from '../app/types.ts';
 import { isTyping } from '../app/shortcuts.ts';
@@ -35,7 +36,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   const busy = streaming || task.openTurn !== '';
   const groups = useGroups(state.rows);
-  const failed = chat.status === 'error' && !busy;
+  const failed = chat.status === 'error' && !busy && notDelivered(chat.error);
   const turns = useMemo(() => mergeTurns(groups, chat.live, chat.pending, failed), [groups, chat.live, chat.pending, failed]);
   const current = [...chat.live.keys()].at(-1) ?? '';
   const runningTurn = task.openTurn || (streaming ? (chat.status === 'streaming' ? current : 'pending') : '');
@@ -48,18 +49,18 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   }, [post]);
   const submit = (text: string, files: readonly ImageFile[]) => {
     const message = { id: newId(), text, files };
-    if (busy || queued.length > 0) queue.add(message);
+    if (busy || (queued.length > 0 && !failed)) queue.add(message);
     else send(message);
   };
 
   const ready = state.rev !== undefined;
   useEffect(() => {
-    if (busy || !ready || chat.status === 'error') return;
+    if (busy || !ready || failed) return;
     const first = takeFirstMessage(task.id);
     if (first) return send({ id: newId(), text: first, files: [] });
     const next = queue.shift();
     if (next) send(next);
-  }, [busy, ready, chat.status, task.id, queue, queued, send]);
+  }, [busy, ready, failed, task.id, queue, queued, send]);
 
   const stop = () => {
     if (!busy || stopping) return;
@@ -67,7 +68,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
     chat.stop().catch((error: unknown) => toast(`Not stopped: ${describe(error).message}`)).finally(() => setStopping(false));
   };
   useEscape(busy, stop);
-  useReadMark(task, visible, busy);
+  useReadMark(task, visible, busy && interactions.length === 0);
 
   const lastRow = state.rows.findLast((r) => r.role === 'USER');
   const undelivered = !busy && lastRow?.status === 'ERROR' && turns.at(-1)?.user?.id === lastRow.id;
@@ -100,6 +101,9 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
     </>
   );
 }
+
+/** A refusal or a dead network; anything else is how the turn itself ended, and the thread says so. */
+const notDelivered = (error: Error | undefined) => error instanceof BellhopError || error instanceof TypeError;
 
 function useGroups(rows: Parameters<typeof groupRows>[0]): readonly RowGroup[] {
   const before = useRef<readonly RowGroup[]>([]);

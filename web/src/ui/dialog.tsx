@@ -10,6 +10,8 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   useEffect(() => {
     const dialog = ref.current;
     if (!dialog?.open) dialog?.showModal();
+    // The browser would pick the first button, which closes the dialog.
+    dialog?.querySelector<HTMLElement>('textarea, input, select')?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -41,7 +41,9 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
   };
   useEffect(() => {
     // On a phone the keyboard would hide what was opened to be read.
-    if (matchMedia('(pointer: fine)').matches) field.current?.focus();
+    if (!matchMedia('(pointer: fine)').matches) return;
+    field.current?.focus();
+    field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, []);
 
   const onKey = (event: KeyboardEvent<HTMLTextAreaElement>) => {

@@ -2,8 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { Answer, Interaction } from '../../app/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { asText } from '../thread/items.ts';
-import { commandOf, summarise } from '../tool/summary.ts';
+import { argumentsOf, summarise } from '../tool/summary.ts';
 import { dockKey, useArmed } from './armed.ts';
 import styles from './dock.module.css';
 
@@ -26,7 +25,7 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
   const [reasoning, setReasoning] = useState(false);
   const armed = useArmed(interaction.id);
   const ready = armed && !pending;
-  const command = commandOf(interaction.args) ?? asText(interaction.args);
+  const command = argumentsOf(interaction.args);
   const { verb } = summarise(interaction.toolName ?? '', interaction.args);
   const level = levels[(interaction.level ?? '').toUpperCase()];
   useDockKeys(keys && ready, onAnswer);
@@ -39,7 +38,7 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
         {count > 1 && <span className={styles.count}>1 of {count}</span>}
       </header>
       {shortPrompt(interaction.prompt, command) && <p className={styles.prompt} dir="auto">{shortPrompt(interaction.prompt, command)}</p>}
-      {command && command !== '{}' && <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>{visible(command)}</pre>}
+      {command && <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>{visible(command)}</pre>}
       {reasoning ? (
         <DenyReason pending={!ready} onCancel={() => setReasoning(false)} onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) })} />
       ) : (

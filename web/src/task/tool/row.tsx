@@ -3,9 +3,9 @@ import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { duration } from '../../ui/time.tsx';
 import { cx } from '../../ui/class.ts';
-import { asText, type ToolItem, type ToolState } from '../thread/items.ts';
+import type { ToolItem, ToolState } from '../thread/items.ts';
 import { outputText } from './output.ts';
-import { commandOf, summarise } from './summary.ts';
+import { argumentsOf, commandOf, summarise } from './summary.ts';
 import { Terminal } from './terminal.tsx';
 import styles from './tool.module.css';
 
@@ -45,11 +45,11 @@ function Sign({ state }: { state: ToolState }) {
 
 function Details({ item }: { item: ToolItem }) {
   const command = commandOf(item.input);
-  const input = command ?? asText(item.input);
+  const input = argumentsOf(item.input);
   const output = item.error || outputText(item.output);
   return (
     <div className={styles.details}>
-      {input && input !== '{}' && (
+      {input && (
         <section aria-label={`Input of ${item.name}`}>
           <header><span>{command === null ? `${item.name} · input` : `${item.name} · command`}</span><Copy text={input} label="Copy input" /></header>
           <pre tabIndex={0} dir="ltr"><Terminal text={input} /></pre>

@@ -60,3 +60,15 @@ export function commandOf(input: unknown): string | null {
   if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return value.join(' ');
   return null;
 }
+
+/** What a call was given, in full, for eyes rather than for programs: a command as it is, else one argument after another. */
+export function argumentsOf(input: unknown): string {
+  const command = commandOf(input);
+  if (command !== null) return command;
+  if (typeof input === 'string') return input;
+  if (typeof input !== 'object' || input === null) return '';
+  if (Array.isArray(input)) return JSON.stringify(input, null, 2);
+  const long = (value: unknown) => typeof value === 'string' && value.includes('\n');
+  const members = Object.entries(input).sort(([, a], [, b]) => Number(long(a)) - Number(long(b)) || (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0));
+  return members.map(([name, value]) => (long(value) ? `${name}:\n${String(value)}` : `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)).join('\n');
+}

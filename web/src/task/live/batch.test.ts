@@ -1,0 +1,56 @@
+import type { UIMessageChunk } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { batch, coalesce } from './batch.ts';
+
+const delta = (text: string, id = '1'): UIMessageChunk => ({ type: 'text-delta', id, delta: text });
+
+describe('coalesce', () => {
+  it('joins neighbouring deltas of a block', () => expect(coalesce([delta('a'), delta('b'), delta('c')])).toEqual([delta('abc')]));
+  it('keeps blocks, kinds and order apart', () => {
+    const chunks: UIMessageChunk[] = [delta('a'), delta('b', '2'), { type: 'text-end', id: '2' }, delta('c')];
+    expect(coalesce(chunks)).toEqual(chunks);
+  });
+  it('does not change the chunks it was given', () => {
+    const first = delta('a');
+    coalesce([first, delta('b')]);
+    expect(first).toEqual(delta('a'));
+  });
+});
+
+describe('batch', () => {
+  it('hands on once per frame what came in between, and loses nothing at the end', async () => {
+    let flush: (() => void) | undefined;
+    let frames = 0;
+    let source: ReadableStreamDefaultController<UIMessageChunk> | undefined;
+    const stream = batch(new ReadableStream({ start: (c) => void (source = c) }), (run) => {
+      frames++;
+      flush = run;
+      return () => (flush = undefined);
+    });
+    const out: UIMessageChunk[] = [];
+    const done = (async () => {
+      for await (const chunk of stream) out.push(chunk);
+    })();
+    for (let i = 0; i < 10_000; i++) source?.enqueue(delta('x'));
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(frames).toBe(1);
+    expect(out).toEqual([]);
+    flush?.();
+    source?.enqueue(delta('y'));
+    source?.close();
+    await done;
+    const deltas = out.map((c) => (c.type === 'text-delta' ? c.delta : ''));
+    expect(deltas.join('')).toBe(`${'x'.repeat(10_000)}y`);
+    expect(out).toHaveLength(2);
+  });
+  it('fails as its source does', async () => {
+    const failing = new ReadableStream<UIMessageChunk>({ start: (c) => c.error(new TypeError('network error')) });
+    await expect(batch(failing, () => () => undefined).getReader().read()).rejects.toThrow('network error');
+  });
+  it('lets go of its source when nobody reads any more', async () => {
+    let cancelled: unknown;
+    const source = new ReadableStream<UIMessageChunk>({ cancel: (reason) => void (cancelled = reason) });
+    await batch(source, () => () => undefined).cancel('gone');
+    expect(cancelled).toBe('gone');
+  });
+});

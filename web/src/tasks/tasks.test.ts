@@ -1,0 +1,72 @@
+import { QueryClient } from '@tanstack/react-query';
+import { describe, expect, it } from 'vitest';
+import { notice } from '../inbox/notify.ts';
+import { relative } from '../ui/time.tsx';
+import type { Task } from '../app/types.ts';
+import { applyHint, findTask } from './cache.ts';
+import { isUnread, statusOf } from './status.ts';
+import { titleOf } from './title.ts';
+
+const task = (change: Partial<Task> = {}): Task => ({
+  id: 't', title: 'T', mode: 'agent', agent: 'demo', project: '', hostId: 'h', agentUrl: '', agentStatus: 'idle', reason: '', openTurn: '', lastTurn: null, openInteractions: 0,
+  readRev: 0, rev: 5, archived: false, createdAt: '', lastActivityAt: '', ...change,
+});
+const ended = (finishReason: 'stop' | 'error' | 'other', reason = '') => ({ lastTurn: { id: 'x', finishReason, reason, usage: null } });
+const none = new Set<string>();
+
+describe('statusOf', () => {
+  it.each([
+    ['a question beats everything', task({ openInteractions: 1, agentStatus: 'busy' }), none, 'waiting'],
+    ['an offline host beats work', task({ agentStatus: 'busy' }), new Set(['h']), 'offline'],
+    ['work', task({ agentStatus: 'busy', ...ended('error') }), none, 'busy'],
+    ['an error', task(ended('error')), none, 'failed'],
+    ['a lost host', task(ended('other', 'host-lost')), none, 'failed'],
+    ['an interrupt is no failure', task(ended('other', 'aborted')), none, 'stopped'],
+    ['an end', task(ended('stop')), none, 'done'],
+    ['nothing yet', task(), none, 'new'],
+  ])('%s', (_name, t, offline, want) => expect(statusOf(t, offline).kind).toBe(want));
+});
+
+describe('isUnread', () => {
+  it('is not raised by the read mark itself', () => expect(isUnread(task({ rev: 6, readRev: 5, ...ended('stop') }))).toBe(false));
+  it('is raised by what came after', () => expect(isUnread(task({ rev: 8, readRev: 5, ...ended('stop') }))).toBe(true));
+});
+
+describe('applyHint', () => {
+  const hint = { taskId: 't', rev: 7, agentStatus: 'busy' as const, reason: '', openInteractions: 2 };
+  const client = (t: Task) => {
+    const c = new QueryClient();
+    c.setQueryData(['tasks', { q: '', archived: false }], { pages: [{ tasks: [t], nextCursor: '' }], pageParams: [''] });
+    return c;
+  };
+  it('changes the task in every list and tells what it was', () => {
+    const c = client(task());
+    expect(applyHint(c, hint)?.openInteractions).toBe(0);
+    expect(findTask(c, 't')).toMatchObject({ rev: 7, agentStatus: 'busy', openInteractions: 2 });
+  });
+  it('does not go back to an older state', () => {
+    const c = client(task({ rev: 9 }));
+    applyHint(c, hint);
+    expect(findTask(c, 't')).toMatchObject({ rev: 9, agentStatus: 'idle' });
+  });
+});
+
+describe('notice', () => {
+  it('tells of a new question', () => expect(notice(task(), { taskId: 't', rev: 6, agentStatus: 'idle', reason: 'waiting', openInteractions: 1 })).toBe('Waiting for you'));
+  it('tells of the end of a turn', () => expect(notice(task({ agentStatus: 'busy' }), { taskId: 't', rev: 6, agentStatus: 'idle', reason: '', openInteractions: 0 })).toBe('The turn is over'));
+  it('is silent about old news', () => expect(notice(task({ agentStatus: 'busy' }), { taskId: 't', rev: 5, agentStatus: 'idle', reason: '', openInteractions: 0 })).toBeNull());
+});
+
+describe('titleOf', () => {
+  it.each([
+    ['its first line', 'Fix the parser\nIt fails', 'Fix the parser'],
+    ['without marks', '\n## `Fix` it', 'Fix it'],
+    ['cut at a word', `${'word '.repeat(30)}`, `${'word '.repeat(16).trim()}…`],
+    ['characters whole', '🙂'.repeat(100), `${'🙂'.repeat(80)}…`],
+    ['something in any case', '```', 'New task'],
+  ])('takes %s', (_name, message, want) => expect(titleOf(message)).toBe(want));
+});
+
+describe('relative', () => {
+  it.each([[0, 'now'], [59, 'now'], [60, '1 min'], [3600, '1 h'], [90_000, '1 d']])('%d s is %s', (s, want) => expect(relative(0, s * 1000)).toBe(want));
+});
