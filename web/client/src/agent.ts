@@ -1,6 +1,6 @@
 import { BellhopError, networkError, originOf, refusal } from './error.js';
 import { isFinal, type FollowOptions } from './follow.js';
-import { Backoff, pause, Watchdog } from './retry.js';
+import { Backoff, pause } from './retry.js';
 import { Turn, type PromptOptions } from './turn.js';
 import type { Answer, Attached, CheckedIn, CheckIn, Interaction, Reach, Task } from './wire.js';
 
@@ -70,16 +70,14 @@ export class AgentClient {
    * when it cannot be reached.
    */
   async request<T>(method: string, path: string, init: RequestOptions = {}): Promise<T> {
-    const dog = new Watchdog(this.options.idleMs, init.signal);
+    const signals = [AbortSignal.timeout(this.options.idleMs ?? 30_000), ...(init.signal ? [init.signal] : [])];
     try {
-      const response = await this.send(method, path, { ...init, signal: dog.signal });
+      const response = await this.send(method, path, { ...init, signal: AbortSignal.any(signals) });
       if (!response.ok) throw await refusal(response, this.origin);
       return (response.status === 204 ? undefined : await response.json()) as T;
     } catch (error) {
       if (init.signal?.aborted || error instanceof BellhopError) throw error;
-      throw networkError(this.origin, dog.signal.aborted ? dog.signal.reason : error);
-    } finally {
-      dog.stop();
+      throw networkError(this.origin, error);
     }
   }
 
@@ -125,9 +123,9 @@ export class AgentClient {
 
   /** The task's open turn from its start, null when there is none. */
   async resume(taskId: string, options: { signal?: AbortSignal | undefined } = {}): Promise<Turn | null> {
-    const grant = await this.#persist(() => this.attach(taskId, options.signal), options.signal);
+    const { signal } = options;
+    const [grant, { openTurn }] = await this.#persist(() => Promise.all([this.attach(taskId, signal), this.task(taskId, signal)]), signal);
     if (grant.streamCursor === null) return null;
-    const { openTurn } = await this.#persist(() => this.task(taskId, options.signal), options.signal);
     return new Turn(this, taskId, { ...grant, turnId: openTurn }, undefined, grant.streamCursor);
   }
 

@@ -24,7 +24,7 @@ export class BellhopError extends Error {
 
   /** Whether the same request may work later. */
   get passing(): boolean {
-    return this.status >= 500 || this.status === 429 || this.status === 408;
+    return this.status >= 500 || [408, 429].includes(this.status);
   }
 }
 
@@ -49,9 +49,5 @@ export function networkError(origin: string, cause: unknown): TypeError {
 }
 
 export function originOf(url: string): string {
-  try {
-    return new URL(url, globalThis.location?.href).origin;
-  } catch {
-    return url;
-  }
+  return new URL(url, globalThis.location?.href).origin;
 }

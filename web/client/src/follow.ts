@@ -58,7 +58,8 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
         for await (const event of readSse(response.body, () => dog.feed())) {
           const item = source.read(event);
           if (item === undefined) continue;
-          retry.reset();
+          // Only what has an id is progress: a host that says hello and drops for ever is given up.
+          if (event.id !== undefined) retry.attempt = 0;
           yield item;
           if (source.ends(item)) return;
         }
@@ -68,43 +69,28 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
       } finally {
         dog.stop();
       }
-      await recover(source, failure, retry, note, signal);
+      let cause = failure;
+      try {
+        if (await source.mend(failure)) continue;
+      } catch (error) {
+        // Mending may itself meet a dead network: then both are tried again later.
+        if (isFinal(error)) throw error;
+        cause = error;
+      }
+      const error = cause instanceof BellhopError ? cause : networkError(source.origin(), cause);
+      const retryInMs = retry.next((error as Partial<BellhopError>).retryAfterMs);
+      if (retryInMs === undefined) throw networkError(source.origin(), cause);
+      note('reconnecting', { attempt: retry.attempt, retryInMs, error });
+      await pause(retryInMs, signal);
     }
   } finally {
     note('closed');
   }
 }
 
-async function recover<T>(
-  source: Source<T>,
-  failure: unknown,
-  retry: Backoff,
-  note: (state: ConnectionState, detail?: ConnectionDetail) => void,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  let cause = failure;
-  try {
-    if (await source.mend(failure)) return;
-  } catch (error) {
-    // Mending may itself meet a dead network: then both are tried again later.
-    if (isFinal(error)) throw error;
-    cause = error;
-  }
-  signal?.throwIfAborted();
-  const error = isBellhop(cause) ? cause : networkError(source.origin(), cause);
-  const delay = retry.next(isBellhop(cause) ? cause.retryAfterMs : 0);
-  if (delay === undefined) throw networkError(source.origin(), cause);
-  note('reconnecting', { attempt: retry.attempt, retryInMs: delay, error });
-  await pause(delay, signal);
-}
-
-function isBellhop(error: unknown): error is BellhopError {
-  return error instanceof BellhopError;
-}
-
 /** Whether a failure will not go away by trying again. */
 export function isFinal(error: unknown): boolean {
-  return isBellhop(error) ? !error.passing : error instanceof Lost;
+  return error instanceof BellhopError ? !error.passing : error instanceof Lost;
 }
 
 /** A stream that cannot be continued, on a network that works. The AI SDK is to see it as a lost connection. */

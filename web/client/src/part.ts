@@ -79,14 +79,11 @@ export type NativePart = Body & { event?: PartEvent };
 
 /** Whether the part ends its turn's stream. */
 export function isTerminal(part: NativePart): boolean {
-  return part.type === 'finish' || part.type === 'abort' || part.type === 'error';
+  return /^(finish|abort|error)$/.test(part.type);
 }
 
 /** The error of a part for people: hosts send a string or {name, message}. */
 export function errorText(error: unknown): string {
-  if (typeof error === 'string' && error !== '') return error;
-  if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' && error.message !== '') {
-    return error.message;
-  }
-  return 'Unknown error';
+  const { message = error } = (error ?? {}) as { message?: unknown };
+  return (typeof message === 'string' && message) || 'Unknown error';
 }

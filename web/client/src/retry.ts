@@ -3,14 +3,10 @@ const longest = 30_000;
 
 /** Delays between attempts: doubled from 0.5 s to 30 s, with jitter so that clients of a restarted server do not come at once. */
 export class Backoff {
+  /** Zero when something was received: the next failure is a first one again. */
   attempt = 0;
 
   constructor(private readonly limit: number) {}
-
-  /** Something was received: the next failure is a first one again. */
-  reset(): void {
-    this.attempt = 0;
-  }
 
   /** Milliseconds to wait, undefined when it is time to give up. */
   next(atLeast = 0): number | undefined {

@@ -1,10 +1,8 @@
 export interface SseEvent {
   event: string;
   data: string;
-  /** The newest id so far, as in the HTML standard: a frame without one keeps its predecessor's. */
+  /** Of this very frame, unlike EventSource's lastEventId: a replay has frames without. */
   id: string | undefined;
-  /** Whether this very frame carried an id. */
-  hasId: boolean;
 }
 
 /**
@@ -18,7 +16,6 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
   let data: string[] = [];
   let event = '';
   let id: string | undefined;
-  let hasId = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -30,19 +27,16 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line === '') {
-          if (data.length > 0) yield { event: event || 'message', data: data.join('\n'), id, hasId };
+          if (data.length > 0) yield { event: event || 'message', data: data.join('\n'), id };
           data = [];
           event = '';
-          hasId = false;
+          id = undefined;
           continue;
         }
         const [, field, content = ''] = /^([^:]*)(?:: ?([^]*))?$/.exec(line) ?? [];
         if (field === 'data') data.push(content);
         else if (field === 'event') event = content;
-        else if (field === 'id' && !content.includes('\0')) {
-          id = content;
-          hasId = true;
-        }
+        else if (field === 'id' && !content.includes('\0')) id = content;
       }
     }
   } finally {

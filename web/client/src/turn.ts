@@ -99,7 +99,7 @@ export class Turn implements Source<StreamItem> {
     if (this.cursor !== undefined) {
       url.searchParams.set('after', this.cursor);
     } else {
-      if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: the host cannot resume its streams`);
+      if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: cannot resume`);
       headers['content-type'] = 'application/json';
       Object.assign(init, { method: 'POST', body: JSON.stringify(this.start?.prompt) });
     }
@@ -109,23 +109,17 @@ export class Turn implements Source<StreamItem> {
   }
 
   read(event: SseEvent): StreamItem | undefined {
-    if (event.event !== 'message') return undefined;
-    let part: NativePart;
-    try {
-      part = JSON.parse(event.data) as NativePart;
-    } catch {
-      return undefined;
-    }
-    if (typeof part?.type !== 'string') return undefined;
-    const turn = part.event?.turnId;
-    if (turn && this.#turnId && turn !== this.#turnId) throw new Lost(`network error: ${this.origin()}: the host has lost this turn`);
-    if (turn) this.#turnId = turn;
+    // Some servers end with [DONE], which is no part.
+    if (event.event !== 'message' || !event.data.startsWith('{')) return undefined;
+    const part = JSON.parse(event.data) as NativePart;
+    const turn = part.event?.turnId ?? this.#turnId;
+    if (this.#turnId && turn !== this.#turnId) throw new Lost(`network error: ${this.origin()}: lost this turn`);
+    this.#turnId = turn;
     this.#received = true;
     this.#refreshed = false;
     if (part.type === 'data-resume') this.#resumable = true;
-    const id = event.hasId ? event.id : undefined;
-    if (id !== undefined) this.cursor = id;
-    return { part, id };
+    this.cursor = event.id ?? this.cursor;
+    return { part, id: event.id };
   }
 
   ends(item: StreamItem): boolean {
@@ -141,12 +135,10 @@ export class Turn implements Source<StreamItem> {
     if (isFinal(failure)) throw failure;
     if (failure instanceof BellhopError || this.#reached || this.reach() === 'relay' || this.client.options.relay === 'never') return false;
     this.client.relayed.add(this.taskId);
-    try {
-      await this.#refresh();
-    } finally {
-      if (this.reach() !== 'relay') this.client.relayed.delete(this.taskId);
-    }
-    return this.reach() === 'relay';
+    await this.#refresh();
+    if (this.reach() === 'relay') return true;
+    this.client.relayed.delete(this.taskId);
+    return false;
   }
 
   /** A fresh token: for the same turn as long as nothing of it came, since only a check-in's token can start it. */

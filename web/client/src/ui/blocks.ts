@@ -37,7 +37,7 @@ export class Blocks {
       }
     }
     const block = this.#blocks.get(key());
-    if (block && 'text' in part) this.#delta(block, part.text);
+    if (block && 'text' in part && typeof part.text === 'string') this.#delta(block, part.text);
   }
 
   /** Ends what is open. */

@@ -91,9 +91,8 @@ export class Converter {
       case 'data-answer':
         return this.#question(part);
       case 'data-notice':
-        return void this.#out.push({ type: part.type, data: part.data, transient: true });
       case 'data-queued':
-        return void this.#out.push({ type: part.type, data: part.data, transient: true });
+        return void this.#out.push({ ...part, transient: true } as UiChunk);
       default:
         return this.#tool(part);
     }
@@ -160,11 +159,12 @@ export class Converter {
     this.#out.push({ ...remote(call.toolCallId), ...end });
   }
 
-  #request({ type, approvalId, toolCall, reason, isAutomatic, signature }: Of<'tool-approval-request'>): void {
+  #request({ toolCall, event: _, ...request }: Of<'tool-approval-request'>): void {
+    const { approvalId } = request;
     this.#call(toolCall);
     if (this.#approvals.has(approvalId) || !this.isOpen(approvalId)) return;
     this.#approvals.set(approvalId, toolCall);
-    this.#show({ type, approvalId, toolCallId: toolCall.toolCallId, reason, isAutomatic, signature });
+    this.#show({ ...request, toolCallId: toolCall.toolCallId });
     this.#approval(approvalId, toolCall, { state: 'open' });
   }
 
@@ -245,8 +245,7 @@ function attached(part: Of<'source' | 'file'>): UiChunk {
     const { mediaType, base64, base64Data = '' } = part.file;
     return { type: 'file', mediaType, url: `data:${mediaType};base64,${base64 ?? base64Data}` };
   }
-  const { id: sourceId, url = '', mediaType = '', title, filename } = part;
-  return part.sourceType === 'url'
-    ? { type: 'source-url', sourceId, url, title }
-    : { type: 'source-document', sourceId, mediaType, title: title ?? filename ?? sourceId, filename };
+  const { id: sourceId, sourceType, event: _, ...source } = part;
+  const title = source.title ?? (sourceType === 'url' ? undefined : (source.filename ?? sourceId));
+  return { ...source, type: `source-${sourceType}`, sourceId, title } as UiChunk;
 }

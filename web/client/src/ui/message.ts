@@ -14,7 +14,7 @@ export function promptOf(message: UIMessage): { text: string; attachments: Attac
     else artifacts.push({ type: 'FILE', content: { mediaType: part.mediaType, url: part.url, filename: part.filename ?? '' } });
   }
   // A message may be an image alone, a check-in needs words.
-  return { text: text.join('\n') || (attachments.length + artifacts.length > 0 ? 'See the attachment.' : ''), attachments, artifacts };
+  return { text: text.join('\n') || (attachments.length + artifacts.length > 0 ? '(attachment)' : ''), attachments, artifacts };
 }
 
 interface Approval {

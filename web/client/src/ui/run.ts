@@ -68,19 +68,17 @@ export class Run {
   detach(reason?: unknown): void {
     const view = this.#view;
     this.#stop();
-    view?.error(reason ?? new DOMException('Detached', 'AbortError'));
+    view?.error(reason ?? this.#reading.signal.reason);
   }
 
   /** Answers once, however often the page says so; an answer given elsewhere stands, and the stream tells of it. */
   async answer(interactionId: string, answer: Answer): Promise<void> {
     if (this.#answered.has(interactionId)) return;
     this.#answered.add(interactionId);
-    try {
-      await this.turn.client.answer(interactionId, answer);
-    } catch (error) {
+    await this.turn.client.answer(interactionId, answer).catch((error: unknown) => {
       this.#answered.delete(interactionId);
       throw error;
-    }
+    });
   }
 
   async #read(): Promise<void> {
@@ -103,7 +101,8 @@ export class Run {
 
   #take({ part }: StreamItem): void {
     const next: (UiChunk | Parked)[] = this.#converter.convert(part);
-    const parks = part.type === 'tool-approval-request' && !part.isAutomatic && this.#mustPark(part.approvalId);
+    const parks =
+      part.type === 'tool-approval-request' && !(part.isAutomatic || this.options.live || this.#answered.has(part.approvalId)) && this.#converter.isOpen(part.approvalId);
     if (parks) next.push(...this.#converter.park(), { parked: part.approvalId });
     if (!this.#shown) this.#queue.push(...next);
     else if (parks) this.#shown = false;
@@ -113,14 +112,8 @@ export class Run {
     this.#flush();
   }
 
-  #mustPark(approvalId: string): boolean {
-    return !this.options.live && !this.#answered.has(approvalId) && this.#converter.isOpen(approvalId);
-  }
-
   #flush(): void {
-    while (this.#view && this.#queue.length > 0) {
-      const next = this.#queue.shift();
-      if (next === undefined) break;
+    for (let next; this.#view && (next = this.#queue.shift()); ) {
       if ('parked' in next) {
         this.#parkedOn = next.parked;
         this.#close();
@@ -143,6 +136,6 @@ export class Run {
   #stop(): void {
     this.#view = undefined;
     this.#queue.length = 0;
-    this.#reading.abort(new DOMException('Detached', 'AbortError'));
+    this.#reading.abort();
   }
 }

@@ -53,7 +53,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     if (trigger === 'submit-message' && target?.role === 'assistant') return this.#continue(chatId, target, send);
     const user = messages.findLast((message) => message.role === 'user');
-    if (!user) throw new TypeError('There is no message of the user to send');
+    if (!user) throw new TypeError('No message to send');
     const prompt = promptOf(user);
     const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
     // Asking again is another message; sending again after a failure is the same.
@@ -78,9 +78,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
 
   /** Answers a permission (`approved`) or a question (`text`) of the chat's open turn. */
   async respond(interactionId: string, answer: Answer, chatId = ''): Promise<void> {
-    const run = this.#runs.get(this.#taskId(chatId));
-    if (run) await run.answer(interactionId, answer);
-    else await this.client.answer(interactionId, answer);
+    await (this.#runs.get(this.#taskId(chatId)) ?? this.client).answer(interactionId, answer);
   }
 
   /** Really stops the agent; resolves when it has stopped. The stream then ends by itself. */

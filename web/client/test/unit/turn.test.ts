@@ -148,7 +148,7 @@ describe('a turn', () => {
 
   test('that another turn has replaced on the host is not mixed with it', async () => {
     server.script = (turn) => turn.say({ type: 'text-start', id: 't', event: { id: 'e', seq: 1, turnId: 'another' } });
-    await expect(read(await client.prompt('task', 'hi'))).rejects.toThrow('the host has lost this turn');
+    await expect(read(await client.prompt('task', 'hi'))).rejects.toThrow('lost this turn');
   });
 
   test('hands on a gap, so that what was read can be dropped', async () => {
@@ -161,6 +161,16 @@ describe('a turn', () => {
     server.turn.finish();
     const parts = await reading;
     expect(parts.map((part) => part.type)).toEqual(['text-start', 'text-delta', 'data-resume', 'text-start', 'finish']);
+  });
+
+  test('whose host resumes and drops without a part for ever is given up', async () => {
+    client.options = { ...client.options, maxRetries: 3 };
+    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.onTurn = (turn) => setTimeout(() => turn.cut());
+    const reading = read(await client.prompt('task', 'hi')).catch((reason: unknown) => reason);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(String(await reading)).toContain('network error: http://host.test');
+    expect(server.count('GET', '/stream/task')).toBe(3);
   });
 
   test('is left alone when its reader aborts', async () => {
