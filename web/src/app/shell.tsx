@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { KeysHelp } from '../settings/keys.tsx';
 import { NewTaskDialog } from '../tasks/dialog.tsx';
 import { useAttention } from '../inbox/attention.ts';
-import { cx } from '../ui/class.ts';
+import { useMedia } from '../ui/media.ts';
 import { useUserFeed } from './feed/use.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -15,12 +15,12 @@ export function Shell() {
   useUserFeed();
   useAttention();
   useShortcuts({ onNew: () => setOpen('new'), onHelp: () => setOpen('keys') });
+  // A phone has room for one of them: the list is its home, everything else takes the whole screen.
+  const narrow = useMedia('(max-width: 720px)');
   return (
-    <div className={cx(styles.shell, atHome && styles.home)}>
-      <Sidebar onNew={() => setOpen('new')} onHelp={() => setOpen('keys')} />
-      <div className={styles.outlet}>
-        <Outlet />
-      </div>
+    <div className={styles.shell}>
+      {(!narrow || atHome) && <Sidebar asMain={narrow} onNew={() => setOpen('new')} onHelp={() => setOpen('keys')} />}
+      {(!narrow || !atHome) && <div className={styles.outlet}><Outlet /></div>}
       {open === 'new' && <NewTaskDialog onClose={() => setOpen(null)} />}
       {open === 'keys' && <KeysHelp onClose={() => setOpen(null)} />}
     </div>

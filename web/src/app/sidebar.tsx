@@ -20,11 +20,13 @@ const places: readonly Place[] = [
   { to: '/hosts', label: 'Agent hosts', icon: 'host', admin: true },
 ];
 
-export function Sidebar({ onNew, onHelp }: { onNew: () => void; onHelp: () => void }) {
+export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () => void; onHelp: () => void }) {
+  const Tag = asMain ? 'main' : 'div';
   const me = useMe().data;
   const waiting = useOpenInteractions().data?.length ?? 0;
   return (
-    <div className={styles.sidebar}>
+    <Tag className={styles.sidebar}>
+      {asMain && <h1 className="visually-hidden">Tasks</h1>}
       <header className={styles.brand}>
         <Link to="/" className={styles.name}><Bell className={styles.mark} />Bellhop</Link>
         <Button kind="primary" small onClick={onNew} title="New task (C)"><Icon name="plus" size={14} />New task</Button>
@@ -42,7 +44,7 @@ export function Sidebar({ onNew, onHelp }: { onNew: () => void; onHelp: () => vo
       <footer className={styles.foot}>
         <Account email={me?.email ?? ''} onHelp={onHelp} />
       </footer>
-    </div>
+    </Tag>
   );
 }
 

@@ -4,7 +4,7 @@ import type { Diff, Task } from '../app/types.ts';
 import { isTyping } from '../app/shortcuts.ts';
 import { describe } from '../app/http.ts';
 import { useOpenInteractions } from '../inbox/api.ts';
-import { useUpdateTask } from '../tasks/api.ts';
+import { useMarkRead } from '../tasks/api.ts';
 import { isUnread } from '../tasks/status.ts';
 import { Failure } from '../ui/failure.tsx';
 import { toast } from '../ui/toast.tsx';
@@ -130,13 +130,13 @@ function useEscape(active: boolean, stop: () => void) {
 
 /** Marks the task as read while it is looked at. */
 function useReadMark(task: Task, visible: boolean, busy: boolean) {
-  const { mutate } = useUpdateTask();
+  const mark = useMarkRead();
   const unread = isUnread(task);
   useEffect(() => {
     if (!visible || busy || !unread) return;
-    const timer = setTimeout(() => mutate({ id: task.id, readRev: task.rev }), 600);
+    const timer = setTimeout(() => mark(task.id, task.rev), 600);
     return () => clearTimeout(timer);
-  }, [visible, busy, unread, task.id, task.rev, mutate]);
+  }, [visible, busy, unread, task.id, task.rev, mark]);
 }
 
 /** When the running turn began: when its message was sent, or when this page learned of it. */

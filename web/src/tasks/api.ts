@@ -1,8 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
-import { api } from '../app/http.ts';
+import { useCallback, useSyncExternalStore } from 'react';
+import { api, describe } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
-import { describe } from '../app/http.ts';
 import { toast } from '../ui/toast.tsx';
 import { isUnread } from './status.ts';
 import { findTask, patchTask, type TaskPage } from './cache.ts';
@@ -48,11 +47,11 @@ export function useCreateTask() {
   });
 }
 
-/** Changes title, archive or read mark at once, and takes it back when the server refuses. */
+/** Changes title or archive at once, and takes it back when the server refuses. */
 export function useUpdateTask() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean; readRev?: number }) => {
+    mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean }) => {
       const known = findTask(client, id);
       // A new title is no news to whoever wrote it.
       const readRev = known && !isUnread(known) ? { readRev: known.rev } : {};
@@ -63,8 +62,9 @@ export function useUpdateTask() {
       patchTask(client, id, change);
       return { before };
     },
-    onError: (error, { id }, context) => {
-      if (context?.before) patchTask(client, id, { ...context.before, rev: Number.MAX_SAFE_INTEGER });
+    onError: (error, { id, ...change }, context) => {
+      // Only what was changed here goes back: the rest may have moved on meanwhile.
+      if (context?.before) patchTask(client, id, takeBack(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
       void client.invalidateQueries({ queryKey: ['tasks'] });
     },
@@ -73,6 +73,24 @@ export function useUpdateTask() {
       if (change.archived !== undefined) void client.invalidateQueries({ queryKey: ['tasks'] });
     },
   });
+}
+
+function takeBack(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
+  return { ...(change.title !== undefined && { title: before.title }), ...(change.archived !== undefined && { archived: before.archived }) };
+}
+
+/** Marks a task as read. Failing is no news to anybody: the next look at the task marks it. */
+export function useMarkRead() {
+  const client = useQueryClient();
+  return useCallback(
+    (id: string, readRev: number) => {
+      api<Task>('PATCH', `/api/tasks/${id}`, { readRev }).then(
+        (task) => patchTask(client, id, task),
+        () => undefined,
+      );
+    },
+    [client],
+  );
 }
 
 /** Deleting cannot be undone on the server, so it waits here until the offer to undo is over. */

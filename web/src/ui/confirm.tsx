@@ -8,7 +8,7 @@ export function ConfirmButton({ label, title, text, action, onConfirm }: { label
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button small kind="danger" onClick={() => setOpen(true)} aria-label={title}>{label}</Button>
+      <Button small kind="danger" onClick={() => setOpen(true)} aria-label={`${label}: ${title}`}>{label}</Button>
       {open && (
         <Dialog title={title} onClose={() => setOpen(false)}>
           <div>{text}</div>

@@ -1,5 +1,6 @@
 import { lazy, memo, Suspense } from 'react';
 import { Copy } from '../../ui/copy.tsx';
+import { unturned } from '../../ui/bidi.ts';
 import { cutText, LongText } from '../tool/longtext.tsx';
 import { Terminal } from '../tool/terminal.tsx';
 import styles from './markdown.module.css';
@@ -9,7 +10,8 @@ const Highlighted = lazy(() => import('./highlight.tsx'));
 /** Highlighting more than this costs more than it helps. */
 const longestHighlighted = 50_000;
 
-export const CodeBlock = memo(function CodeBlock({ code, language, growing }: { code: string; language: string; growing: boolean }) {
+export const CodeBlock = memo(function CodeBlock({ code: given, language, growing }: { code: string; language: string; growing: boolean }) {
+  const code = unturned(given);
   const plain = growing || language === '' || code.length > longestHighlighted;
   return (
     <figure className={styles.code}>

@@ -1,5 +1,6 @@
 import type { Token, Tokens } from 'marked';
 import { Fragment, type ReactNode } from 'react';
+import { unturned } from '../../ui/bidi.ts';
 import { safeUrl } from './safe.ts';
 
 /** The running text of a block. Every piece that names another place shows where it goes. */
@@ -16,7 +17,7 @@ function piece(token: Token): ReactNode {
     case 'del':
       return <del><Inline tokens={(token as Tokens.Del).tokens} /></del>;
     case 'codespan':
-      return <code dir="ltr">{(token as Tokens.Codespan).text}</code>;
+      return <code dir="ltr">{unturned((token as Tokens.Codespan).text)}</code>;
     case 'br':
       return <br />;
     case 'link':
@@ -27,16 +28,16 @@ function piece(token: Token): ReactNode {
     case 'text':
     case 'escape': {
       const text = token as Tokens.Text;
-      return text.tokens ? <Inline tokens={text.tokens} /> : <bdi>{text.text}</bdi>;
+      return text.tokens ? <Inline tokens={text.tokens} /> : <bdi>{unturned(text.text)}</bdi>;
     }
     default:
-      return <bdi>{token.raw}</bdi>;
+      return <bdi>{unturned(token.raw)}</bdi>;
   }
 }
 
 function link(token: Tokens.Link): ReactNode {
   const url = safeUrl(token.href);
   const text = <Inline tokens={token.tokens} />;
-  if (!url) return <bdi>{token.raw}</bdi>;
+  if (!url) return <bdi>{unturned(token.raw)}</bdi>;
   return <a href={url} title={url} target="_blank" rel="noopener noreferrer nofollow">{text}</a>;
 }

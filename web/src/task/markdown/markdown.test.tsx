@@ -22,7 +22,10 @@ describe('markdown of an agent', () => {
     expect(link?.rel).toContain('noopener');
     expect(link?.rel).toContain('noreferrer');
   });
-  it('isolates running text from what turns writing around', () => expect(html('a \u202e b').querySelector('bdi')).not.toBeNull());
+  it.each(['a \u202e b', '`a \u202e b`', '```\na \u202e b\n```', '<b>\u202e'])('shows what would turn writing around: %j', (text) => {
+    expect(html(text).textContent).not.toContain('\u202e');
+    expect(html(text).textContent).toContain('�');
+  });
   it.each(['**a', '```js\nx', '| a |\n|--', '[a](', '`'.repeat(1000), '> '.repeat(200), '#'.repeat(50), '- '.repeat(500)])('survives markdown that is broken or not finished', (text) => {
     expect(() => html(text)).not.toThrow();
   });

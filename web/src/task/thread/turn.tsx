@@ -29,7 +29,7 @@ export const TurnView = memo(function TurnView({ user, group, live, running, fai
       {failure}
       {items.length > 0 && (
         <div className={styles.answer}>
-          <h3 className="visually-hidden">Answer</h3>
+          <h2 className="visually-hidden">Answer</h2>
           {items.map((i) => <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />)}
           {answer && <div className={styles.after}><Copy text={answer} label="Copy answer" /></div>}
         </div>
@@ -41,7 +41,7 @@ export const TurnView = memo(function TurnView({ user, group, live, running, fai
 function UserMessage({ user }: { user: UserItem }) {
   return (
     <div className={styles.user} data-state={user.state}>
-      <h3 className="visually-hidden">You</h3>
+      <h2 className="visually-hidden">You</h2>
       <div className={styles.bubble}>
         {user.images.map((url, i) => <img key={i} src={url} alt={`Attachment ${i + 1}`} />)}
         <p dir="auto">{user.text}</p>

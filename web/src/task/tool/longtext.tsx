@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { unturned } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import styles from './tool.module.css';
 
@@ -32,7 +33,7 @@ export function LongText({ text, draw = (shown) => shown }: { text: string; draw
   const { text: shown, cut } = cutText(text, times);
   return (
     <>
-      <bdi className={styles.pre}>{draw(shown)}</bdi>
+      <bdi className={styles.pre}>{draw(unturned(shown))}</bdi>
       {cut && (
         <span className={styles.cut}>
           <Button small kind="quiet" onClick={() => setTimes(times * step)}>Show more ({kib(text.length)} in all)</Button>
