@@ -24,7 +24,6 @@ type session struct {
 	window window
 	follow *sse.Fanout // streams that outlive turns
 
-	dir         string      // working directory, once an agent was opened
 	turn        *turn       // started and unfinished
 	announced   *TurnRecord // announced and not started
 	announcedBy *time.Timer
@@ -38,7 +37,9 @@ type session struct {
 	gate     sync.Mutex
 	agent    Agent
 	agentKey string
-	idle     *time.Timer // behind mu
+	agentOf  SessionRecord // what the agent was opened for; behind mu
+	secret   string        // of programs in the workspace, behind mu; durable once an agent was opened
+	idle     *time.Timer   // behind mu
 }
 
 func newSession(h *Host, id string) *session {

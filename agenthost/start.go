@@ -89,7 +89,7 @@ func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, e
 	t := s.newTurn(rec)
 	t.before = s.lastID()
 	b.w.Turns = append(b.w.Turns, rec)
-	b.input(rec.ID, req)
+	b.input(t, req)
 	b.status(rec.ID, protocol.StatusBusy, "")
 	b.then(func() {
 		stopTimer(&s.idle)

@@ -11,12 +11,13 @@ import (
 
 // HostStatus is what GET /status shows.
 type HostStatus struct {
-	StartedAt      time.Time       `json:"startedAt"`
-	OpenTurns      int             `json:"openTurns"`
-	Unacknowledged int64           `json:"unacknowledged"` // events the brokers do not have yet
-	Sessions       []SessionStatus `json:"sessions"`
-	DeadLetters    []DeadLetter    `json:"deadLetters"`
-	Notices        []string        `json:"notices"` // a journal that was set aside, a policy that is wrong
+	StartedAt      time.Time         `json:"startedAt"`
+	OpenTurns      int               `json:"openTurns"`
+	Unacknowledged int64             `json:"unacknowledged"` // events the brokers do not have yet
+	Sessions       []SessionStatus   `json:"sessions"`
+	Workspaces     []WorkspaceStatus `json:"workspaces"`
+	DeadLetters    []DeadLetter      `json:"deadLetters"`
+	Notices        []string          `json:"notices"` // a journal that was set aside, a policy that is wrong
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -91,6 +92,7 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		out.Unacknowledged += one.Unacknowledged
 		out.Sessions = append(out.Sessions, one)
 	}
+	out.Workspaces = h.workspaces()
 	slices.SortFunc(out.Sessions, func(a, b SessionStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }

@@ -66,6 +66,7 @@ const (
 	PartDataAsk              = "data-ask"
 	PartDataAnswer           = "data-answer" // the end of a data-ask: {state, answer}
 	PartDataNotice           = "data-notice" // shown, not kept: {level, message}
+	PartDataContextRestored  = "data-context-restored" // shown, not kept: ContextRestored
 	PartDataResume           = "data-resume"
 	PartFinish               = "finish"
 	PartAbort                = "abort"
@@ -92,6 +93,14 @@ const (
 	ResumeOK  = "ok"
 	ResumeGap = "gap"
 )
+
+// ContextRestored is the data of a data-context-restored part: the agent's own
+// memory was gone and it goes on from this much of the host's journal.
+type ContextRestored struct {
+	Turns     int  `json:"turns"`
+	Bytes     int  `json:"bytes"`
+	Truncated bool `json:"truncated"` // older turns, or parts of long texts, were left out
+}
 
 // Ask is the data of a data-ask part.
 type Ask struct {
