@@ -32,6 +32,7 @@ type commands struct {
 	Dev         devCommand         `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
 	Serve       serveCommand       `cmd:"" help:"Run the broker."`
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
+	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: OpenCode, Claude Code, Codex, Gemini."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
