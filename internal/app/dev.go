@@ -24,6 +24,8 @@ type DevConfig struct {
 	Agent      string // of new tasks
 	Project    string // directory that sessions work in; "" gives each its own
 	DemoAgent  []string
+	AgentsDir  string // as in HostConfig
+	AgentEnv   map[string]string
 
 	VerifyWorker []string // as in BrokerConfig
 	Version      string
@@ -108,7 +110,8 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	}
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
-		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent, Log: c.Log,
+		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
+		Agent: c.Agent, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
 	})
 	return err
 }

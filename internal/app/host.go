@@ -15,7 +15,6 @@ import (
 	"bellhop/agenthost"
 	hostapi "bellhop/agenthost/api"
 	"bellhop/agenthost/journal"
-	"bellhop/agenthost/provider/jsonl"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
@@ -27,9 +26,6 @@ import (
 // linesWait is how long WebSocket clients get to hear why they are sent away.
 const linesWait = 500 * time.Millisecond
 
-// DemoAgent is the id of the agent that the binary brings along.
-const DemoAgent = "demo"
-
 // HostConfig configures an agent host.
 type HostConfig struct {
 	Listen         string
@@ -38,7 +34,10 @@ type HostConfig struct {
 	Data           string
 	File           HostFile
 	AllowedOrigins []string
-	DemoAgent      []string // command line of the agent "demo"; none leaves it out
+	DemoAgent      []string          // command line of the agent "demo"; none leaves it out
+	Agent          string            // "" or the default one, before the file's; acp:COMMAND makes one
+	AgentsDir      string            // where agents' programs are installed; "" = the user's cache
+	AgentEnv       map[string]string // of AgentVariables, those that are set
 	Log            *slog.Logger
 
 	// Providers are further agents, by id: tests and benchmarks bring theirs.
@@ -117,8 +116,14 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
 	}
+	providers, err := c.providers(processes)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
+	secrets := c.secrets()
 	domain, err := agenthost.New(agenthost.Options{
-		Journal: kept, Providers: c.providers(processes), DefaultAgent: c.defaultAgent(),
+		Journal: kept, Providers: providers, DefaultAgent: c.defaultAgent(),
+		Secrets:    func(string) []string { return secrets },
 		Workspaces: directories, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
 	})
 	if err != nil {
@@ -132,31 +137,6 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
 	return &Host{Domain: domain, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
-}
-
-func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
-	providers := map[string]agenthost.Provider{}
-	if len(c.DemoAgent) > 0 {
-		providers[DemoAgent] = jsonl.New(jsonl.Options{Name: DemoAgent, Command: c.DemoAgent, ModelFlag: "--model", Records: processes})
-	}
-	for name, agent := range c.File.Agents {
-		env := make([]string, 0, len(agent.Env))
-		for key, value := range agent.Env {
-			env = append(env, key+"="+value)
-		}
-		providers[name] = jsonl.New(jsonl.Options{Name: name, Command: agent.Command, Env: env, ModelFlag: agent.ModelFlag, Records: processes})
-	}
-	for name, provider := range c.Providers {
-		providers[name] = provider
-	}
-	return providers
-}
-
-func (c HostConfig) defaultAgent() string {
-	if c.File.Default != "" {
-		return c.File.Default
-	}
-	return DemoAgent
 }
 
 // Run serves until ctx ends: then it accepts nothing more, interrupts the
