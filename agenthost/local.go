@@ -110,3 +110,14 @@ func (h *Host) Occupied(path string) bool {
 		return s.rec.Dir == path
 	})
 }
+
+// LocalPath is the workspace of the grant's own session.
+func (h *Host) LocalPath(g LocalGrant) (string, error) {
+	s, err := h.session(g.SessionID)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rec.Dir, nil
+}

@@ -64,8 +64,8 @@ const (
 	PartToolApprovalRequest  = "tool-approval-request"
 	PartToolApprovalResponse = "tool-approval-response"
 	PartDataAsk              = "data-ask"
-	PartDataAnswer           = "data-answer" // the end of a data-ask: {state, answer}
-	PartDataNotice           = "data-notice" // shown, not kept: {level, message}
+	PartDataAnswer           = "data-answer"           // the end of a data-ask: {state, answer}
+	PartDataNotice           = "data-notice"           // shown, not kept: {level, message}
 	PartDataContextRestored  = "data-context-restored" // shown, not kept: ContextRestored
 	PartDataResume           = "data-resume"
 	PartFinish               = "finish"
