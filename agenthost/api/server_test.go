@@ -126,7 +126,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspaces, err := workspace.New(data, nil)
+	workspaces, err := workspace.New(workspace.Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

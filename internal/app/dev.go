@@ -103,7 +103,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		if err != nil {
 			return err
 		}
-		file.Projects = map[string]string{devProject: dir}
+		file.Projects = map[string]ProjectFile{devProject: {Path: dir}}
 		if err := file.check(); err != nil {
 			return fmt.Errorf("--project: %w", err)
 		}

@@ -53,7 +53,9 @@ type Host struct {
 	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
-	log     *slog.Logger
+
+	workspaces *workspace.Manager
+	log        *slog.Logger
 }
 
 // OpenHost opens the journal, ends what a crash left open, and binds the
@@ -100,7 +102,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	case swept > 0:
 		c.Log.Info("ended the agents of an earlier life", "count", swept)
 	}
-	directories, err := workspace.New(c.Data, c.File.Projects)
+	workspaces, err := workspace.New(workspace.Options{Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: kept, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets:    func(string) []string { return secrets },
-		Workspaces: directories, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
+		Workspaces: workspaces, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
@@ -136,7 +138,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
+	return &Host{Domain: domain, workspaces: workspaces, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 // Run serves until ctx ends: then it accepts nothing more, interrupts the
@@ -151,12 +153,12 @@ func (h *Host) Run(ctx context.Context) error {
 	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), linesWait)
 	defer cancel()
 	h.api.Wait(farewell)
-	return errors.Join(err, h.journal.Close())
+	return errors.Join(err, h.workspaces.Close(), h.journal.Close())
 }
 
 // Close gives up a host that was opened and will not run.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.journal.Close())
+	return errors.Join(h.server.listener.Close(), h.workspaces.Close(), h.journal.Close())
 }
 
 func ignoreCancelled(err error) error {

@@ -17,10 +17,10 @@ import (
 
 // HostFile is the agent host's configuration file.
 type HostFile struct {
-	Agents   map[string]AgentFile `yaml:"agents"`
-	Projects map[string]string    `yaml:"projects"` // name → directory
-	Default  string               `yaml:"default"`  // agent of sessions that name none
-	Policy   yaml.Node            `yaml:"policy"`   // rules, or the name of a file with them
+	Agents   map[string]AgentFile   `yaml:"agents"`
+	Projects map[string]ProjectFile `yaml:"projects"`
+	Default  string                 `yaml:"default"` // agent of sessions that name none
+	Policy   yaml.Node              `yaml:"policy"`  // rules, or the name of a file with them
 
 	path string // "" when there is no file
 }
@@ -78,9 +78,9 @@ func (f HostFile) check() error {
 			Hint: "They are: " + strings.Join(f.agentNames(), ", ") + ".",
 		}
 	}
-	for name, dir := range f.Projects {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return protocol.Errorf(protocol.CodeInvalid, "project %s: %s is not a directory", name, dir)
+	for _, name := range slices.Sorted(maps.Keys(f.Projects)) {
+		if err := f.Projects[name].check(name); err != nil {
+			return err
 		}
 	}
 	return nil
