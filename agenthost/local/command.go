@@ -68,6 +68,8 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 	if err != nil {
 		return nil, err
 	}
+	ctx, leave := whileThere(ctx)
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.run(ctx, args, g.Path, append(environment(), "HOME="+home))

@@ -59,16 +59,37 @@ func (s *Server) requireSecret(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		s.Host.MarkActive(g)
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), grantKey{}, g)))
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{g, r.Context()})))
 		return next(c)
 	}
 }
 
-type grantKey struct{}
+// caller is who sent the request, and its context: the SDK hands its tools another,
+// which goes on when the caller has left.
+type caller struct {
+	grant   agenthost.LocalGrant
+	request context.Context //nolint:containedctx // see above
+}
+
+type callerKey struct{}
 
 func grantOf(ctx context.Context) agenthost.LocalGrant {
-	g, _ := ctx.Value(grantKey{}).(agenthost.LocalGrant)
-	return g
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c.grant
+}
+
+// whileThere ends when ctx does, or the caller leaves.
+func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	c, known := ctx.Value(callerKey{}).(caller)
+	if !known {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(c.request, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // selected is the workspace that a request is about: the named one, if the

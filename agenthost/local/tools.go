@@ -14,11 +14,11 @@ import (
 
 // Bounds of a workspace's metadata.
 const (
-	maxKeys  = 64
+	maxKeys  = 60      // and some of the host's own
 	maxValue = 4 << 10 // bytes
 )
 
-var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var keyForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 type pathInput struct {
 	Path string `json:"path,omitempty" jsonschema:"absolute path of a workspace that you made with workspace_create; leave it out for your own"`
@@ -43,7 +43,7 @@ type metadataOutput struct {
 
 type setInput struct {
 	pathInput
-	Key   string  `json:"key" jsonschema:"1 to 128 of A-Z a-z 0-9 . _ - and no dash or dot in front; what begins with bellhop. is not yours"`
+	Key   string  `json:"key" jsonschema:"1 to 64 of A-Z a-z 0-9 . _ - and no dash or dot in front; what begins with bellhop. is not yours"`
 	Value *string `json:"value,omitempty" jsonschema:"at most 4096 bytes; leave it out to delete the key"`
 }
 
@@ -163,7 +163,7 @@ func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput
 	}
 	switch {
 	case !keyForm.MatchString(in.Key) || strings.HasPrefix(in.Key, reserved):
-		return nil, protocol.Errorf(protocol.CodeInvalid, "The key must be 1 to 128 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reserved)
+		return nil, protocol.Errorf(protocol.CodeInvalid, "The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reserved)
 	case in.Value != nil && len(*in.Value) > maxValue:
 		return nil, protocol.Errorf(protocol.CodeTooLarge, "A value may have %d bytes", maxValue)
 	}
