@@ -136,3 +136,26 @@ func (c *Cache) command(ctx context.Context, a Agent, program string) ([]string,
 	}
 	return []string{node, program}, nil
 }
+
+// Check is Find of a program that is also started once, to see that it runs.
+func (c *Cache) Check(ctx context.Context, name string) (Program, error) {
+	program, err := c.Find(ctx, name, Want{})
+	if err != nil || program.Source != SourceInstalled {
+		return program, err
+	}
+	agent, err := c.Agent(name)
+	if err != nil {
+		return program, err
+	}
+	got, err := c.selfVersion(ctx, agent, c.folder(agent))
+	if err == nil && got != agent.Version {
+		err = fmt.Errorf("it says it is version %s", got)
+	}
+	if err != nil {
+		return program, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("the installed %s does not run", agent.Title), Err: err,
+			Hint: fmt.Sprintf("Remove %s, then: bellhop agents install %s", c.folder(agent), name),
+		}
+	}
+	return program, nil
+}
