@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/claude"
 	"bellhop/agenthost/provider/codex"
 	"bellhop/agenthost/provider/jsonl"
 	"bellhop/agenthost/setup"
@@ -33,8 +34,8 @@ const (
 const acpPrefix = "acp:"
 
 var (
-	kinds     = []string{kindJSONL, kindCodex}
-	builtIn   = []string{kindCodex} // agents without configuration
+	kinds     = []string{kindJSONL, kindClaude, kindCodex}
+	builtIn   = []string{kindClaude, kindCodex} // agents without configuration
 	sandboxes = []string{codex.SandboxReadOnly, codex.SandboxWorkspace, codex.SandboxNone}
 )
 
@@ -100,6 +101,8 @@ func (a agents) provider(name string, entry AgentFile) agenthost.Provider {
 
 func (a agents) ofKind(kind, name string, entry AgentFile, env []string) agenthost.Provider {
 	switch kind {
+	case kindClaude:
+		return claude.New(claude.Options{Name: name, Find: a.find(kind, entry), Env: env, Records: a.records})
 	case kindCodex:
 		return codex.New(codex.Options{
 			Name: name, Find: a.find(kind, entry), Env: env, Login: entry.Login, Sandbox: entry.Sandbox, Records: a.records,
