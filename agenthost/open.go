@@ -225,7 +225,7 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
 		Status: s.rec.Status, Reason: s.rec.Reason, OpenTurn: s.openTurn(),
-		Capabilities: []string{protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions},
+		Capabilities: s.host.capabilities(),
 	}
 	if s.turn != nil {
 		before := s.turn.before.String()

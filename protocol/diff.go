@@ -1,5 +1,7 @@
 package protocol
 
+import "strings"
+
 // MaxPatch bounds Diff.Patch, in bytes.
 const MaxPatch = 512 << 10
 
@@ -44,4 +46,13 @@ type DiffResponse struct {
 	Success bool     `json:"success"`
 	NoDiffs bool     `json:"noDiffs,omitempty"`
 	Message *Message `json:"message,omitempty"`
+}
+
+// Fit cuts Patch to MaxPatch before a file's header.
+func (d *Diff) Fit() {
+	if len(d.Patch) <= MaxPatch {
+		return
+	}
+	// Lines of content begin with a sign or a space, so none looks like a header.
+	d.Patch, d.Truncated = d.Patch[:strings.LastIndex(d.Patch[:MaxPatch], "\ndiff --git ")+1], true
 }
