@@ -13,6 +13,7 @@ import (
 	"bellhop/agenthost/provider/claude"
 	"bellhop/agenthost/provider/codex"
 	"bellhop/agenthost/provider/jsonl"
+	"bellhop/agenthost/provider/opencode"
 	"bellhop/agenthost/setup"
 	"bellhop/protocol"
 )
@@ -34,8 +35,8 @@ const (
 const acpPrefix = "acp:"
 
 var (
-	kinds     = []string{kindJSONL, kindClaude, kindCodex}
-	builtIn   = []string{kindClaude, kindCodex} // agents without configuration
+	kinds     = []string{kindJSONL, kindOpenCode, kindClaude, kindCodex}
+	builtIn   = []string{kindOpenCode, kindClaude, kindCodex} // agents without configuration
 	sandboxes = []string{codex.SandboxReadOnly, codex.SandboxWorkspace, codex.SandboxNone}
 )
 
@@ -101,6 +102,10 @@ func (a agents) provider(name string, entry AgentFile) agenthost.Provider {
 
 func (a agents) ofKind(kind, name string, entry AgentFile, env []string) agenthost.Provider {
 	switch kind {
+	case kindOpenCode:
+		return opencode.New(opencode.Options{
+			Name: name, Find: a.find(kind, entry), Env: env, Config: entry.Config, Records: a.records,
+		})
 	case kindClaude:
 		return claude.New(claude.Options{Name: name, Find: a.find(kind, entry), Env: env, Records: a.records})
 	case kindCodex:
