@@ -68,7 +68,7 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 	if err != nil {
 		return nil, err
 	}
-	ctx, leave := whileThere(ctx)
+	ctx, leave := s.whileThere(ctx)
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -93,7 +93,8 @@ func (s *site) start() {
 		s.Fatal(err)
 	}
 	e := httpapi.New(httpapi.Options{Log: log})
-	(&local.Server{Host: s.host, Workspaces: s.spaces, Records: s.TempDir(), Version: "1", Log: log}).Routes(e)
+	ends := &local.Server{Host: s.host, Workspaces: s.spaces, Records: s.TempDir(), Version: "1", Log: log}
+	ends.Routes(e)
 	server := httpapi.Server(e, httpapi.ServerOptions{Log: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -103,6 +104,7 @@ func (s *site) start() {
 	s.end = func() {
 		once.Do(func() {
 			http.DefaultClient.CloseIdleConnections()
+			ends.End()
 			_ = server.Close()
 			cancel()
 			running.Wait()

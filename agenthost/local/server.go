@@ -32,12 +32,19 @@ type Server struct {
 	Version    string
 	Log        *slog.Logger
 
-	running chan struct{} // one for each command that runs
+	running chan struct{}   // one for each command that runs
+	ended   context.Context //nolint:containedctx // the server's life, which no request's context tells of
+	end     context.CancelFunc
 }
+
+// End ends the commands that run. It is for http.Server.RegisterOnShutdown, after
+// Routes.
+func (s *Server) End() { s.end() }
 
 // Routes registers every route on e, which httpapi.New made.
 func (s *Server) Routes(e *echo.Echo) {
 	s.running = make(chan struct{}, maxCommands)
+	s.ended, s.end = context.WithCancel(context.Background())
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
 	e.POST("/hook", httpapi.Handle(http.StatusOK, s.hook, httpapi.MaxBody(maxHook)), s.requireSecret)
 	e.POST("/mcp", s.serveMCP(), s.requireSecret)
@@ -78,16 +85,17 @@ func grantOf(ctx context.Context) agenthost.LocalGrant {
 	return c.grant
 }
 
-// whileThere ends when ctx does, or the caller leaves.
-func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+// whileThere ends when ctx does, the caller leaves, or the server ends.
+func (s *Server) whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	c, known := ctx.Value(callerKey{}).(caller)
-	if !known {
-		return ctx, cancel
+	ended := context.AfterFunc(s.ended, cancel)
+	left := func() bool { return false }
+	if c, known := ctx.Value(callerKey{}).(caller); known {
+		left = context.AfterFunc(c.request, cancel)
 	}
-	stop := context.AfterFunc(c.request, cancel)
 	return ctx, func() {
-		stop()
+		ended()
+		left()
 		cancel()
 	}
 }

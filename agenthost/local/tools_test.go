@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -205,4 +207,23 @@ func TestAnAnswerIsTheSameAsText(t *testing.T) {
 	if slices.Contains([]string{"", "null"}, text) {
 		t.Error("nothing to read")
 	}
+}
+
+// The end of the host takes running commands along, whoever waits for them.
+func TestACommandEndsWithTheHost(t *testing.T) {
+	s := newSite(t)
+	s.spaces.commands = map[string][]string{"slow": {"sh", "-c", `touch begun; sleep 1000 & wait`}}
+	_, spec := s.session()
+	me := s.connect(asAgent{secret: spec.Local.Secret})
+	s.tool(me, "workspace_getStatus", nil)
+	done := make(chan error, 1)
+	go func() {
+		_, err := me.CallTool(context.Background(), &sdk.CallToolParams{Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"}})
+		done <- err
+	}()
+	for _, err := os.Stat(filepath.Join(spec.Dir, "begun")); err != nil; _, err = os.Stat(filepath.Join(spec.Dir, "begun")) {
+		runtime.Gosched()
+	}
+	s.end()
+	<-done
 }

@@ -12,6 +12,7 @@ type hostCommand struct {
 	hostAgentsFlag `embed:""`
 
 	Listen         string      `env:"BELLHOP_HOST_LISTEN" default:"127.0.0.1:7701" placeholder:"ADDR" help:"Address to listen on (${default})."`
+	LocalListen    string      `env:"BELLHOP_HOST_LOCAL_LISTEN" default:"127.0.0.1:0" placeholder:"ADDR" help:"Loopback address for the programs in workspaces: hooks and tools (${default}, a free port that stays)."`
 	PublicURL      string      `env:"BELLHOP_HOST_PUBLIC_URL" placeholder:"URL" help:"What browsers use to stream. Default: http://<listen>."`
 	Password       seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"What brokers sign in with; the same as in 'bellhop hosts add'."`
 	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Journal, workspaces and agents' state (${default})."`
@@ -58,7 +59,7 @@ func (c hostCommand) Run(env *environment) error {
 		return err
 	}
 	host, err := app.OpenHost(app.HostConfig{
-		Listen: c.Listen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
+		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
 		AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgent(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Log: env.log,
 	})

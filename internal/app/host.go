@@ -29,6 +29,7 @@ const linesWait = 500 * time.Millisecond
 // HostConfig configures an agent host.
 type HostConfig struct {
 	Listen         string
+	LocalListen    string // for programs in workspaces, on the loopback; "" = 127.0.0.1 and a port that stays
 	PublicURL      string // "" = the listener's
 	Password       seal.Secret
 	Data           string
@@ -50,6 +51,7 @@ type Host struct {
 	URL    string // how this machine reaches it
 
 	server  *server
+	local   *server
 	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
@@ -83,14 +85,18 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := c.assemble(listener, origins)
+	local, err := c.listenLocal()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
+	}
+	host, err := c.assemble(listener, local, origins)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close(), local.Close())
 	}
 	return host, nil
 }
 
-func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, error) {
+func (c HostConfig) assemble(listener, local net.Listener, origins []string) (*Host, error) {
 	// What an earlier life of this host left running ends before anything else.
 	processes := filepath.Join(c.Data, "processes")
 	if err := os.MkdirAll(processes, 0o700); err != nil {
@@ -126,7 +132,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: kept, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets:    func(string) []string { return secrets },
-		Workspaces: workspaces, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
+		Workspaces: workspaces, Password: c.Password, PublicURL: public, LocalURL: localURL(local.Addr()), Policy: rules, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
@@ -138,7 +144,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, workspaces: workspaces, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
+	return &Host{Domain: domain, workspaces: workspaces, URL: srv.url, server: srv, local: c.localServer(local, domain, workspaces, processes), api: api, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 // Run serves until ctx ends: then it accepts nothing more, interrupts the
@@ -147,6 +153,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.log.Info("agent host listens", "url", h.URL)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.server.run(ctx) })
+	group.Go(func() error { return h.local.run(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
 	err := ignoreCancelled(group.Wait())
@@ -158,7 +165,7 @@ func (h *Host) Run(ctx context.Context) error {
 
 // Close gives up a host that was opened and will not run.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.workspaces.Close(), h.journal.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close())
 }
 
 func ignoreCancelled(err error) error {
