@@ -8,10 +8,9 @@ import (
 )
 
 // Terminal readies a session for its agent's own terminal client and says how to
-// start that on this machine. The agent's program counts as used by it, so that
-// a client which asks again now and then keeps it running. CodeNotFound: no such
-// session; CodeInvalid: the agent has no such client, or its program is missing;
-// CodeConflict: not during a turn.
+// start that on this machine. CodeNotFound: no such session; CodeInvalid: the
+// agent has no such client; CodeConflict: not during a turn; else the agent's own,
+// such as that its program is missing.
 func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
@@ -41,6 +40,16 @@ func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error
 		return nil, fmt.Errorf("terminal client of %s: %w", name, err)
 	}
 	return terminal, nil
+}
+
+// TerminalOpen says that a terminal client is open on the session: its program is
+// not idle. Clients say so every few minutes, as it is stopped otherwise.
+func (h *Host) TerminalOpen(sessionID string) error {
+	s, err := h.session(sessionID)
+	if err == nil {
+		s.used()
+	}
+	return err
 }
 
 // used lets the time until the idle program is stopped begin anew.

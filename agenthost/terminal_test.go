@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"bellhop/agenthost"
 	"bellhop/protocol"
@@ -69,4 +71,26 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.turn("s1", "t1", say("hello"))
+		for range 4 { // the program of an idle session is stopped after 10 minutes
+			time.Sleep(9 * time.Minute)
+			if err := r.host.TerminalOpen("s1"); err != nil {
+				r.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if n := r.agent.stopped(); n != 0 {
+			r.Errorf("stopped %d times under the client", n)
+		}
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		if n := r.agent.stopped(); n != 1 {
+			r.Errorf("stopped %d times after the client", n)
+		}
+		r.wantCode("no such session", r.host.TerminalOpen("s9"), protocol.CodeNotFound)
+	})
 }

@@ -35,6 +35,7 @@ type commands struct {
 	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: OpenCode, Claude Code, Codex, Gemini."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
+	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`
@@ -96,7 +97,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if _, own := parsed.Selected().Target.Interface().(chatCommand); !own {
+	if !readsSignals(parsed.Selected().Target.Interface()) {
 		go func() {
 			defer cancel()
 			select {
@@ -111,6 +112,15 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		return 1
 	}
 	return 0
+}
+
+// readsSignals tells whether a command does something else at SIGINT than end.
+func readsSignals(command any) bool {
+	switch command.(type) {
+	case chatCommand, attachCommand:
+		return true
+	}
+	return false
 }
 
 // missingVariables names the variables that keep a missing secret off the command
