@@ -43,9 +43,11 @@ func (t *turn) system(s *saying) error {
 	case "init":
 		return t.native(s.SessionID)
 	case "api_retry":
-		status := cmp.Or(strings.Trim(string(s.system.Error), `"`), "unknown")
-		t.out.Notice("warning", fmt.Sprintf("The model does not answer (%s %s), try %d of %d",
-			status, s.system.Status, s.system.Attempt, s.system.MaxRetries))
+		what := cmp.Or(strings.Trim(string(s.system.Error), `"`), "unknown")
+		if status := string(s.system.Status); status != "" && status != "null" {
+			what += " " + status
+		}
+		t.out.Notice("warning", fmt.Sprintf("The model does not answer (%s), try %d of %d again", what, s.system.Attempt, s.system.MaxRetries))
 	}
 	return nil
 }
