@@ -66,7 +66,7 @@ func (m *Manager) compare(ctx context.Context, rec *record) (*protocol.Diff, err
 	}
 	defer remove()
 	own := repo
-	own.objects = filepath.Join(scratch, "objects")
+	own.index, own.objects = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
 	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, own.objects)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (m *Manager) files(ctx context.Context, repo repository, base, tree string,
 		args: diffTree("--raw", "--numstat", "-z", base, tree, "--"),
 	})
 	if errors.Is(err, errOutput) {
-		return errTooMany()
+		return m.errTooMany()
 	}
 	if err != nil {
 		return err

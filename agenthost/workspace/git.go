@@ -29,7 +29,7 @@ type call struct {
 	stdin io.Reader
 	limit int           // bytes of output; 0 = 1 MiB. One that says more is ended, with errOutput
 	time  time.Duration // 0 = 30 s
-	trust bool          // the repository is new: there are no filters to look for
+	trust bool          // no file is read or written: there are no filters to look for
 }
 
 // repository says which one, without asking a .git file: whoever works in a

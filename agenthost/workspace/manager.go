@@ -54,6 +54,8 @@ type Manager struct {
 	git      runner
 	locks    locks
 	slots    chan struct{} // of diffs and snapshots, which are heavy
+	newFiles int           // most files, and bytes of them, that git does not track yet
+	newBytes int64
 	disk     diskUse
 
 	// Work that outlives the request it began in; Close ends it.
@@ -74,7 +76,7 @@ func New(opts Options) (*Manager, error) {
 	m := &Manager{
 		data: root, projects: make(map[string]Project, len(opts.Projects)),
 		patience: opts.Patience, now: opts.Now, log: opts.Log,
-		slots: make(chan struct{}, 2), jobs: map[string]*job{},
+		slots: make(chan struct{}, 2), newFiles: maxNewFiles, newBytes: maxNewBytes, jobs: map[string]*job{},
 	}
 	if m.patience <= 0 {
 		m.patience = 8 * time.Second

@@ -51,7 +51,7 @@ func (m *Manager) snapshot(ctx context.Context, repo repository, from, scratch, 
 	if err := m.addNew(ctx, own); err != nil {
 		return "", err
 	}
-	out, err := m.git.run(ctx, call{repo: own, trust: true, args: []string{"write-tree"}})
+	out, err := m.git.run(ctx, call{repo: own, args: []string{"write-tree"}})
 	return line(out), err
 }
 
@@ -90,7 +90,7 @@ func (m *Manager) copyIndex(ctx context.Context, repo, own repository, from stri
 		if err = errors.Join(err, target.Close()); err != nil {
 			return err
 		}
-		if _, err = m.git.run(ctx, call{repo: own, trust: true, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}}); exited(err, 1) {
+		if _, err = m.git.run(ctx, call{repo: own, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}}); exited(err, 1) {
 			return nil // readable
 		}
 	}
@@ -103,18 +103,18 @@ func (m *Manager) copyIndex(ctx context.Context, repo, own repository, from stri
 	if from == "" {
 		return nil
 	}
-	_, err = m.git.run(ctx, call{repo: own, trust: true, args: []string{"read-tree", from}})
+	_, err = m.git.run(ctx, call{repo: own, args: []string{"read-tree", from}})
 	return err
 }
 
 // addNew adds what is not tracked and not ignored.
 func (m *Manager) addNew(ctx context.Context, own repository) error {
 	out, err := m.git.run(ctx, call{
-		repo: own, trust: true, limit: maxListing, time: snapshotLimit,
+		repo: own, limit: maxListing, time: snapshotLimit,
 		args: []string{"ls-files", "--others", "--exclude-standard", "-z"},
 	})
 	if errors.Is(err, errOutput) {
-		return errTooMany()
+		return m.errTooMany()
 	}
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (m *Manager) addNew(ctx context.Context, own repository) error {
 			continue
 		}
 		count, size = count+1, size+n
-		if count > maxNewFiles || size > maxNewBytes {
-			return errTooMany()
+		if count > m.newFiles || size > m.newBytes {
+			return m.errTooMany()
 		}
 		files.WriteString(name + "\x00")
 	}
@@ -147,7 +147,7 @@ func (m *Manager) addNew(ctx context.Context, own repository) error {
 	}
 	for _, name := range nested[:min(len(nested), maxNested)] {
 		// A repository within is a link to its commit; one without commits is nothing.
-		_, err := m.git.run(ctx, call{repo: own, trust: true, stdin: strings.NewReader(name + "\x00"), args: update})
+		_, err := m.git.run(ctx, call{repo: own, stdin: strings.NewReader(name + "\x00"), args: update})
 		if err != nil && !exited(err, 128) {
 			return err
 		}
@@ -171,10 +171,10 @@ func readable(path string) (int64, bool) {
 	return info.Size(), file.Close() == nil
 }
 
-func errTooMany() error {
+func (m *Manager) errTooMany() error {
 	return &protocol.Error{
 		Code:    protocol.CodeConflict,
-		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them", maxNewFiles, maxNewBytes>>20),
+		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them", m.newFiles, m.newBytes>>20),
 		Hint:    "Name what is no work, such as packages and build output, in .gitignore",
 	}
 }
