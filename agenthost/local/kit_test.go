@@ -3,6 +3,7 @@ package local_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -41,6 +42,7 @@ type site struct {
 	spaces *spaces
 	fake   *providertest.Fake
 	log    *safeBuffer
+	more   map[string]agenthost.Provider
 
 	host *agenthost.Host
 	url  string
@@ -66,7 +68,13 @@ func (b *safeBuffer) String() string {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{T: t, data: t.TempDir(), root: t.TempDir(), fake: &providertest.Fake{}, log: &safeBuffer{}}
+	return siteOf(t, nil)
+}
+
+// siteOf has further agents.
+func siteOf(t *testing.T, more map[string]agenthost.Provider) *site {
+	t.Helper()
+	s := &site{T: t, data: t.TempDir(), root: t.TempDir(), fake: &providertest.Fake{}, log: &safeBuffer{}, more: more}
 	s.spaces = &spaces{root: s.root, notes: map[string]map[string]string{}, commands: map[string][]string{}}
 	s.start()
 	return s
@@ -85,8 +93,10 @@ func (s *site) start() {
 		s.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	providers := map[string]agenthost.Provider{"fake": s.fake}
+	maps.Copy(providers, s.more)
 	s.host, err = agenthost.New(agenthost.Options{
-		Journal: j, Providers: map[string]agenthost.Provider{"fake": s.fake}, DefaultAgent: "fake",
+		Journal: j, Providers: providers, DefaultAgent: "fake",
 		Workspaces: s.spaces, Password: seal.NewSecret("pw"), LocalURL: s.url, Log: log,
 	})
 	if err != nil {
@@ -274,7 +284,7 @@ func (m *spaces) Dir(_ context.Context, sessionID, _ string) (dir, stateDir stri
 	if m.notes[dir] == nil {
 		m.notes[dir] = map[string]string{}
 	}
-	return dir, stateDir, os.MkdirAll(stateDir, 0o700)
+	return dir, stateDir, errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(stateDir, 0o700))
 }
 
 func (m *spaces) of(path string) (map[string]string, error) {
