@@ -80,10 +80,10 @@ func (a *agent) heard(from *program, s saying) {
 		case <-t.done:
 		}
 	}
-	a.spec.Log.Debug("agent spoke outside a turn", "method", s.Method)
 	if s.isRequest() {
 		from.send(context.Background(), cancellation(&s.message))
 	}
+	a.spec.Log.Debug("agent spoke outside a turn", "method", s.Method)
 }
 
 // Interrupt implements agenthost.Agent.

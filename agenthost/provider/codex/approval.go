@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
+	"reflect"
 
 	"bellhop/agenthost"
 )
@@ -39,11 +39,16 @@ type asks struct {
 		} `json:"options"`
 	} `json:"questions"`
 
-	Message string          `json:"message"`
-	Mode    string          `json:"mode"`
-	Server  string          `json:"serverName"`
-	URL     string          `json:"url"`
-	Meta    json.RawMessage `json:"_meta"`
+	Message string `json:"message"`
+	Server  string `json:"serverName"`
+	URL     string `json:"url"`
+	Schema  struct {
+		Properties map[string]any `json:"properties"`
+	} `json:"requestedSchema"`
+	Meta struct {
+		Tool   string          `json:"tool_name"`
+		Params json.RawMessage `json:"tool_params"`
+	} `json:"_meta"`
 }
 
 const (
@@ -56,7 +61,7 @@ const (
 
 // requested puts a request of the program to the user and passes the answer on;
 // the program may go on talking meanwhile.
-func (t *turn) requested(m message, params about) error {
+func (t *turn) requested(m message) error {
 	var a asks
 	if json.Unmarshal(m.Params, &a) != nil {
 		t.program.send(t.asking, cancellation(&m))
@@ -73,7 +78,12 @@ func (t *turn) requested(m message, params about) error {
 	case approvePermissions:
 		c, err = t.announce(a.ItemID, "permissions", encode(object{"permissions": a.Permissions, "cwd": a.Cwd}))
 	case elicitation:
-		c = t.elicited(params.ThreadID, a)
+		if len(a.Schema.Properties) > 0 {
+			t.out.Notice("warning", "The MCP server "+a.Server+" asks for a form to be filled in, which is refused: "+a.Message)
+			t.program.send(t.asking, message{ID: m.ID, Result: encode(object{"action": "decline"})})
+			return nil
+		}
+		c = t.elicited(a)
 	case userInput:
 		err = t.speech.end("")
 	default:
@@ -87,14 +97,28 @@ func (t *turn) requested(m message, params about) error {
 	return nil
 }
 
-// elicited is the open call of the server that asks, nil without one.
-func (t *turn) elicited(_ string, a asks) *call {
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		if c := t.calls[i]; !c.answered && strings.HasPrefix(c.name, "mcp__"+a.Server+"__") {
+// elicited is the open call that a server's question is about, nil without one:
+// Codex asks for a call of a server's tool as if the server did.
+func (t *turn) elicited(a asks) *call {
+	for _, c := range t.calls {
+		if !c.answered && !c.asked && c.name == a.tool() && sameJSON(c.input, orEmpty(a.Meta.Params)) {
+			c.asked = true
 			return c
 		}
 	}
 	return nil
+}
+
+func (a *asks) tool() string {
+	if a.Meta.Tool == "" {
+		return "mcp__" + a.Server
+	}
+	return "mcp__" + a.Server + "__" + a.Meta.Tool
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func (t *turn) ask(m message, a asks, c *call) {
@@ -164,7 +188,7 @@ func (t *turn) put(ctx context.Context, method string, a asks, c *call) (any, er
 	if c != nil {
 		q.ToolCallID, q.ToolName = c.id, c.name
 	} else {
-		q.ToolName = "mcp__" + a.Server
+		q.ToolName = a.tool()
 	}
 	answer, err := t.out.Confirm(ctx, q)
 	if err != nil {
@@ -240,8 +264,11 @@ func (a *asks) prompt(method string) string {
 // adds to them.
 func (a *asks) args(method string, c *call) json.RawMessage {
 	args := object{}
-	if c != nil {
+	switch {
+	case c != nil:
 		_ = json.Unmarshal(c.input, &args)
+	case method == elicitation:
+		_ = json.Unmarshal(orEmpty(a.Meta.Params), &args)
 	}
 	if method == approveCommand && a.Command != "" {
 		args["command"] = a.Command

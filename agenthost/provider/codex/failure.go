@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -47,8 +48,17 @@ func (f *failure) words() string {
 	if meaning != "" && status > 0 {
 		meaning = fmt.Sprintf("%s (HTTP %d)", meaning, status)
 	}
+	message := f.Message
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(message), &body) == nil && body.Error.Message != "" { // the provider's answer, as it came
+		message, meaning = body.Error.Message, cmp.Or(meaning, meanings["badRequest"])
+	}
 	var words []string
-	for _, part := range []string{meaning, f.Message, f.Details} {
+	for _, part := range []string{meaning, message, f.Details} {
 		if part != "" {
 			words = append(words, part)
 		}

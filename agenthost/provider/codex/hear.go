@@ -18,16 +18,16 @@ func (t *turn) hear(s saying) (*agenthost.Outcome, error) {
 	if outcome := t.ends(s); outcome != nil {
 		return outcome, nil
 	}
-	if s.Method == "" {
+	switch {
+	case s.Method == "":
 		return nil, nil
+	case s.isRequest():
+		return nil, t.requested(s.message)
 	}
 	var params about
 	if err := json.Unmarshal(s.Params, &params); err != nil && len(s.Params) > 0 {
 		t.skip("a message that cannot be read: " + excerpt([]byte(s.Method)))
 		return nil, nil
-	}
-	if s.isRequest() {
-		return nil, t.requested(s.message, params)
 	}
 	if params.ThreadID != "" && params.ThreadID != t.program.thread {
 		return nil, t.elsewhere(s.Method, params)
@@ -153,9 +153,8 @@ type speech struct {
 	item string // whose text block is open, "" = none
 	said map[string]*strings.Builder
 
-	thought  string // whose reasoning is open
-	part     int
-	pondered bool // the open reasoning has said something
+	thought string // whose reasoning is open
+	part    int
 }
 
 // add adds to an item's text. Another item's open block ends there: an item
@@ -196,16 +195,19 @@ func (s *speech) complete(id, final string) error {
 	if err := s.end(""); err != nil {
 		return err
 	}
-	return s.out.EndText(final)
+	return s.end(final)
 }
 
 // end closes the open blocks.
 func (s *speech) end(final string) error {
 	if s.thought != "" {
-		s.thought, s.pondered = "", false
+		s.thought = ""
 		if err := s.out.EndReasoning(); err != nil {
 			return err
 		}
+	}
+	if s.item == "" && final == "" {
+		return nil
 	}
 	s.item = ""
 	return s.out.EndText(final)
@@ -225,6 +227,5 @@ func (s *speech) think(id string, part int, delta string) error {
 	if part != s.part {
 		s.part, delta = part, "\n\n"+delta
 	}
-	s.pondered = true
 	return s.out.Reasoning(delta)
 }

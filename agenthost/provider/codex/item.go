@@ -15,6 +15,7 @@ type call struct {
 	name     string
 	input    json.RawMessage
 	answered bool
+	asked    bool // by its MCP server
 	denied   bool // under turn.mu
 }
 

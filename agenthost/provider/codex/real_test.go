@@ -30,14 +30,14 @@ func real(t *testing.T) (codex.Options, agenthost.AgentSpec) {
 	path := agents.Find(t, "codex")
 	llm := mockllm.New(t)
 	return codex.Options{
-			Find:    func(context.Context) (string, error) { return path, nil },
-			Env:     []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm.URL + "/v1"},
-			Records: t.TempDir(),
-			Retries: 1,
-			Grace:   10 * time.Second,
-		}, agenthost.AgentSpec{
-			SessionID: "0193a5c0-0000-7000-8000-000000000001", Dir: t.TempDir(), StateDir: t.TempDir(), Model: model,
-		}
+		Find:    func(context.Context) (string, error) { return path, nil },
+		Env:     []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm.URL + "/v1"},
+		Records: t.TempDir(),
+		Retries: 1,
+		Grace:   10 * time.Second,
+	}, agenthost.AgentSpec{
+		SessionID: "0193a5c0-0000-7000-8000-000000000001", Dir: t.TempDir(), StateDir: t.TempDir(), Model: model,
+	}
 }
 
 func TestContractWithTheRealProgram(t *testing.T) {
@@ -50,7 +50,7 @@ func TestContractWithTheRealProgram(t *testing.T) {
 			Spec:        spec,
 			CannotStart: codex.New(missing),
 			Prompts: providertest.Prompts{
-				Text: "hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400",
+				Text: "hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400", Ask: "ASK",
 			},
 			Running: func() []string { return recorded(t, options.Records) },
 		}

@@ -134,6 +134,7 @@ func (a *agent) remember(ctx context.Context, thread string, lost bool, out agen
 func (a *agent) settings(params object) object {
 	params["cwd"] = a.spec.Dir
 	params["approvalPolicy"] = "untrusted"
+	params["approvalsReviewer"] = "user"
 	params["sandbox"] = a.options.Sandbox
 	if a.spec.Model != "" {
 		params["model"] = a.spec.Model
