@@ -3,8 +3,12 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +108,43 @@ func (s *site) approveAll(id string) {
 		}
 		return false
 	})
+}
+
+// A Claude Code that a person starts with what its provider gives the terminal
+// tells by its own hooks what it does, and the session's broker would hear of it.
+func TestARealClaudeInATerminalShowsWhatItDoes(t *testing.T) {
+	path := agents.Find(t, "claude")
+	llm := mockllm.New(t)
+	s := newSite(t)
+	id, spec := s.session()
+	spec.Native = ""
+	agent, err := claude.New(claude.Options{
+		Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"},
+	}).Open(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := agent.(agenthost.TerminalAgent).Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(slices.Clone(terminal.Command[1:]), "--print", "SLOW 10")
+	person := exec.CommandContext(t.Context(), terminal.Command[0], args...)
+	person.Dir, person.Env = terminal.Dir, append(terminal.Env, "PATH="+os.Getenv("PATH"))
+	var said bytes.Buffer
+	person.Stdout, person.Stderr = &said, &said
+	if err := person.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.doing(spec.Dir, protocol.StatusBusy, "")
+	s.until("the session says why", func(st *agenthost.HostStatus) bool {
+		return st.Sessions[0].ID == id && st.Sessions[0].Reason == protocol.ReasonTerminal
+	})
+	s.doing(spec.Dir, protocol.StatusIdle, "")
+	if err := person.Wait(); err != nil {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if strings.Contains(s.log.String(), `"status":4`) {
+		t.Errorf("a hook was refused\n%s", s.log)
+	}
 }
