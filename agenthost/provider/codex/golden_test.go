@@ -32,7 +32,7 @@ func scripted(t *testing.T, dir string) (codex.Options, agenthost.AgentSpec) {
 	}
 	return codex.Options{
 		Find:  func(context.Context) (string, error) { return self, nil },
-		Env:   []string{playScript + "=" + dir},
+		Env:   []string{playScript + "=" + dir, "GORACE=atexit_sleep_ms=0"},
 		Grace: guard,
 	}, agenthost.AgentSpec{SessionID: "0193a5c0-0000-7000-8000-000000000001", Dir: t.TempDir(), StateDir: t.TempDir()}
 }
