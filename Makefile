@@ -7,10 +7,12 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := go tool -modfile=tools.mod
 PKGS    := ./...
 SEED    ?=
+# Kept between runs: a gigabyte of programs that never change.
+AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 dev: ## run broker, agent host and demo agent on the embedded database
 	go run ./cmd/bellhop dev
@@ -21,6 +23,10 @@ setup: ## install what the tests need (PostgreSQL, git), or say what to install
 test: setup ## every test, PostgreSQL included, and the short crash test
 	go vet $(PKGS)
 	go test -count=1 -timeout 14m $(PKGS)
+
+test-agents: setup build ## the real agents on a scripted model (fetches them from the npm registry first)
+	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini claude-agent-acp
+	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 
 torture: setup ## the long crash test and the catalogue cases at full length (SEED=n repeats one)
 	BELLHOP_TORTURE=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 80m -v -run 'Crash|Torture' ./internal/e2e/...
@@ -42,6 +48,10 @@ build: ## one static binary in bin/
 bench: setup ## the figures of docs/benchmarks.md
 	scripts/bench
 
-check: test lint race build ## all that CI does
+bench-agents: build ## what the host adds to real agents: latency, start, memory
+	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini
+	BELLHOP_AGENTS_DIR='$(AGENTS)' scripts/bench-agents
 
-.PHONY: help dev setup test torture race fuzz lint build bench check
+check: test test-agents lint race build ## all that CI does
+
+.PHONY: help dev setup test test-agents torture race fuzz lint build bench bench-agents check
