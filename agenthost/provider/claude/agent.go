@@ -79,16 +79,16 @@ func (a *agent) heard(from *program, s saying) {
 		t = nil
 	}
 	a.mu.Unlock()
-	if t == nil {
-		a.spec.Log.Debug("agent spoke outside a turn", "type", s.Type, "subtype", s.Subtype)
-		if s.Type == "control_request" {
-			from.offer(controlResponse(s.request.RequestID, deny("No turn is running: nobody can allow this.")))
+	if t != nil {
+		select {
+		case t.said <- s:
+			return
+		case <-t.done:
 		}
-		return
 	}
-	select {
-	case t.said <- s:
-	case <-t.done:
+	a.spec.Log.Debug("agent spoke outside a turn", "type", s.Type, "subtype", s.Subtype)
+	if s.Type == "control_request" {
+		from.offer(controlResponse(s.request.RequestID, deny("No turn is running: nobody can allow this.")))
 	}
 }
 

@@ -43,6 +43,7 @@ func (p *progress) system(s *saying) {
 	case "init":
 		p.inTurn, p.notified = true, false
 	case "background_tasks_changed":
+		p.notified = p.notified || p.tasks > 0 && len(s.system.Tasks) == 0
 		p.tasks = len(s.system.Tasks)
 	case "task_notification":
 		p.notified = true

@@ -8,17 +8,18 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"bellhop/agenthost"
-	"bellhop/agenthost/provider/claude"
 )
 
 // mark in the environment tells the processes of one test.
 const mark = "CLAUDE_TEST_MARK"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playFake) != "" {
+	switch {
+	case os.Getenv(playFake) != "":
 		fake()
+		return
+	case os.Getenv(playChat) != "":
+		chat()
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -42,5 +43,3 @@ func running(t *testing.T) func() []string {
 func found(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return path, nil }
 }
-
-var _ agenthost.Provider = (*claude.Provider)(nil)
