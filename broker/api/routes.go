@@ -50,6 +50,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(maxCheckIn)), noStore, user)
 	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)
 	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
