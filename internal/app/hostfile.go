@@ -35,6 +35,7 @@ type AgentFile struct {
 	Version string            `yaml:"version"` // of a program that is not installed by us; "any" takes all
 
 	ModelFlag string `yaml:"modelFlag"` // jsonl: flag that names the model, such as --model; "" = it cannot be told
+	Restore   bool   `yaml:"restore"`   // jsonl: tell a program that is started again what was said; it remembers nothing itself
 	Sandbox   string `yaml:"sandbox"`   // codex: read-only, workspace-write or danger-full-access
 	Login     string `yaml:"login"`     // codex: the auth.json of 'codex login'
 	Config    string `yaml:"config"`    // opencode: a configuration file of its own
@@ -124,6 +125,8 @@ func (a AgentFile) check(name string) error {
 		return wrong("its command is the path of the program alone: the host adds the arguments")
 	case a.ModelFlag != "" && kind != kindJSONL:
 		return wrong("modelFlag is for the kind jsonl")
+	case a.Restore && kind != kindJSONL:
+		return wrong("restore is for the kind jsonl: the others remember, or ask by themselves")
 	case a.Version != "" && (kind == kindJSONL || kind == kindACP):
 		return wrong("version is not for the kind %s", kind)
 	case a.Login != "" && kind != kindCodex:

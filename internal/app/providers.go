@@ -113,7 +113,7 @@ func (a agents) ofKind(kind, name string, entry AgentFile, env []string) agentho
 			Name: name, Find: a.find(kind, entry), Env: env, Login: entry.Login, Sandbox: entry.Sandbox, Records: a.records,
 		})
 	default:
-		return jsonl.New(jsonl.Options{Name: name, Command: entry.Command, Env: env, ModelFlag: entry.ModelFlag, Records: a.records})
+		return jsonl.New(jsonl.Options{Name: name, Command: entry.Command, Env: env, ModelFlag: entry.ModelFlag, Restore: entry.Restore, Records: a.records})
 	}
 }
 
