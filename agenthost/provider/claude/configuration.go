@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bellhop/internal/configfile"
 )
@@ -28,21 +29,13 @@ func (a *agent) write(template, name string) (string, error) {
 }
 
 func (a *agent) variables() map[string]string {
-	variables := map[string]string{"WORKSPACE": a.spec.Dir, "KEY_END": a.keyEnd()}
+	variables := map[string]string{"WORKSPACE": a.spec.Dir}
 	if a.spec.Local != nil {
 		variables["MCP_URL"] = a.spec.Local.MCPURL
 		variables["HOOK_URL"] = a.spec.Local.HookURL
 		variables["SECRET"] = a.spec.Local.Secret
 	}
 	return variables
-}
-
-// keyEnd is how the terminal client remembers a key that it may use; without
-// that it asks first.
-func (a *agent) keyEnd() string {
-	const shown = 20
-	key := lookup(environment(a.options, a.spec), "ANTHROPIC_API_KEY")
-	return key[max(0, len(key)-shown):]
 }
 
 // writeMCP makes the host known to the agent; "" if it has no listener.
@@ -104,7 +97,9 @@ func (a *agent) seed() error {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	merged, err := json.MarshalIndent(merge(state, more), "", "  ")
+	state = merge(state, more)
+	a.approveKey(state)
+	merged, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -127,4 +122,21 @@ func merge(state, more map[string]any) map[string]any {
 		}
 	}
 	return state
+}
+
+// approveKey lets the terminal client use the key of its environment, which it
+// knows by its end; else it asks first, and takes no for the answer.
+func (a *agent) approveKey(state map[string]any) {
+	const shown = 20
+	key := lookup(environment(a.options, a.spec), "ANTHROPIC_API_KEY")
+	if key == "" {
+		return
+	}
+	end := key[max(0, len(key)-shown):]
+	responses, _ := state["customApiKeyResponses"].(map[string]any)
+	approved, _ := responses["approved"].([]any)
+	if !slices.Contains(approved, any(end)) {
+		approved = append(approved, end)
+	}
+	state["customApiKeyResponses"] = merge(map[string]any{"approved": approved}, responses)
 }
