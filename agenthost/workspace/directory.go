@@ -64,7 +64,7 @@ func (m *Manager) emptyCommit(ctx context.Context, repo repository) (string, err
 // makeShared gives a session its project's own directory. What is in it now is
 // taken as the base of its diff, in the session's state directory.
 func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error {
-	rec.Kind = kindShared
+	rec.Kind, rec.Path = kindShared, p.Path
 	if p.Clone != "" {
 		if err := m.refresh(ctx, rec.Project, p); err != nil {
 			return err
@@ -137,12 +137,9 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 	root := m.root(rec)
 	switch rec.Kind {
 	case kindWorktree:
-		src, err := m.source(ctx, rec.Project, false)
+		src, err := m.sourceOf(ctx, rec)
 		if err != nil {
 			return repository{}, err
-		}
-		if src == nil {
-			return repository{}, protocol.Errorf(protocol.CodeConflict, "The project %s is no git repository any more", rec.Project)
 		}
 		return repository{gitDir: filepath.Join(src.common, "worktrees", rec.Worktree), workTree: root}, nil
 	case kindFound:

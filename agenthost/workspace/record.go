@@ -44,6 +44,10 @@ type record struct {
 	Project   string    `json:"project,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 
+	// Where it was made: for a project that the configuration no longer names.
+	Repository string `json:"repository,omitempty"` // git directory
+	Path       string `json:"path,omitempty"`       // of a shared one
+
 	Prefix   string `json:"prefix,omitempty"`   // of a project that is a part of its repository
 	Worktree string `json:"worktree,omitempty"` // its name in the repository
 	Branch   string `json:"branch,omitempty"`
@@ -60,7 +64,7 @@ func (m *Manager) recordPath(key string) string {
 // root is the whole work tree; dir is where the session works in it.
 func (m *Manager) root(rec *record) string {
 	if rec.Kind == kindShared {
-		return m.projects[rec.Project].Path
+		return orElse(m.projects[rec.Project].Path, rec.Path)
 	}
 	return m.own("workspaces", rec.Key)
 }

@@ -158,8 +158,8 @@ func (m *Manager) drop(ctx context.Context, rec *record, force bool) (kept bool,
 // dropWorktree removes a worktree from its repository. Git deletes the branch
 // only if nothing else has it checked out.
 func (m *Manager) dropWorktree(ctx context.Context, rec *record, force bool) error {
-	src, err := m.source(ctx, rec.Project, false)
-	if err != nil || src == nil || rec.Branch == "" {
+	src, err := m.sourceOf(ctx, rec)
+	if err != nil || rec.Branch == "" {
 		return err
 	}
 	if rec.Worktree != "" {

@@ -48,6 +48,24 @@ func (m *Manager) source(ctx context.Context, name string, begin bool) (*source,
 	return src, err
 }
 
+// sourceOf is the repository of a worktree, where the project is now.
+func (m *Manager) sourceOf(ctx context.Context, rec *record) (*source, error) {
+	if _, known := m.projects[rec.Project]; !known && rec.Repository != "" {
+		if err := m.isDirectory(rec.Project, rec.Repository); err != nil {
+			return nil, err
+		}
+		return &source{common: rec.Repository}, nil
+	}
+	src, err := m.source(ctx, rec.Project, false)
+	if err == nil && src == nil {
+		err = &protocol.Error{
+			Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s is no git repository any more", rec.Project),
+			Hint: "The session's workspace belongs to one. Correct the project's path, or begin another session",
+		}
+	}
+	return src, err
+}
+
 // locate finds the repository that a directory belongs to.
 func (m *Manager) locate(ctx context.Context, path string) (*source, error) {
 	if m.git.program == "" {

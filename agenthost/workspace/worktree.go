@@ -30,7 +30,7 @@ func (m *Manager) makeOfProject(ctx context.Context, rec *record, p Project) err
 		return m.makeShared(ctx, rec, p)
 	}
 	// The key may differ from the name that git gave a former one.
-	rec.Kind, rec.Prefix, rec.Base = kindWorktree, src.prefix, src.base
+	rec.Kind, rec.Repository, rec.Prefix, rec.Base = kindWorktree, src.common, src.prefix, src.base
 	if err := m.save(rec); err != nil {
 		return err
 	}
@@ -176,14 +176,14 @@ func (m *Manager) hasCommit(ctx context.Context, src *source, ref string) (bool,
 // ensureWorktree repairs a worktree that was removed by hand, whose repository
 // or whose own place moved, or whose index a killed git left locked.
 func (m *Manager) ensureWorktree(ctx context.Context, rec *record) error {
-	src, err := m.source(ctx, rec.Project, false)
+	src, err := m.sourceOf(ctx, rec)
 	if err != nil {
 		return err
 	}
-	if src == nil {
-		return &protocol.Error{
-			Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s is no git repository any more", rec.Project),
-			Hint: "The session's workspace belongs to one. Correct the project's path, or begin another session",
+	if rec.Repository != src.common { // the project moved
+		rec.Repository = src.common
+		if err := m.save(rec); err != nil {
+			return err
 		}
 	}
 	path, gitDir := m.root(rec), filepath.Join(src.common, "worktrees", rec.Worktree)

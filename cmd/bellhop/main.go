@@ -36,6 +36,7 @@ type commands struct {
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
 	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
+	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`

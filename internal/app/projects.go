@@ -2,8 +2,11 @@ package app
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -70,4 +73,24 @@ func (f HostFile) workspaceProjects() map[string]workspace.Project {
 		}
 	}
 	return out
+}
+
+// OpenWorkspaces opens the workspaces of a host's data directory, or of that of
+// a dev, also beside one that runs. Without a configuration file workspaces can
+// be created without a project only.
+func OpenWorkspaces(data, config string, log *slog.Logger) (*workspace.Manager, error) {
+	if _, err := os.Stat(filepath.Join(data, "dev.json")); err == nil {
+		data = filepath.Join(data, "host")
+	}
+	if info, err := os.Stat(data); err != nil || !info.IsDir() {
+		return nil, &protocol.Error{
+			Code: protocol.CodeNotFound, Message: fmt.Sprintf("%s is not a host's data directory", data),
+			Hint: "Use --data, with the directory that 'bellhop host' or 'bellhop dev' keeps its data in", Err: err,
+		}
+	}
+	file, err := ReadHostFile(config)
+	if err != nil {
+		return nil, fmt.Errorf("BELLHOP_HOST_CONFIG: %w", err)
+	}
+	return workspace.New(workspace.Options{Data: data, Projects: file.workspaceProjects(), Patience: time.Hour, Log: log})
 }
