@@ -15,6 +15,7 @@ type devCommand struct {
 	Listen     string `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
 	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
 	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, opencode, claude, codex, gemini, or acp: and the command line of any agent that speaks ACP."`
+	Model      string `placeholder:"NAME" help:"Model of tasks that name none, as the agent calls it. Default: the agent's own choice."`
 	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'; without it every session gets a directory of its own."`
 }
 
@@ -41,7 +42,7 @@ func (c devCommand) Run(env *environment) error {
 		return err
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
-		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Project: c.Project,
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project,
 		DemoAgent: demoAgent(self), VerifyWorker: verifyWorker(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
 	})

@@ -22,6 +22,7 @@ type DevConfig struct {
 	Listen     string
 	HostListen string
 	Agent      string // of new tasks
+	Model      string // of tasks that name none; "" = the agent's own choice
 	Project    string // directory that sessions work in; "" gives each its own
 	DemoAgent  []string
 	AgentsDir  string // as in HostConfig
@@ -111,7 +112,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
 		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
-		Agent: c.Agent, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
 	})
 	return err
 }

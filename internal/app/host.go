@@ -37,6 +37,7 @@ type HostConfig struct {
 	AllowedOrigins []string
 	DemoAgent      []string          // command line of the agent "demo"; none leaves it out
 	Agent          string            // "" or the default one, before the file's; acp:COMMAND makes one
+	Model          string            // of Agent in sessions that name none; "" = the file's
 	AgentsDir      string            // where agents' programs are installed; "" = the user's cache
 	AgentEnv       map[string]string // of AgentVariables, those that are set
 	Log            *slog.Logger

@@ -77,6 +77,10 @@ func (c HostConfig) providers(records string) (map[string]agenthost.Provider, er
 			Hint: "There are: " + strings.Join(slices.Sorted(maps.Keys(providers)), ", ") + ", and acp:COMMAND.",
 		}
 	}
+	if c.Model != "" {
+		chosen := c.defaultAgent()
+		providers[chosen] = withModel(c.Model, providers[chosen])
+	}
 	return providers, a.checkChosen()
 }
 
