@@ -21,29 +21,32 @@ import (
 	"bellhop/protocol"
 )
 
+// realAgents are those whose programs the tests run.
+var realAgents = map[string]struct {
+	model, tool string
+	provider    func(path, llm, records string) agenthost.Provider
+}{
+	"opencode": {"openai-compatible/mock-1", "bellhop_workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return opencode.New(opencode.Options{
+			Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
+		})
+	}},
+	"claude": {"", "mcp__bellhop__workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return claude.New(claude.Options{
+			Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", "ENABLE_TOOL_SEARCH=false"}, Records: records,
+		})
+	}},
+	"codex": {"mock-1", "workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return codex.New(codex.Options{
+			Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records, Retries: 1, Grace: 10 * time.Second,
+		})
+	}},
+}
+
 // Real agents, before a scripted model, reach the host's tools by the configuration
 // that their providers write.
 func TestRealAgentsCallTheHostsTools(t *testing.T) {
-	for name, c := range map[string]struct {
-		model, tool string
-		provider    func(path, llm, records string) agenthost.Provider
-	}{
-		"opencode": {"openai-compatible/mock-1", "bellhop_workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
-			return opencode.New(opencode.Options{
-				Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
-			})
-		}},
-		"claude": {"", "mcp__bellhop__workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
-			return claude.New(claude.Options{
-				Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", "ENABLE_TOOL_SEARCH=false"}, Records: records,
-			})
-		}},
-		"codex": {"mock-1", "workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
-			return codex.New(codex.Options{
-				Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records, Retries: 1, Grace: 10 * time.Second,
-			})
-		}},
-	} {
+	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			path := agents.Find(t, name)
 			llm := mockllm.New(t)
