@@ -212,18 +212,21 @@ func (c *configuration) write(stateDir string) (string, error) {
 
 // environment is the program's whole environment.
 func (c *configuration) environment(base []string, stateDir, file, password string) ([]string, error) {
-	permission, err := json.Marshal(c.file["permission"])
-	if err != nil {
-		return nil, err
+	env := slices.Clone(base)
+	if permission, ok := c.file["permission"].(object); ok { // OpenCode reads nothing else from it
+		encoded, err := json.Marshal(permission)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "OPENCODE_PERMISSION="+string(encoded)) // a repository's own file cannot loosen it
 	}
-	return append(slices.Clone(base),
+	return append(env,
 		"HOME="+stateDir,
 		"XDG_CONFIG_HOME="+filepath.Join(stateDir, ".config"),
 		"XDG_DATA_HOME="+filepath.Join(stateDir, ".local", "share"),
 		"XDG_STATE_HOME="+filepath.Join(stateDir, ".local", "state"),
 		"XDG_CACHE_HOME="+filepath.Join(stateDir, ".cache"),
 		"OPENCODE_CONFIG="+file,
-		"OPENCODE_PERMISSION="+string(permission), // a repository's own file cannot loosen it
 		"OPENCODE_SERVER_PASSWORD="+password,
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_AUTOUPDATE=1",

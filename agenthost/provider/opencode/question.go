@@ -19,6 +19,10 @@ const stockDenial = "The user denied this. Do not try it again; go on without it
 // stockExpiry is what the agent is told when nobody answered.
 const stockExpiry = "Nobody answered in time, so this was not allowed. Go on without it, or say why you cannot."
 
+// stockSilence stands for an answer that nobody gave: a question that is
+// rejected would end the turn.
+const stockSilence = "Nobody answered in time. Go on with what you think best, and say what you assumed."
+
 // answers to OpenCode that do not come through are sent again.
 const (
 	answerTries = 5
@@ -120,8 +124,8 @@ func (t *turn) question(asked question) {
 				return
 			}
 			if answer.Expired {
-				t.send(ctx, func() error { return t.program.client.rejectQuestion(ctx, asked.ID) })
-				return
+				answers = append(answers, []string{cmp.Or(answer.Text, stockSilence)})
+				continue
 			}
 			answers = append(answers, choices(answer.Text, options, q.Multiple))
 		}

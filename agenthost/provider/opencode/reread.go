@@ -14,8 +14,10 @@ const soon = time.Second
 
 // reread catches up after the events were lost: OpenCode replays nothing. If the
 // program cannot be asked the turn stays behind, and look tries again.
-func (t *turn) reread(ctx context.Context) (*agenthost.Outcome, error) {
-	outcome, err := t.catchUp(ctx)
+//
+// patient is for a turn of which nothing was seen yet: it may still begin.
+func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
+	outcome, err := t.catchUp(ctx, patient)
 	var call *callError
 	switch {
 	case errors.As(err, &call) && ctx.Err() == nil:
@@ -40,12 +42,12 @@ func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	if t.lost {
 		return nil, nil // nobody to ask; it is done when there is
 	}
-	return t.reread(ctx)
+	return t.reread(ctx, false)
 }
 
 // catchUp reads all of the turn. What was read before its status is as the
 // status says or newer.
-func (t *turn) catchUp(ctx context.Context) (*agenthost.Outcome, error) {
+func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
 	c := t.program.client
 	busy, err := c.busy(ctx)
 	if err != nil {
@@ -74,8 +76,13 @@ func (t *turn) catchUp(ctx context.Context) (*agenthost.Outcome, error) {
 	switch {
 	case running && state.Type == statusRetry:
 		return t.retry(ctx, state)
-	case running:
+	case running, t.last == nil && patient:
 		return nil, nil
+	case t.last != nil && !over(t.last):
+		// Idle is said before the last message is over.
+		if err := errors.Join(t.linger(ctx), t.history(ctx, t.id)); err != nil {
+			return nil, err
+		}
 	}
 	outcome := t.outcome()
 	return &outcome, nil

@@ -204,7 +204,7 @@ func (t *turn) hear(ctx context.Context, h heard) (*agenthost.Outcome, error) {
 		return nil, t.out.Checking(true)
 	case linkBack:
 		t.lost = false
-		return t.reread(ctx)
+		return t.reread(ctx, true)
 	}
 	var p properties
 	if err := json.Unmarshal(h.event.Properties, &p); err != nil {
