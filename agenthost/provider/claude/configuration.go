@@ -38,7 +38,8 @@ func (a *agent) variables() map[string]string {
 	return variables
 }
 
-// writeMCP makes the host known to the agent; "" if it has no listener.
+// writeMCP makes the host known to the agent; "" if it has no listener. Its few
+// tools are always offered: else the model would have to search for them.
 func (a *agent) writeMCP() (string, error) {
 	if a.spec.Local == nil || a.spec.Local.MCPURL == "" {
 		return "", nil

@@ -58,7 +58,7 @@ func TestTheHostsToolsAreConfigured(t *testing.T) {
 	s.run(t, &providertest.Recorder{})
 	args := lives(t, s.spec.StateDir)[0].Args
 	want := map[string]any{"mcpServers": map[string]any{"bellhop": map[string]any{
-		"type": "http", "url": local.MCPURL,
+		"type": "http", "url": local.MCPURL, "alwaysLoad": true,
 		"headers": map[string]any{"Authorization": "Bearer " + local.Secret, "X-Workspace-Path": s.spec.Dir},
 	}}}
 	same(t, args[slices.Index(args, "--mcp-config")+1], want)
