@@ -104,21 +104,20 @@ func (c *Cache) installed(a Agent) (string, error) {
 		return "", err
 	}
 	content, err := os.ReadFile(filepath.Join(c.folder(a), marker))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	var got record
-	if json.Unmarshal(content, &got) != nil || got.Integrity != integrity {
-		return "", nil
-	}
 	program := filepath.Join(c.folder(a), filepath.FromSlash(path))
-	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
-		return "", nil
+	var got record
+	if json.Unmarshal(content, &got) == nil && got.Integrity == integrity && isFile(program) {
+		return program, nil
 	}
-	return program, nil
+	return "", nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // wanted is the program's path below the agent's folder and the checksum of

@@ -20,11 +20,14 @@ const maxDownload = 512 << 20
 
 const usualStall = time.Minute
 
-var errStalled = errors.New("nothing came for too long")
+var (
+	errStalled  = errors.New("nothing came for too long")
+	errTooLarge = errors.New("too large")
+)
 
 // download fetches an artifact into the file archive and checks that it is the
 // pinned one. Nobody has looked into it before.
-func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, base *url.URL, archive string) (err error) {
+func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, base *url.URL, archive string) error {
 	address, err := i.tarball(ctx, artifact, base)
 	if err != nil {
 		return err
@@ -42,29 +45,37 @@ func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, ba
 		return err
 	}
 	defer response.Body.Close()
-	file, err := os.OpenFile(archive, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	sum := sha512.New()
 	progress := Progress{Agent: a.Name, Step: StepDownload, Total: max(response.ContentLength, 0)}
 	i.progress(progress)
-	body := readerFunc(func(p []byte) (int, error) {
+	sum, err := save(archive, readerFunc(func(p []byte) (int, error) {
 		n, err := response.Body.Read(p)
 		watch.Reset(stall)
 		progress.Done += int64(n)
 		i.progress(progress)
 		return n, err
-	})
-	n, err := io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, maxDownload+1))
+	}))
 	switch {
+	case errors.Is(err, errTooLarge):
+		return protocol.Errorf(protocol.CodeUnavailable, "%s is larger than %d MiB: refused", artifact.Package, maxDownload>>20)
 	case err != nil:
 		return i.cut(ctx, artifact, err)
-	case n > maxDownload:
-		return protocol.Errorf(protocol.CodeUnavailable, "%s is larger than %d MiB: refused", artifact.Package, maxDownload>>20)
 	}
-	return verify(artifact, sum.Sum(nil))
+	return verify(artifact, sum)
+}
+
+// save writes body to a new file and returns its sha512.
+func save(path string, body io.Reader) (_ []byte, err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	sum := sha512.New()
+	n, err := io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, maxDownload+1))
+	if err == nil && n > maxDownload {
+		err = errTooLarge
+	}
+	return sum.Sum(nil), err
 }
 
 func (i *Installer) cut(ctx context.Context, a Artifact, err error) error {

@@ -95,7 +95,7 @@ func (i *Installer) bring(ctx context.Context, a Agent, home string) (string, er
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }() // else the next install does it
 	files := filepath.Join(work, "package")
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return "", err

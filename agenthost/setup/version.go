@@ -60,7 +60,7 @@ func askVersion(ctx context.Context, command []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(home)
+	defer func() { _ = os.RemoveAll(home) }()
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--version")...)
