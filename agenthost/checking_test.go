@@ -163,16 +163,13 @@ func TestAnAnswerThatComesTooLateIsSaidToBe(t *testing.T) {
 
 func TestADeadProgramExpiresWhatItAsked(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, make(chan outcome, 1)), func(ctx context.Context, out agenthost.Output) error {
-		for r.statusOf("s1").OpenInteractions == 0 {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
+	asked := make(chan struct{})
+	r.agent.script(callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, make(chan outcome, 1)), wait(asked))
 	r.agent.ends(agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "gone"})
-	r.read(r.startGrant(r.announce("s1", "t1")))
+	stream := r.startGrant(r.announce("s1", "t1"))
+	r.untilPart(stream, "tool-approval-request")
+	close(asked)
+	r.read(stream)
 	r.delivered()
 	wantLines(t, "events", withoutTimes(summary(r.broker.of("s1")), " status "), []string{
 		"t1 tool-call c1", "t1 interaction confirm open", "t1 interaction confirm expired", "t1 tool-result c1 denied",
