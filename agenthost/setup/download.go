@@ -47,8 +47,9 @@ func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, ba
 	defer response.Body.Close()
 	progress := Progress{Agent: a.Name, Step: StepDownload, Total: max(response.ContentLength, 0)}
 	i.progress(progress)
+	content := response.Body
 	sum, err := save(archive, readerFunc(func(p []byte) (int, error) {
-		n, err := response.Body.Read(p)
+		n, err := content.Read(p)
 		watch.Reset(stall)
 		progress.Done += int64(n)
 		i.progress(progress)
