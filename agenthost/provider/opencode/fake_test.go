@@ -225,13 +225,28 @@ func (f *fake) post(w http.ResponseWriter, path string, body []byte) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		delete(f.asked, parts[2])
+		f.settle(parts[2], strings.Contains(string(body), `"reject"`))
 		if strings.Contains(string(body), `"once"`) {
 			f.ranTools = append(f.ranTools, parts[2])
 		}
 		reply(w, `true`)
 	default:
 		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// settle ends a request; a rejection ends all of its session.
+func (f *fake) settle(id string, rejected bool) {
+	var this, other struct {
+		SessionID string `json:"sessionID"`
+	}
+	_ = json.Unmarshal(f.asked[id], &this)
+	delete(f.asked, id)
+	for also, asked := range f.asked {
+		_ = json.Unmarshal(asked, &other)
+		if rejected && strings.HasPrefix(also, "per") && other == this {
+			delete(f.asked, also)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"bellhop/agenthost"
@@ -92,7 +93,10 @@ func (t *turn) permission(asked permission) error {
 		}
 		q.ToolCallID, q.ToolName = c.id, c.name
 	}
+	t.undecided.add(asked.SessionID)
 	t.questions.Go(func() {
+		decided := sync.OnceFunc(func() { t.undecided.done(asked.SessionID) })
+		defer decided()
 		answer, err := t.out.Confirm(ctx, q)
 		if t.over(ctx, err) {
 			return
@@ -100,6 +104,10 @@ func (t *turn) permission(asked permission) error {
 		reason := cmp.Or(answer.Reason, stockDenial)
 		if answer.Expired {
 			reason = stockExpiry
+		}
+		if !answer.Approved {
+			decided()
+			t.undecided.wait(ctx, asked.SessionID)
 		}
 		t.send(ctx, func() error { return t.program.client.reply(ctx, asked.ID, answer.Approved, reason) })
 	})

@@ -173,6 +173,34 @@ func TestADenialHasAMessageAndAnApprovalIsForOnce(t *testing.T) {
 	}
 }
 
+// OpenCode rejects all that a session waits for along with the one rejected.
+func TestADenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
+	f := newFake(t)
+	f.onPrompt = func() {
+		f.opening()
+		f.ask(f.session, "per_1", "call_1", "rm -r x")
+		f.ask(f.session, "per_2", "call_2", "ls")
+		f.until(func() bool { return f.called("POST /permission/per_1") })
+		for _, call := range []string{"call_1", "call_2"} {
+			f.part(toolPart(f.session, "msg_2", "prt_"+call, call, "bash", object{"status": "completed", "output": "x"}))
+		}
+		f.ending()
+	}
+	denied := make(chan struct{})
+	out := &providertest.Recorder{Decide: func(_ context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+		if q.ToolCallID == "call_1" {
+			close(denied)
+			return agenthost.Answer{Reason: "no"}, nil
+		}
+		<-denied
+		return agenthost.Answer{Approved: true}, nil
+	}}
+	run(t, open(t, options(f), agenthost.AgentSpec{}), out)
+	if !slices.Equal(f.ranTools, []string{"per_2"}) || !f.called(`POST /permission/per_1/reply {"reply":"reject"`) {
+		t.Errorf("calls %q, ran %q", f.calls, f.ranTools)
+	}
+}
+
 func TestASubAgentsPermissionIsAskedAndItsIdleEndsNothing(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {

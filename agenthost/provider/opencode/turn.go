@@ -35,6 +35,7 @@ type turn struct {
 	questions sync.WaitGroup
 	pending   map[string]*pending // by request id
 	expecting map[string]bool     // asked before, whatever came of it
+	undecided *undecided
 
 	sessions map[string]bool   // ours and its sub-agents'; false: of others
 	titles   map[string]string // of sub-agents
@@ -60,7 +61,7 @@ func newTurn(ctx context.Context, a *agent, out agenthost.Output) *turn {
 		agent: a, out: out,
 		said: make(chan heard), failed: make(chan error, 1),
 		interrupt: make(chan struct{}), done: make(chan struct{}),
-		pending: map[string]*pending{}, expecting: map[string]bool{},
+		pending: map[string]*pending{}, expecting: map[string]bool{}, undecided: newUndecided(),
 		sessions: map[string]bool{}, titles: map[string]string{},
 		messages: map[string]*messageInfo{}, parts: map[string]*spoken{},
 		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]tokens{},
