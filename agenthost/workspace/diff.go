@@ -67,18 +67,13 @@ func (m *Manager) compare(ctx context.Context, rec *record) (*protocol.Diff, err
 	defer remove()
 	own := repo
 	own.index, own.objects = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, own.objects)
+	var known []string
+	if rec.Kind == kindShared || rec.Kind == kindFound {
+		known = append(known, m.baseObjects(rec))
+	}
+	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, own.objects, known...)
 	if err != nil {
 		return nil, err
-	}
-	if rec.Kind == kindShared || rec.Kind == kindFound {
-		real, err := m.objectsOf(ctx, repo)
-		if err != nil {
-			return nil, err
-		}
-		if err := alternate(own.objects, real, m.baseObjects(rec)); err != nil {
-			return nil, err
-		}
 	}
 	diff := &protocol.Diff{Base: rec.Base}
 	if err := m.files(ctx, own, rec.Base, tree, diff); err != nil {

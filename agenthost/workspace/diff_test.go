@@ -179,6 +179,8 @@ func TestADirectoryUsedInPlaceIsComparedWithItsFirstState(t *testing.T) {
 			}
 			k.session("s2", "p")
 			equal(t, "a session that begins now", listed(k.diff("s2", "p")), "")
+			write(t, dir, "sub/third.txt", "third\n")
+			equal(t, "its own work", listed(k.diff("s2", "p")), "added sub/third.txt")
 			if entries, err := os.ReadDir(dir); err != nil || p.InPlace != exists(filepath.Join(dir, ".git")) {
 				t.Errorf("%v, %v", entries, err)
 			}

@@ -3,6 +3,9 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -92,6 +95,9 @@ func (u unfinished) any() bool { return u.dirty || u.commits > 0 }
 // work looks for what is nowhere else: changes that are not committed, and
 // commits that no other branch of the repository and no remote has.
 func (m *Manager) work(ctx context.Context, rec *record) (unfinished, error) {
+	if _, err := os.Lstat(m.root(rec)); errors.Is(err, fs.ErrNotExist) {
+		return m.workLeft(ctx, rec)
+	}
 	repo, err := m.repository(ctx, rec)
 	if err != nil {
 		return unfinished{}, err
@@ -120,15 +126,32 @@ func (m *Manager) work(ctx context.Context, rec *record) (unfinished, error) {
 	return work, err
 }
 
+// workLeft is the work of a workspace that was removed by hand: a worktree's
+// branch may hold commits.
+func (m *Manager) workLeft(ctx context.Context, rec *record) (unfinished, error) {
+	if rec.Kind != kindWorktree {
+		return unfinished{}, nil
+	}
+	src, err := m.sourceOf(ctx, rec)
+	if err != nil {
+		return unfinished{}, err
+	}
+	commits, err := m.ownCommits(ctx, rec, repository{gitDir: src.common})
+	return unfinished{branch: rec.Branch, commits: commits}, err
+}
+
 // ownCommits counts the commits that would be lost.
 func (m *Manager) ownCommits(ctx context.Context, rec *record, repo repository) (int, error) {
-	args := []string{"rev-list", "--count", "--ignore-missing", "HEAD"}
+	args := []string{"rev-list", "--count", "--ignore-missing"}
+	if repo.workTree != "" {
+		args = append(args, "HEAD")
+	}
 	if rec.Kind == kindOwn {
 		args = append(args, "--branches", "refs/stash", "--not", rec.Base, "--remotes")
 	} else {
 		args = append(args, "refs/heads/"+rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude="+rec.Branch, "--branches")
 	}
-	out, err := m.git.run(ctx, call{repo: repo, trust: true, args: args})
+	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, trust: true, args: args})
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,17 +113,65 @@ func (m *Manager) Prune(ctx context.Context, dryRun bool) ([]Info, error) {
 			continue
 		}
 		if !dryRun {
-			switch err := m.Delete(ctx, info.Path, false); protocol.CodeOf(err) {
-			case "":
-			case protocol.CodeConflict, protocol.CodeNotFound: // somebody was faster
-				continue
-			default:
+			pruned, err := m.prune(ctx, info)
+			if err != nil {
 				return out, err
+			}
+			if !pruned {
+				continue
 			}
 		}
 		out = append(out, info)
 	}
-	return out, nil
+	if dryRun {
+		return out, nil
+	}
+	return out, m.tidy(ctx)
+}
+
+// prune removes a workspace unless its session came back meanwhile: one that is
+// being opened has no state yet either.
+func (m *Manager) prune(ctx context.Context, info Info) (bool, error) {
+	release, err := m.locks.hold(ctx, info.Session)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	rec, err := m.find(info.Path)
+	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && !m.gone(rec) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	kept, err := m.drop(ctx, rec, false)
+	return !kept, err
+}
+
+// tidy removes what is left of workspaces that were never ready, or were
+// removed, and whose session is gone.
+func (m *Manager) tidy(ctx context.Context) error {
+	all, err := m.records()
+	if err != nil {
+		return err
+	}
+	for _, seen := range all {
+		if seen.State == stateReady || !m.gone(seen) {
+			continue
+		}
+		release, err := m.locks.hold(ctx, seen.Session)
+		if err != nil {
+			return err
+		}
+		if rec, err := m.record(seen.Key); err == nil && rec.State != stateReady && m.gone(rec) {
+			_, err = m.drop(ctx, rec, true)
+			if err != nil {
+				m.log.Warn("the remains of a workspace stay", "workspace", rec.Key, "error", err)
+			}
+		}
+		release()
+	}
+	return nil
 }
 
 // drop removes a workspace: the directory, what git knows of it, its branch and
@@ -134,21 +181,19 @@ func (m *Manager) drop(ctx context.Context, rec *record, force bool) (kept bool,
 		return false, m.forget(rec)
 	}
 	if !force && rec.State == stateReady {
-		if _, err := os.Lstat(m.root(rec)); !errors.Is(err, fs.ErrNotExist) {
-			work, err := m.work(ctx, rec)
-			if err != nil {
-				m.log.Warn("a workspace cannot be looked at: it stays", "workspace", rec.Key, "error", err)
-			}
-			if err != nil || work.any() {
-				return true, nil
-			}
+		work, err := m.work(ctx, rec)
+		if err != nil {
+			m.log.Warn("a workspace cannot be looked at: it stays", "workspace", rec.Key, "error", err)
+		}
+		if err != nil || work.any() {
+			return true, nil
 		}
 	}
 	if err := removeAll(m.root(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace: %w", err)
 	}
 	if rec.Kind == kindWorktree {
-		if err := m.dropWorktree(ctx, rec, force); err != nil {
+		if err := m.dropWorktree(ctx, rec); err != nil {
 			m.log.Warn("the repository still knows a removed worktree", "workspace", rec.Key, "error", err)
 		}
 	}
@@ -157,23 +202,13 @@ func (m *Manager) drop(ctx context.Context, rec *record, force bool) (kept bool,
 
 // dropWorktree removes a worktree from its repository. Git deletes the branch
 // only if nothing else has it checked out.
-func (m *Manager) dropWorktree(ctx context.Context, rec *record, force bool) error {
+func (m *Manager) dropWorktree(ctx context.Context, rec *record) error {
 	src, err := m.sourceOf(ctx, rec)
-	if err != nil || rec.Branch == "" {
+	if err != nil || rec.Branch == "" { // it never came to a branch
 		return err
 	}
 	if rec.Worktree != "" {
 		if err := removeAll(filepath.Join(src.common, "worktrees", rec.Worktree)); err != nil {
-			return err
-		}
-	}
-	if !force {
-		// The worktree may have been removed by hand, with commits on its branch.
-		repo := repository{gitDir: src.common}
-		out, err := m.git.run(ctx, call{dir: m.data, repo: repo, trust: true, args: []string{
-			"rev-list", "--count", "--ignore-missing", "refs/heads/" + rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude=" + rec.Branch, "--branches",
-		}})
-		if err != nil || line(out) != "0" {
 			return err
 		}
 	}

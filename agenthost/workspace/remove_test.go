@@ -175,11 +175,40 @@ func TestPruneTakesWhatHasNoSessionAndNoWork(t *testing.T) {
 			t.Errorf("dry %v: %+v", dry, pruned)
 		}
 	}
+	must(t, k.save(k.newRecord("cut-short", "cut-short", "")))
+	_, err = k.Prune(t.Context(), false)
+	must(t, err)
+	if exists(k.recordPath("cut-short")) {
+		t.Error("the record of an attempt is left")
+	}
 	for _, path := range []string{lives, works, made.Path} {
 		if !exists(path) {
 			t.Errorf("%s is gone", path)
 		}
 	}
+}
+
+func TestAWorktreeThatWasRemovedByHand(t *testing.T) {
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	clean, works := k.session("clean", "shop"), k.session("works", "shop")
+	commitIn(t, works)
+	for _, dir := range []string{clean, works} {
+		must(t, os.RemoveAll(dir))
+	}
+	refused(t, k.Delete(t.Context(), works, false), protocol.CodeConflict)
+	must(t, k.Delete(t.Context(), clean, false))
+	for _, id := range []string{"clean", "works"} {
+		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
+	}
+	_, err := k.Prune(t.Context(), false)
+	must(t, err)
+	list, err := k.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].Path != works || list[0].Unpushed != 1 {
+		t.Errorf("left %+v, %v", list, err)
+	}
+	must(t, k.Delete(t.Context(), works, true))
+	equal(t, "branches", run(t, shop, "branch", "--format=%(refname:short)"), "main")
 }
 
 func TestCreateByName(t *testing.T) {

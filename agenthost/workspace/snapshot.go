@@ -26,13 +26,14 @@ const (
 
 // snapshot writes the present content of a work tree as a tree object, by an
 // index of its own and into objects: neither the user's index nor the repository
-// changes. From is what the tree is built upon if there is no index.
-func (m *Manager) snapshot(ctx context.Context, repo repository, from, scratch, objects string) (string, error) {
+// changes. From is what the tree is built upon if there is no index; known are
+// further objects that are there.
+func (m *Manager) snapshot(ctx context.Context, repo repository, from, scratch, objects string, known ...string) (string, error) {
 	real, err := m.objectsOf(ctx, repo)
 	if err != nil {
 		return "", err
 	}
-	if err := alternate(objects, real); err != nil {
+	if err := alternate(objects, append(known, real)...); err != nil {
 		return "", err
 	}
 	own := repo
