@@ -56,11 +56,11 @@ func chat() {
 		}
 	}()
 	for line := range lines {
-		switch {
-		case line.Type == "control_request":
+		switch line.Type {
+		case "control_request":
 			fmt.Printf(`{"type":"control_response","response":{"subtype":"success","request_id":%q}}`+"\n", line.RequestID)
 			fmt.Println(idle)
-		case line.Type == "user":
+		case "user":
 			fmt.Println(works + "\n" + begins)
 			end := reply(line.Message.Content[0].Text, lines)
 			fmt.Println(end + "\n" + idle)
@@ -127,7 +127,7 @@ func requested(tool, input string, lines <-chan chatLine) string {
 func TestTheContract(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		return providertest.Subject{
-			Provider:    claude.New(claude.Options{Find: found(os.Args[0]), Env: []string{playChat + "=1"}}),
+			Provider:    claude.New(claude.Options{Find: found(os.Args[0]), Env: []string{playChat + "=1", endsAtOnce}}),
 			CannotStart: claude.New(claude.Options{Find: found(filepath.Join(t.TempDir(), "no-such-program"))}),
 			Spec:        agenthost.AgentSpec{Env: []string{mark + "=" + t.Name()}},
 			Prompts: providertest.Prompts{

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// endsAtOnce makes a fake with the race detector end at once; it waits a second else.
+const endsAtOnce = "GORACE=atexit_sleep_ms=0"
+
 // running names the processes whose environment carries a test's mark.
 func running(t *testing.T) func() []string {
 	return func() []string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"bellhop/agenthost"
 )
@@ -132,9 +133,9 @@ type asked struct {
 func (t *turn) ask(ctx context.Context, c *call) (any, error) {
 	var input asked
 	fields := map[string]json.RawMessage{}
-	if json.Unmarshal(c.input, &input) != nil || json.Unmarshal(c.input, &fields) != nil {
+	if err := errors.Join(json.Unmarshal(c.input, &input), json.Unmarshal(c.input, &fields)); err != nil {
 		t.refuse(c)
-		return deny("The questions cannot be read."), nil
+		return deny("The questions cannot be read: " + err.Error()), nil
 	}
 	answers := map[string]string{}
 	for _, q := range input.Questions {

@@ -45,7 +45,7 @@ func open(t *testing.T, o opening, scripts ...string) *subject {
 	}
 	o.spec.SessionID = "s1"
 	o.spec.Dir, o.spec.StateDir = t.TempDir(), t.TempDir()
-	o.spec.Env = append(o.spec.Env, playFake+"="+path, mark+"="+t.Name())
+	o.spec.Env = append(o.spec.Env, playFake+"="+path, mark+"="+t.Name(), endsAtOnce)
 	if o.options.Find == nil {
 		o.options.Find = found(os.Args[0])
 	}

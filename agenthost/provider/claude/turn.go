@@ -96,7 +96,11 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 		case <-ctx.Done():
 			return t.stop(ctx, ctx.Err())
 		case <-t.program.ended:
-			if !t.revive(ctx) {
+			switch {
+			case t.revive(ctx):
+			case t.interrupted() || ctx.Err() != nil:
+				return aborted()
+			default:
 				return t.exited()
 			}
 		}
