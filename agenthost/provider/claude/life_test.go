@@ -122,8 +122,9 @@ func TestAnInterrupt(t *testing.T) {
 			<-ctx.Done()
 			return agenthost.Answer{Approved: true}, nil
 		}}
-		s := open(t, opening{}, script("<", begins, wants("r1", "a", "W", "{}"), "<", `{"type":"control_cancel_request","request_id":"r1"}`, taken, cut)+turn(whole("two")))
-		if got := s.interrupt(t, out, providertest.KindConfirm, 1); got.Reason != protocol.ReasonAborted {
+		requests, cancels := many("")
+		s := open(t, opening{}, script(slices.Concat([]string{"<", begins}, requests, []string{"<"}, cancels, []string{taken, cut})...)+turn(whole("two")))
+		if got := s.interrupt(t, out, providertest.KindConfirm, len(requests)); got.Reason != protocol.ReasonAborted {
 			t.Errorf("got %+v", got)
 		}
 		s.run(t, &providertest.Recorder{})

@@ -11,6 +11,7 @@ import (
 // What it says meanwhile counts, unless nobody can take it (broken).
 func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
 	t.withdraw()
+	t.questions.Wait() // an answer on its way goes before the interrupt, or not at all
 	grace := time.NewTimer(t.program.grace)
 	defer grace.Stop()
 	asked, signalled := false, false

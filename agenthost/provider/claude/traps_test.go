@@ -3,6 +3,7 @@ package claude_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -216,17 +217,34 @@ func TestAnswersToTheProgramsQuestions(t *testing.T) {
 	}
 }
 
+// many are requests, so that luck does not make a test pass, and their ends.
+func many(each string) (requests, cancels []string) {
+	for i := range 10 {
+		id := fmt.Sprintf("r%d", i)
+		requests = append(requests, wants(id, id, "W", "{}"))
+		cancels = append(cancels, `{"type":"control_cancel_request","request_id":"`+id+`"}`)
+		if each != "" {
+			cancels = append(cancels, gives(id, each))
+		}
+	}
+	return requests, cancels
+}
+
 func TestARequestThatTheProgramTakesBackIsWithdrawn(t *testing.T) {
-	withdrawn := make(chan error, 1)
+	withdrawn := make(chan error, 10)
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
 		<-ctx.Done()
 		withdrawn <- context.Cause(ctx)
 		return agenthost.Answer{Approved: true}, nil // too late
 	}}
-	s := open(t, opening{}, turn(wants("r1", "a", "W", "{}"), `{"type":"control_cancel_request","request_id":"r1"}`, `{"type":"control_cancel_request","request_id":"r7"}`, gives("a", ""), whole("on I go"))+turn(whole("two")))
+	requests, cancels := many(`,"is_error":true`)
+	unknown := `{"type":"control_cancel_request","request_id":"nobody"}`
+	s := open(t, opening{}, turn(slices.Concat(requests, cancels, []string{unknown, whole("on I go")})...)+turn(whole("two")))
 	s.run(t, out)
-	if err := <-withdrawn; err == nil || strings.Contains(err.Error(), agenthost.ErrExpired.Error()) {
-		t.Errorf("ended by %v", err)
+	for range requests {
+		if err := <-withdrawn; !errors.Is(err, context.Canceled) || errors.Is(err, agenthost.ErrExpired) {
+			t.Errorf("ended by %v", err)
+		}
 	}
 	s.run(t, &providertest.Recorder{})
 	if got := heard(t, s.spec.StateDir); len(got) != 2 {
