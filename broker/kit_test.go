@@ -260,7 +260,9 @@ func (h *fakeHost) Answer(_ context.Context, _ broker.Target, _, _ string, req *
 	return h.onAnswer(req)
 }
 
-func (h *fakeHost) Diff(context.Context, broker.Target, string) (*protocol.Diff, error) { return h.onDiff() }
+func (h *fakeHost) Diff(context.Context, broker.Target, string) (*protocol.Diff, error) {
+	return h.onDiff()
+}
 
 func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {
 	h.deleted = append(h.deleted, sessionID)

@@ -40,7 +40,7 @@ func (l locks) hold(ctx context.Context, key string) (release func(), err error)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if err != syscall.EWOULDBLOCK && err != syscall.EINTR { //nolint:errorlint // a plain errno
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
 			_ = file.Close()
 			return nil, fmt.Errorf("lock a workspace: %w", err)
 		}

@@ -184,8 +184,9 @@ func (m *Manager) drop(ctx context.Context, rec *record, force bool) (kept bool,
 		work, err := m.work(ctx, rec)
 		if err != nil {
 			m.log.Warn("a workspace cannot be looked at: it stays", "workspace", rec.Key, "error", err)
+			work.dirty = true
 		}
-		if err != nil || work.any() {
+		if work.any() {
 			return true, nil
 		}
 	}
