@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"bellhop/agenthost"
 	"bellhop/protocol"
@@ -44,31 +45,33 @@ func (r *rig) shows(session, reason string) {
 }
 
 func TestALostConnectionShowsAsCheckingAndHoldsAnswers(t *testing.T) {
-	r := newRig(t).start()
-	got := make(chan outcome, 1)
-	lose, back, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	stream := r.start1("s1", "t1", callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, got),
-		wait(lose), checking(true), checking(true), wait(back), checking(false), wait(end), toolResult("c1", `"done"`))
-	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-	close(lose)
-	r.shows("s1", protocol.ReasonChecking)
-	r.wantCode("the answer", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}), "")
-	r.untilPart(stream, "tool-approval-response")
-	select {
-	case o := <-got:
-		t.Errorf("the agent got %+v while it could not be reached", o)
-	default:
-	}
-	close(back)
-	if o := <-got; o.err != nil || !o.answer.Approved {
-		t.Errorf("afterwards it got %+v", o)
-	}
-	close(end)
-	r.read(stream)
-	r.delivered()
-	wantLines(t, "events", withoutTimes(summary(r.broker.of("s1")), "\x00"), []string{
-		"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting", "t1 status idle checking",
-		"t1 interaction confirm resolved ", "t1 status busy ", "t1 tool-result c1", "t1 finish stop ", "t1 status idle ",
+	inBubble(t, func(r *rig) {
+		got := make(chan outcome, 1)
+		lose, back, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		stream := r.start1("s1", "t1", callTool("c1", "rm", `{}`), asking(protocol.KindConfirm, nil, got),
+			wait(lose), checking(true), checking(true), wait(back), checking(false), wait(end), toolResult("c1", `"done"`))
+		id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
+		close(lose)
+		r.shows("s1", protocol.ReasonChecking)
+		r.wantCode("the answer", r.host.Answer(r.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}), "")
+		r.untilPart(stream, "tool-approval-response")
+		synctest.Wait()
+		select {
+		case o := <-got:
+			r.Errorf("the agent got %+v while it could not be reached", o)
+		default:
+			close(back)
+			if o := <-got; o.err != nil || !o.answer.Approved {
+				r.Errorf("afterwards it got %+v", o)
+			}
+		}
+		close(end)
+		r.read(stream)
+		r.delivered()
+		wantLines(r.T, "events", withoutTimes(summary(r.broker.of("s1")), "\x00"), []string{
+			"t1 status busy ", "t1 tool-call c1", "t1 interaction confirm open", "t1 status idle waiting", "t1 status idle checking",
+			"t1 interaction confirm resolved ", "t1 status busy ", "t1 tool-result c1", "t1 finish stop ", "t1 status idle ",
+		})
 	})
 }
 
