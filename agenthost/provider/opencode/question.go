@@ -106,12 +106,32 @@ func (t *turn) permission(asked permission) error {
 			reason = stockExpiry
 		}
 		if !answer.Approved {
+			t.undecided.deny(asked.ID)
 			decided()
-			t.undecided.wait(ctx, asked.SessionID)
+			t.alone(ctx, asked.SessionID)
 		}
 		t.send(ctx, func() error { return t.program.client.reply(ctx, asked.ID, answer.Approved, reason) })
 	})
 	return nil
+}
+
+// alone returns when a rejection takes nothing along that may be allowed yet.
+func (t *turn) alone(ctx context.Context, session string) {
+	for ctx.Err() == nil {
+		t.undecided.wait(ctx, session)
+		listed, err := t.program.client.permissions(ctx)
+		if err != nil || !slices.ContainsFunc(listed, func(p permission) bool {
+			return p.SessionID == session && !t.undecided.isDenied(p.ID)
+		}) {
+			return
+		}
+		timer := time.NewTimer(haltPause) // asked just now, and heard of soon
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
 }
 
 // question asks the user, one by one, in the background.

@@ -11,16 +11,30 @@ import (
 type undecided struct {
 	mu      sync.Mutex
 	open    map[string]int
+	denied  map[string]bool
 	changed chan struct{} // closed at the next change
 }
 
 func newUndecided() *undecided {
-	return &undecided{open: map[string]int{}, changed: make(chan struct{})}
+	return &undecided{open: map[string]int{}, denied: map[string]bool{}, changed: make(chan struct{})}
 }
 
 func (u *undecided) add(session string) { u.change(session, 1) }
 
 func (u *undecided) done(session string) { u.change(session, -1) }
+
+// deny notes a permission that will be rejected.
+func (u *undecided) deny(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.denied[id] = true
+}
+
+func (u *undecided) isDenied(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.denied[id]
+}
 
 func (u *undecided) change(session string, by int) {
 	u.mu.Lock()
