@@ -23,6 +23,10 @@
 // A command left running in the background, such as a server, therefore holds
 // the turn open until it is interrupted, which ends the command too.
 //
+// A program that is killed loses what it has not written to its session yet, some
+// tenths of a second; one that has written nothing has no session, and the next
+// one is told what was said before.
+//
 // What cannot be told apart: a connection to the model that is cut in the middle
 // of a text may end, after the program's own tries, as a clean success with half
 // the text. Nothing in its messages differs from a whole answer.

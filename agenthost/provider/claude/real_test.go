@@ -191,6 +191,21 @@ func kill(t *testing.T) {
 	end(t, syscall.SIGKILL)
 }
 
+// keeps waits until the program has written a word of the session to the disk:
+// what it has not is lost with it.
+func (s *subject) keeps(t *testing.T, word string) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		files, _ := filepath.Glob(filepath.Join(s.spec.StateDir, ".claude", "projects", "*", "*.jsonl"))
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(word)) {
+				return
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
 // leave closes the terminal and waits until the client has gone.
 func leave(t *testing.T) {
 	t.Helper()
@@ -217,6 +232,7 @@ func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	first := &providertest.Recorder{}
 	s.say(t, first, "My word is xylophone")
+	s.keeps(t, "Hello from the mock LLM")
 	kill(t)
 	s.spec.Native = first.Of(providertest.KindNative)[0].Text
 	if err := s.Close(t.Context()); err != nil {
@@ -234,6 +250,7 @@ func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
+		s.keeps(t, "WRITE k.txt")
 		kill(t)
 		<-ctx.Done()
 		return agenthost.Answer{Approved: true}, nil
