@@ -52,6 +52,10 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
+// alarms are tools by which the program begins a turn at some later time, when
+// no Run is there to show it.
+const alarms = "ScheduleWakeup,CronCreate"
+
 // arguments of the headless program. Session is --resume or --session-id with
 // its id.
 func arguments(path string, session []string, spec agenthost.AgentSpec, mcp string) []string {
@@ -60,6 +64,7 @@ func arguments(path string, session []string, spec agenthost.AgentSpec, mcp stri
 		"--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--replay-user-messages",
 		"--permission-prompt-tool", "stdio", "--permission-mode", "default",
+		"--disallowed-tools", alarms,
 	}
 	return append(append(args, session...), common(spec, mcp)...)
 }

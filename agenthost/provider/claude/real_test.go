@@ -171,6 +171,16 @@ func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 	}
 }
 
+func TestTheRealProgramSetsItselfNoAlarm(t *testing.T) {
+	s, llm := openReal(t, agenthost.AgentSpec{})
+	s.say(t, &providertest.Recorder{}, "Say hello")
+	for _, request := range llm.Requests() {
+		if tools := request.Tools(); slices.Contains(tools, "ScheduleWakeup") || slices.Contains(tools, "CronCreate") {
+			t.Errorf("it is offered %q", tools)
+		}
+	}
+}
+
 func TestARealSubAgentsTurnBelongsToTheRun(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := answering(agenthost.Answer{Approved: true})

@@ -38,7 +38,7 @@ func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
 		t.Errorf("got %q", got.Env)
 	}
 	args := strings.Join(got.Args, " ")
-	const want = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --replay-user-messages --permission-prompt-tool stdio --permission-mode default --session-id "
+	const want = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --replay-user-messages --permission-prompt-tool stdio --permission-mode default --disallowed-tools ScheduleWakeup,CronCreate --session-id "
 	if !strings.HasPrefix(args, want) || !strings.HasSuffix(args, " --model m1") || strings.Contains(args, "secret") || got.Dir != s.spec.Dir {
 		t.Errorf("got %s in %s", args, got.Dir)
 	}
