@@ -30,18 +30,19 @@ type kind struct {
 	make func(acp.Options) *acp.Provider
 	env  func(url string) []string
 	mcp  string // how the model calls the host's tool
+	fail string // a prompt that fails, "" where the agent repeats it with the next one
 }
 
 var kinds = []kind{
 	{"gemini", acp.Gemini, func(url string) []string {
 		return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url}
-	}, "CALL mcp_bellhop_workspace_getStatus {}"},
+	}, "CALL mcp_bellhop_workspace_getStatus {}", "FAIL400"},
 	{"claude-agent-acp", acp.New, func(url string) []string {
 		return []string{
 			"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_MAX_RETRIES=0", "IS_SANDBOX=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
-	}, "CALL mcp__bellhop__workspace_getStatus {}"},
+	}, "CALL mcp__bellhop__workspace_getStatus {}", ""},
 }
 
 func (k kind) options(t *testing.T) (acp.Options, agenthost.AgentSpec) {
@@ -74,11 +75,23 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 					Spec:        spec,
 					CannotStart: k.make(missing),
 					Prompts: providertest.Prompts{
-						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400",
+						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: k.fail,
 					},
 					Running: func() []string { return recorded(t, options.Records) },
 				}
 			})
+		})
+	}
+}
+
+func TestTheRealProgramsFailuresAreOutcomes(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			options, spec := k.options(t)
+			outcome, err := k.open(t, options, spec).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "FAIL400"}, &providertest.Recorder{})
+			if err != nil || outcome.FinishReason != protocol.FinishError || !strings.Contains(outcome.Err, "mock error 400") {
+				t.Errorf("got %+v, %v", outcome, err)
+			}
 		})
 	}
 }

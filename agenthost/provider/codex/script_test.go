@@ -127,7 +127,8 @@ func (p *player) expect(want any) error {
 	return nil
 }
 
-// contains tells whether all that is wanted is there.
+// contains tells whether all that is wanted is there; an empty object is to be
+// empty.
 func contains(got, want any) bool {
 	if want == "*" {
 		return true
@@ -137,6 +138,9 @@ func contains(got, want any) bool {
 		return reflect.DeepEqual(got, want)
 	}
 	there, ok := got.(map[string]any)
+	if len(members) == 0 {
+		return ok && len(there) == 0
+	}
 	for name, value := range members {
 		if !ok || !contains(there[name], value) {
 			return false
