@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -43,9 +44,9 @@ func events(w http.ResponseWriter) {
 }
 
 func TestALostStreamIsFollowedAgainAfterOneTwoFourAtMostThirtySeconds(t *testing.T) {
-	requests := 0
+	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
-		if requests++; requests == 1 {
+		if requests.Add(1) == 1 {
 			events(w)
 			return
 		}
@@ -58,9 +59,9 @@ func TestALostStreamIsFollowedAgainAfterOneTwoFourAtMostThirtySeconds(t *testing
 }
 
 func TestAStreamThatEndsIsLostAndBackAndTheWaitBeginsAnew(t *testing.T) {
-	requests := 0
+	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
-		if requests++; requests == 2 {
+		if requests.Add(1) == 2 {
 			_, _ = io.WriteString(w, "<!doctype html>") // no stream
 			return
 		}

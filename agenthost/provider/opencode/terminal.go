@@ -27,6 +27,7 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 			"BELLHOP_OPENCODE_PORT=" + strconv.Itoa(port),
 			"BELLHOP_OPENCODE_SESSION_ID=" + id,
 			"OPENCODE_SERVER_PASSWORD=" + p.client.password,
+			"OPENCODE_DISABLE_AUTOUPDATE=1", // the program is the host's
 		},
 	}, nil
 }

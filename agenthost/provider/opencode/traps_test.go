@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -73,10 +74,10 @@ func TestAnAbortedTurnWhosePermissionIsAnsweredLaterRunsNoTool(t *testing.T) {
 // A prompt is taken before it is worked on: an abort in between stops nothing.
 func TestAnAbortBeforeTheTurnOpensIsRepeatedUntilItStops(t *testing.T) {
 	f := newFake(t)
-	aborts := 0
+	var aborts atomic.Int32
 	f.onCall = func(_ http.ResponseWriter, method, path string) bool {
 		if path == "/session/abort" {
-			if aborts++; aborts == 1 { // too early, the turn begins now
+			if aborts.Add(1) == 1 { // too early, the turn begins now
 				f.set(func() { f.busy[f.session] = json.RawMessage(`{"type":"busy"}`) })
 			} else {
 				f.set(func() { delete(f.busy, f.session) })
@@ -92,8 +93,8 @@ func TestAnAbortBeforeTheTurnOpensIsRepeatedUntilItStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOutcome(t, finish(t, done, out, false), protocol.FinishOther, protocol.ReasonAborted, "")
-	if aborts < 2 {
-		t.Errorf("%d aborts", aborts)
+	if aborts.Load() < 2 {
+		t.Errorf("%d aborts", aborts.Load())
 	}
 }
 
@@ -225,12 +226,12 @@ func TestASubAgentsPermissionIsAskedAndItsIdleEndsNothing(t *testing.T) {
 
 func TestAProbeThatGetsAPageOrNothingIsNoHealth(t *testing.T) {
 	f := newFake(t)
-	probes := 0
+	var probes atomic.Int32
 	f.onCall = func(w http.ResponseWriter, _, path string) bool {
 		if path != "/global/health" {
 			return false
 		}
-		switch probes++; probes {
+		switch probes.Add(1) {
 		case 1: // the web client answers every unknown path
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<!doctype html>"))
@@ -245,8 +246,8 @@ func TestAProbeThatGetsAPageOrNothingIsNoHealth(t *testing.T) {
 	o := options(f)
 	o.Servers = servers.New(servers.Options{ProbeTimeout: 100 * time.Millisecond})
 	wantOutcome(t, run(t, open(t, o, agenthost.AgentSpec{}), &providertest.Recorder{}), protocol.FinishStop, "", "")
-	if probes < 3 {
-		t.Errorf("%d probes", probes)
+	if probes.Load() < 3 {
+		t.Errorf("%d probes", probes.Load())
 	}
 }
 
