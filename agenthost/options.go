@@ -23,6 +23,12 @@ type WorkspaceRemover interface {
 	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
 }
 
+// DiskCounter is a Workspaces that knows how many bytes it takes, soon or from
+// memory.
+type DiskCounter interface {
+	DiskUse(ctx context.Context) (int64, error)
+}
+
 // Poster sends the outbox's requests; an *http.Client is one. It must not follow
 // redirects: they would carry the webhook token elsewhere.
 type Poster interface {

@@ -33,7 +33,7 @@ var realAgents = map[string]struct {
 	}},
 	"claude": {"", "mcp__bellhop__workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
 		return claude.New(claude.Options{
-			Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", "ENABLE_TOOL_SEARCH=false"}, Records: records,
+			Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"}, Records: records,
 		})
 	}},
 	"codex": {"mock-1", "workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
