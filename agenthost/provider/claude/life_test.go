@@ -42,6 +42,9 @@ func TestATurnIsOverOnlyWhenNothingOfItGoesOn(t *testing.T) {
 		"an idle in the middle, while a task runs, is spurious": {
 			[]string{works, task, ends, idle, whole("one"), notified, noTask, works, begins, whole("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
 		},
+		"a program that says it is at work is waited for": {
+			[]string{works, task, whole("one"), ends, notified, noTask, begins, whole("two"), ends, idle}, time.Nanosecond, []string{`end "one"`, `end "two"`},
+		},
 		"a turn without a prompt that never comes": {
 			[]string{task, whole("one"), ends, notified, noTask}, time.Nanosecond, []string{`end "one"`},
 		},

@@ -135,7 +135,7 @@ func (t *turn) ask(ctx context.Context, c *call) (any, error) {
 	fields := map[string]json.RawMessage{}
 	if err := errors.Join(json.Unmarshal(c.input, &input), json.Unmarshal(c.input, &fields)); err != nil {
 		t.refuse(c)
-		return deny("The questions cannot be read: " + err.Error()), nil
+		return deny("The questions cannot be read: " + err.Error()), nil //nolint:nilerr // the program is told
 	}
 	answers := map[string]string{}
 	for _, q := range input.Questions {

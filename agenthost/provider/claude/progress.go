@@ -76,8 +76,11 @@ func (p *progress) busy() bool { return p.inTurn || p.tasks > 0 }
 
 // over tells whether the prompt has its answer and nothing more will come.
 func (p *progress) over() bool {
-	return p.said() && !p.busy() && !p.notified && (!p.states || p.idle)
+	return p.said() && !p.busy() && !p.notified && p.quiet()
 }
+
+// quiet tells whether the program does not say that it is at work.
+func (p *progress) quiet() bool { return !p.states || p.idle }
 
 // said tells whether there is an outcome. A program that has taken the prompt
 // and is idle again without a result gives none any more.
@@ -88,7 +91,7 @@ func (p *progress) said() bool {
 // expecting tells whether nothing goes on and only a turn without a prompt is
 // awaited.
 func (p *progress) expecting() bool {
-	return p.last != nil && !p.busy() && p.notified
+	return p.last != nil && !p.busy() && p.notified && p.quiet()
 }
 
 // interrupt notes that the interrupt was sent; stopped tells whether it worked.

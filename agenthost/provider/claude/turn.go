@@ -10,7 +10,7 @@ import (
 )
 
 // turn maps what the program says to an Output. Its methods are called by the
-// goroutine of Run, save those of permission.go and question.go.
+// goroutine of Run, save those of permission.go.
 type turn struct {
 	agent   *agent
 	program *program // changed by install and running alone, under agent.mu
