@@ -31,6 +31,24 @@ type foreign struct {
 	silent *time.Timer // while it is busy
 }
 
+// maxPrograms bounds what is remembered of one workspace.
+const maxPrograms = 64
+
+// room finds the name that a program is remembered by. When there are too many, one
+// that idles is forgotten: those that were killed never say that they have ended.
+func room(programs map[string]*foreign, program string) string {
+	if programs[program] != nil || len(programs) < maxPrograms {
+		return program
+	}
+	for name, p := range programs {
+		if name != "" && p.silent == nil {
+			delete(programs, name)
+			return program
+		}
+	}
+	return unnamed
+}
+
 // doing is a status with its reason.
 type doing struct {
 	Status protocol.Status
@@ -47,6 +65,7 @@ func (a *activity) mark(path string) { a.report(path, "", doing{Status: protocol
 // alive notes that a program is there, whatever it does.
 func (a *activity) alive(path, program string) {
 	a.update(path, func(programs map[string]*foreign) {
+		program = room(programs, program)
 		p := programs[program]
 		if p == nil {
 			programs[program] = &foreign{doing: doing{Status: protocol.StatusIdle}}
@@ -59,6 +78,7 @@ func (a *activity) alive(path, program string) {
 // report notes what a program does; none means that it has ended.
 func (a *activity) report(path, program string, now doing) {
 	a.update(path, func(programs map[string]*foreign) {
+		program = room(programs, program)
 		if p := programs[program]; p != nil {
 			stopTimer(&p.silent)
 		}

@@ -1,6 +1,7 @@
 package agenthost
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,25 @@ func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
 				t.Errorf("%+v after %d changes, want %+v after %d", got, *changes, c.want, c.changes)
 			}
 		})
+	}
+}
+
+func TestOfTooManyProgramsTheIdleAreForgotten(t *testing.T) {
+	a, _ := watched(time.Minute)
+	defer a.stop()
+	a.mark("w")
+	a.report("w", "busy", doing{Status: protocol.StatusBusy})
+	for i := range 1000 {
+		a.report("w", fmt.Sprint("idle ", i), doing{Status: protocol.StatusIdle})
+	}
+	if n := len(a.known["w"]); n > maxPrograms {
+		t.Errorf("%d are remembered", n)
+	}
+	for i := range 1000 {
+		a.report("w", fmt.Sprint("busy ", i), doing{Status: protocol.StatusBusy})
+	}
+	if n := len(a.known["w"]); n > maxPrograms+1 || a.known["w"]["busy"] == nil || a.now("w").Status != protocol.StatusBusy {
+		t.Errorf("%d are remembered: %+v", n, a.now("w"))
 	}
 }
 

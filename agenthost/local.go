@@ -62,6 +62,7 @@ func (s *session) settleIn(dir string) error {
 	b := s.begin()
 	rec := b.record()
 	rec.Dir, rec.Secret = dir, secret
+	b.then(s.prove)
 	return b.commit()
 }
 
@@ -84,22 +85,21 @@ func (s *session) local(dir string) (*Local, []string) {
 // has it.
 func (h *Host) LocalGrant(secret string) (LocalGrant, error) {
 	presented := sha256.Sum256([]byte(secret))
-	var found LocalGrant
+	var found *session
 	for _, s := range h.all() { // all of them: how long it takes tells nothing
-		s.mu.Lock()
-		sum := sha256.Sum256([]byte(s.rec.Secret))
-		if s.rec.Secret != "" && !s.gone && subtle.ConstantTimeCompare(sum[:], presented[:]) == 1 {
-			found = LocalGrant{SessionID: s.id, Project: s.rec.Project, Path: s.rec.Dir}
+		if proof := s.proof.Load(); proof != nil && subtle.ConstantTimeCompare(proof[:], presented[:]) == 1 {
+			found = s
 		}
-		s.mu.Unlock()
 	}
-	if found.SessionID == "" {
+	if found == nil {
 		return LocalGrant{}, &protocol.Error{
 			Code: protocol.CodeUnauthorized, Message: "Unauthorized",
 			Hint: "Send Authorization: Bearer and the workspace's secret, BELLHOP_WORKSPACE_SECRET in its agent's environment",
 		}
 	}
-	return found, nil
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	return LocalGrant{SessionID: found.id, Project: found.rec.Project, Path: found.rec.Dir}, nil
 }
 
 // Occupied reports whether a session works in the workspace.
