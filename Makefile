@@ -7,6 +7,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := go tool -modfile=tools.mod
 PKGS    := ./...
 SEED    ?=
+# Kept between runs: a gigabyte of programs that never change.
+AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
 
 help: ## list the targets
@@ -48,6 +50,10 @@ test-web: setup console web/client/node_modules/.package-lock.json ## the consol
 	cd web/client && npm test --silent
 	cd web && npm run e2e --silent
 
+test-agents: setup build ## the real agents on a scripted model (fetches them from the npm registry first)
+	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini claude-agent-acp
+	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
+
 torture: setup ## the long crash test and the catalogue cases at full length (SEED=n repeats one)
 	BELLHOP_TORTURE=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 80m -v -run 'Crash|Torture' ./internal/e2e/...
 
@@ -68,6 +74,13 @@ build: console ## one static binary in bin/, console included
 bench: setup ## the figures of docs/benchmarks.md
 	scripts/bench
 
-check: test lint race build ## all that CI does
+bench-agents: build ## what the host adds to real agents: latency, start, memory
+	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini
+	BELLHOP_AGENTS_DIR='$(AGENTS)' scripts/bench-agents
 
-.PHONY: help dev console console-dev setup test test-web torture race fuzz lint build bench check
+bench-web: build ## frame times, heap and time to the first text, in a real browser
+	cd web && npm run bench --silent
+
+check: test test-agents lint race build ## all that CI does
+
+.PHONY: help dev console console-dev setup test test-web test-agents torture race fuzz lint build bench bench-agents bench-web check

@@ -3,6 +3,7 @@ package agenthost
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,18 +34,22 @@ func (s *session) openAgent(ctx context.Context) (Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	s.mu.Lock()
-	s.dir = dir
-	s.mu.Unlock()
+	if err := s.settleIn(dir); err != nil {
+		return nil, err
+	}
+	local, env := s.local(dir)
 	agent, err := provider.Open(ctx, AgentSpec{
 		SessionID: s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
-		Env: s.host.opts.Env(s.id), Native: rec.Native,
+		Env: append(slices.Clone(s.host.opts.Env(s.id)), env...), Native: rec.Native, Local: local,
 		Log: s.host.opts.Log.With("session", s.id),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open agent %s: %w", rec.Agent, err)
 	}
 	s.agent, s.agentKey = agent, key
+	s.mu.Lock()
+	s.agentOf = rec
+	s.mu.Unlock()
 	return agent, nil
 }
 

@@ -126,4 +126,10 @@ func (s *session) bury() {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s.id)
 	s.host.mu.Unlock()
+	dir := s.rec.Dir
+	s.host.spawn(func() {
+		if !s.host.Occupied(dir) {
+			s.host.activity.forget(dir)
+		}
+	})
 }

@@ -127,8 +127,12 @@ func (s *session) instructed(ctx context.Context, text string) (string, error) {
 }
 
 // input keeps what was said to the agent; of images, that there were some.
-func (b *batch) input(turnID string, req *protocol.PromptRequest) {
-	if b.rec.Outbox != OutboxNone {
+func (b *batch) input(t *turn, req *protocol.PromptRequest) {
+	turnID := t.rec.ID
+	if b.rec.Outbox != OutboxNone { // a broker has the messages; this is for an agent that forgets
+		b.w.Prompts = append(b.w.Prompts, PromptRecord{
+			SessionID: b.s.id, TurnID: turnID, Text: cutText(t.masker.text(req.Prompt), maxRestored),
+		})
 		return
 	}
 	text := protocol.SanitizeText(req.Prompt)

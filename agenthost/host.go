@@ -29,6 +29,8 @@ type Host struct {
 	sessions map[string]*session
 	watchers map[chan struct{}]struct{}
 	phase    phase
+
+	activity *activity
 }
 
 // phase is where Run is. Outboxes post while running and draining.
@@ -56,6 +58,7 @@ func New(opts Options) (*Host, error) {
 	}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
+	h.activity = newActivity(opts.ActivityTimeout, h.worked)
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()
@@ -89,8 +92,10 @@ func (o *Options) complete() error {
 	fallback(&o.TokenTTL, 10*time.Minute)
 	fallback(&o.InteractionTimeout, 30*time.Minute)
 	fallback(&o.IdleStop, 10*time.Minute)
+	fallback(&o.ActivityTimeout, 10*time.Minute)
 	fallback(&o.DrainTimeout, 2*time.Second)
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	o.LocalURL = strings.TrimRight(o.LocalURL, "/")
 	return nil
 }
 

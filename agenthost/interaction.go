@@ -3,6 +3,7 @@ package agenthost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, in Questi
 	}
 	select {
 	case a := <-q.answer:
-		return a, nil
+		return t.handOver(ctx, a)
 	case <-ctx.Done():
 	case <-t.ctx.Done():
 		ctx = t.ctx
@@ -69,7 +70,7 @@ func (t *turn) pose(kind protocol.InteractionKind, in Question) (*question, erro
 		t.voice.end(b, t.rec.ID)
 		q.rec = t.interaction(b, kind, in, timeout)
 		b.event(t.rec.ID, q.rec.Question, t.questionPart(b, &q.rec), true)
-		b.status(t.rec.ID, protocol.StatusIdle, protocol.ReasonWaiting)
+		b.status(t.rec.ID, protocol.StatusIdle, reasonOpen(t.back != nil))
 		b.w.Interactions = append(b.w.Interactions, q.rec)
 		b.then(func() { s.questions[q.rec.ID] = q })
 	})
@@ -193,26 +194,47 @@ func (s *session) expire(q *question) {
 
 // withdraw closes a question that the agent no longer waits for.
 func (t *turn) withdraw(ctx context.Context, q *question) (Answer, error) {
+	a, answered, expired := t.takeBack(ctx, q)
+	switch {
+	case answered && expired:
+		return t.tooLate(), nil
+	case answered: // it came at the same moment
+		return a, nil
+	case expired:
+		return Answer{Expired: true, Reason: reasonExpired}, nil
+	default:
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+// takeBack closes the question unless it is answered; expired is what ErrExpired
+// asks for.
+func (t *turn) takeBack(ctx context.Context, q *question) (a Answer, answered, expired bool) {
+	expired = errors.Is(context.Cause(ctx), ErrExpired)
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	select {
-	case a := <-q.answer: // it came at the same moment
-		return a, nil
+	case a = <-q.answer:
+		return a, true, expired
 	default:
 	}
 	if t.s.questions[q.rec.ID] == q && t.stop == "" && t.ctx.Err() == nil {
 		_ = t.stepLocked(func(b *batch) { // a failure ends the turn, which settles it
-			t.settleAs(b, q, reasonWithdrawn)
+			if expired {
+				t.settle(b, q, protocol.InteractionExpired, nil)
+			} else {
+				t.settleAs(b, q, reasonWithdrawn)
+			}
 			t.resume(b)
 		})
 	}
-	return Answer{}, context.Cause(ctx)
+	return a, false, expired
 }
 
 // settleAs closes a question that nobody answered: a confirm is denied, an ask
-// expires.
+// expires, and so does all that a dead program has asked.
 func (t *turn) settleAs(b *batch, q *question, reason string) {
-	if q.rec.Kind == protocol.KindAsk {
+	if q.rec.Kind == protocol.KindAsk || reason == protocol.ReasonAgentExited {
 		t.settle(b, q, protocol.InteractionExpired, nil)
 		return
 	}

@@ -59,6 +59,7 @@ func (t *turn) beginStop(reason string) {
 			}
 		}
 	}
+	t.release()
 	agent := t.agent
 	t.s.host.spawn(func() { t.halt(agent) })
 }

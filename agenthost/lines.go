@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"bellhop/internal/sse"
@@ -48,8 +49,11 @@ func (l *Lines) Translate(ctx context.Context, frame []byte) []protocol.Line {
 	if json.Unmarshal(f.Data, &p) != nil || p.Type == protocol.PartDataResume {
 		return nil
 	}
-	if p.Type == protocol.PartDataNotice {
+	switch p.Type {
+	case protocol.PartDataNotice:
 		return l.notice(&p)
+	case protocol.PartDataContextRestored:
+		return l.restored(&p)
 	}
 	lines := l.Begin()
 	if p.Terminal() {
@@ -227,6 +231,15 @@ func (h *Host) Notice(level, message string) {
 		s.follow.Publish(frame)
 		s.mu.Unlock()
 	}
+}
+
+// restored says that the agent had to be told what was said before.
+func (l *Lines) restored(p *protocol.Part) []protocol.Line {
+	var told protocol.ContextRestored
+	if json.Unmarshal(p.Data, &told) != nil {
+		return nil
+	}
+	return []protocol.Line{statusLine(l.id, "info", fmt.Sprintf("The agent goes on from the record of %d turns: its own memory was gone", told.Turns))}
 }
 
 func statusLine(sessionID, level, message string) protocol.Line {

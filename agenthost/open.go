@@ -100,6 +100,7 @@ func (o *opening) refresh(ctx context.Context) error {
 		}
 	}
 	take(&rec.BrokerID, o.req.BrokerID)
+	o.changeAgent(rec)
 	take(&rec.Agent, o.req.Agent)
 	take(&rec.Project, o.req.Project)
 	take(&rec.Model, o.req.Model)
@@ -108,6 +109,14 @@ func (o *opening) refresh(ctx context.Context) error {
 	rec.Outbox, rec.OutboxError = OutboxOK, ""
 	o.position(fresh)
 	return nil
+}
+
+// changeAgent forgets what belongs to the former agent alone: another one knows
+// nothing of its native session, nor does the same one in another directory.
+func (o *opening) changeAgent(rec *SessionRecord) {
+	if o.req.Agent != "" && o.req.Agent != rec.Agent || o.req.Project != "" && o.req.Project != rec.Project {
+		rec.Native = ""
+	}
 }
 
 // take replaces what is named; an absent member changes nothing.
@@ -220,7 +229,7 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
 		Status: s.rec.Status, Reason: s.rec.Reason, OpenTurn: s.openTurn(), QueuedTurns: s.queuedTurns(),
-		Capabilities: []string{protocol.CapabilityEvents, protocol.CapabilityResume, protocol.CapabilityInteractions},
+		Capabilities: s.host.capabilities(),
 	}
 	if s.turn != nil {
 		before := s.turn.before.String()

@@ -23,6 +23,12 @@ type WorkspaceRemover interface {
 	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
 }
 
+// DiskCounter is a Workspaces that knows how many bytes it takes, soon or from
+// memory.
+type DiskCounter interface {
+	DiskUse(ctx context.Context) (int64, error)
+}
+
 // Poster sends the outbox's requests; an *http.Client is one. It must not follow
 // redirects: they would carry the webhook token elsewhere.
 type Poster interface {
@@ -40,6 +46,10 @@ type Options struct {
 	Password     seal.Secret // the bearer of webhook renewals
 	PublicURL    string      // what browsers use; becomes streamUrl when set
 
+	// LocalURL is the base of the loopback listener for agents, http://127.0.0.1:PORT;
+	// "" when there is none.
+	LocalURL string
+
 	// Policy decides about confirms before a user is asked; nil asks every time.
 	Policy Policy
 
@@ -52,6 +62,7 @@ type Options struct {
 	TokenTTL           time.Duration // of stream tokens; 0: 10 min
 	InteractionTimeout time.Duration // 0: 30 min
 	IdleStop           time.Duration // an idle agent program is stopped after; 0: 10 min
+	ActivityTimeout    time.Duration // a silent program in a terminal is taken to be idle after; 0: 10 min
 	DrainTimeout       time.Duration // how long Run pushes outboxes at its end; 0: 2 s
 
 	Now func() time.Time // nil: time.Now

@@ -99,12 +99,6 @@ func (o *output) Ask(ctx context.Context, q Question) (Answer, error) {
 	return o.t.ask(ctx, protocol.KindAsk, q)
 }
 
-// Checking changes nothing yet.
-func (o *output) Checking(bool) error { return nil }
-
-// Restored has nothing yet.
-func (o *output) Restored(context.Context) (string, error) { return "", nil }
-
 func (o *output) Notice(level, message string) {
 	// A notice that cannot be shown is no reason to stop a turn that is over.
 	_ = o.t.step(func(b *batch) { o.t.notice(b, level, message) })
@@ -117,7 +111,11 @@ func (t *turn) notice(b *batch, level, message string) {
 }
 
 func (o *output) SetNative(id string) error {
-	return o.t.step(func(b *batch) { b.record().Native = id })
+	return o.t.step(func(b *batch) {
+		if o.t.belongsTo(&b.rec) { // a check-in may have chosen another agent meanwhile
+			b.record().Native = id
+		}
+	})
 }
 
 // name makes an id or name one that every broker takes.

@@ -70,7 +70,7 @@ func (t *turn) policyCall(in *Question) policy.Call {
 }
 
 func (s *session) policyCall(tool string, input json.RawMessage) policy.Call {
-	return policy.Call{Agent: s.rec.Agent, Project: s.rec.Project, Dir: s.dir, Tool: tool, Input: input}
+	return policy.Call{Agent: s.rec.Agent, Project: s.rec.Project, Dir: s.rec.Dir, Tool: tool, Input: input}
 }
 
 // settleByRule journals an answered question. It has no part: readers see the

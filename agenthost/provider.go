@@ -101,8 +101,9 @@ type Output interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 
 	// Checking says that the connection to the program is lost, or back. While
-	// it is lost, open questions show as being checked. A question that the
-	// agent no longer has is given up by ending its context with ErrExpired.
+	// it is lost, open questions show as being checked, and Confirm and Ask hold
+	// answers back. A question that the agent no longer has is given up by
+	// ending its context with ErrExpired: it returns an expiry, and no error.
 	Checking(lost bool) error
 
 	// Restored returns what was said in the session so far, as a bounded text

@@ -33,6 +33,10 @@ type Journal interface {
 	Events(ctx context.Context, sessionID string, epoch, after int64, limit int) ([]EventRecord, error)
 	// Pending returns events after the cursor, over all epochs, ascending.
 	Pending(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]EventRecord, error)
+	// Newest returns events before the cursor, descending, over all epochs.
+	Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]EventRecord, error)
+	// Prompt returns what a turn was asked, "" when that was not kept.
+	Prompt(ctx context.Context, sessionID, turnID string) (string, error)
 	CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error)
 
 	// Token answers CodeUnauthorized for an unknown hash.
@@ -48,6 +52,7 @@ type Write struct {
 
 	Session      *SessionRecord
 	Turns        []TurnRecord
+	Prompts      []PromptRecord
 	Interactions []InteractionRecord
 	Tokens       []TokenRecord
 	DeadLetters  []DeadLetter
@@ -71,6 +76,8 @@ type SessionRecord struct {
 	Project string
 	Model   string
 	Native  string // the agent's own session id
+	Dir     string // the workspace, once an agent was opened
+	Secret  string // of programs in the workspace, "" until an agent was opened; never logged
 
 	Cursor         protocol.Cursor // of the newest event
 	Acked          protocol.Cursor // the broker has everything up to here
@@ -113,6 +120,14 @@ type TurnRecord struct {
 	Reason       string
 	FirstOffset  int64
 	LastID       protocol.StreamID
+}
+
+// PromptRecord is what a turn of a broker's session was asked, as far as an agent
+// would be told again. Headless sessions have an event for it.
+type PromptRecord struct {
+	SessionID string
+	TurnID    string
+	Text      string
 }
 
 // EventRecord is an event's row. Body is the event as it is posted. Part is the

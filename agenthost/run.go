@@ -34,6 +34,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.drain()
 	h.stopPosting()
 	h.stopWork()
+	h.activity.stop()
 	h.closeSessions()
 	h.enter(stopped)
 	h.wait(&h.wg, leaveBehind)

@@ -1,6 +1,7 @@
 package agenthost
 
 import (
+	"crypto/sha256"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,6 @@ type session struct {
 	window window
 	follow *sse.Fanout // streams that outlive turns
 
-	dir         string      // working directory, once an agent was opened
 	turn        *turn       // started and unfinished
 	announced   *TurnRecord // announced and not started
 	announcedBy *time.Timer
@@ -39,7 +39,10 @@ type session struct {
 	gate     sync.Mutex
 	agent    Agent
 	agentKey string
-	idle     *time.Timer // behind mu
+	agentOf  SessionRecord                     // what the agent was opened for; behind mu
+	secret   string                            // of programs in the workspace, behind mu; durable once an agent was opened
+	proof    atomic.Pointer[[sha256.Size]byte] // the durable secret's hash; nil: there is none
+	idle     *time.Timer                       // behind mu
 }
 
 func newSession(h *Host, id string) *session {
@@ -55,6 +58,14 @@ func newSession(h *Host, id string) *session {
 
 // lastID is the id of the newest frame, or what stands for it while there is none.
 func (s *session) lastID() protocol.StreamID { return s.window.last() }
+
+// prove makes the session's secret one that is accepted.
+func (s *session) prove() {
+	if s.rec.Secret != "" {
+		sum := sha256.Sum256([]byte(s.rec.Secret))
+		s.proof.Store(&sum)
+	}
+}
 
 // openTurn is the id of the started, unfinished turn.
 func (s *session) openTurn() string {

@@ -107,7 +107,7 @@ func (s *session) startIn(rec TurnRecord, req *protocol.PromptRequest, fan *sse.
 	t := s.newTurn(rec)
 	t.fan, t.before = fan, s.lastID()
 	b.w.Turns = append(b.w.Turns, rec)
-	b.input(rec.ID, req)
+	b.input(t, req)
 	b.status(rec.ID, protocol.StatusBusy, "")
 	b.then(func() {
 		stopTimer(&s.idle)

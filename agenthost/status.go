@@ -11,12 +11,14 @@ import (
 
 // HostStatus is what GET /status shows.
 type HostStatus struct {
-	StartedAt      time.Time       `json:"startedAt"`
-	OpenTurns      int             `json:"openTurns"`
-	Unacknowledged int64           `json:"unacknowledged"` // events the brokers do not have yet
-	Sessions       []SessionStatus `json:"sessions"`
-	DeadLetters    []DeadLetter    `json:"deadLetters"`
-	Notices        []string        `json:"notices"` // a journal that was set aside, a policy that is wrong
+	StartedAt      time.Time         `json:"startedAt"`
+	OpenTurns      int               `json:"openTurns"`
+	Unacknowledged int64             `json:"unacknowledged"` // events the brokers do not have yet
+	Sessions       []SessionStatus   `json:"sessions"`
+	Workspaces     []WorkspaceStatus `json:"workspaces"`
+	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent when it is not known
+	DeadLetters    []DeadLetter      `json:"deadLetters"`
+	Notices        []string          `json:"notices"` // a journal that was set aside, a policy that is wrong
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -91,8 +93,25 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 		out.Unacknowledged += one.Unacknowledged
 		out.Sessions = append(out.Sessions, one)
 	}
+	out.Workspaces = h.workspaces()
+	out.DiskBytes = h.diskUse(ctx)
 	slices.SortFunc(out.Sessions, func(a, b SessionStatus) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
+}
+
+// diskUse is nil when nobody counts it, or the counting takes long.
+func (h *Host) diskUse(ctx context.Context) *int64 {
+	counter, ok := h.opts.Workspaces.(DiskCounter)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	n, err := counter.DiskUse(ctx)
+	if err != nil {
+		return nil
+	}
+	return &n
 }
 
 func (s *session) status() SessionStatus {

@@ -25,13 +25,15 @@ type turn struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when its finish is durable
 
-	agent   Agent // once it is running
+	agent   Agent         // once it is running
+	of      SessionRecord // what its agent was opened for
 	voice   voice
 	masker  masker
 	calls   map[string]*call
 	asked   map[string]bool // calls that came with a confirm
 	stop    string          // why it is being stopped, "" while it is not
 	failure error           // what its output could not make durable
+	back    chan struct{}   // closed when the agent's lost connection is back; nil: it is not lost
 	over    bool
 }
 
@@ -46,7 +48,7 @@ type call struct {
 func (s *session) newTurn(rec TurnRecord) *turn {
 	t := &turn{s: s, rec: rec, fan: sse.NewFanout(), done: make(chan struct{}), calls: map[string]*call{}, asked: map[string]bool{}}
 	t.ctx, t.cancel = context.WithCancel(s.host.work)
-	t.masker = newMasker(s.host.opts.Secrets(s.id))
+	t.masker = newMasker(s.secrets())
 	t.voice.text.masker, t.voice.reasoning.masker = t.masker, t.masker
 	return t
 }
@@ -75,13 +77,19 @@ func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 		return Outcome{}, err
 	}
 	t.s.mu.Lock()
-	t.agent = agent
+	t.agent, t.of = agent, t.s.agentOf
 	stopped := t.stop != "" || t.over
 	t.s.mu.Unlock()
 	if stopped {
 		return Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil
 	}
 	return agent.Run(t.ctx, prompt, &output{t})
+}
+
+// belongsTo reports whether the session still has the agent and the project that
+// the turn began with.
+func (t *turn) belongsTo(rec *SessionRecord) bool {
+	return rec.Agent == t.of.Agent && rec.Project == t.of.Project
 }
 
 // explain is what a user may read of an error.
@@ -175,7 +183,7 @@ func (t *turn) finish(b *batch, outcome Outcome) {
 	t.settleQuestions(b, endingReason(outcome.Reason))
 	e, p := t.finishEvent(b, outcome)
 	f := b.event(t.rec.ID, e, p, true)
-	b.status(t.rec.ID, protocol.StatusIdle, "")
+	b.status(t.rec.ID, protocol.StatusIdle, t.s.atRest().Reason)
 	rec := t.rec
 	rec.State, rec.Finished, rec.FinishReason, rec.Reason, rec.LastID = TurnFinished, b.now, e.FinishReason, e.Reason, f.id
 	b.w.Turns = append(b.w.Turns, rec)

@@ -53,6 +53,8 @@ type Link interface {
 	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
 	Events(ctx context.Context, t Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
 	Interrupt(ctx context.Context, t Target, sessionID string) error
+	// Diff is CodeNotFound when the host has no such session.
+	Diff(ctx context.Context, t Target, sessionID string) (*protocol.Diff, error)
 	Answer(ctx context.Context, t Target, sessionID, interactionID string, req *protocol.AnswerRequest) error
 	Delete(ctx context.Context, t Target, sessionID string) error
 	Revoke(ctx context.Context, t Target, sessionID string) error

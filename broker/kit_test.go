@@ -225,6 +225,7 @@ type fakeHost struct {
 	onOpen     func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
 	onEvents   func(sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
 	onAnswer   func(*protocol.AnswerRequest) error
+	onDiff     func() (*protocol.Diff, error)
 	onReady    func(broker.Target) error
 	interrupts []string
 	deleted    []string
@@ -257,6 +258,10 @@ func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID strin
 
 func (h *fakeHost) Answer(_ context.Context, _ broker.Target, _, _ string, req *protocol.AnswerRequest) error {
 	return h.onAnswer(req)
+}
+
+func (h *fakeHost) Diff(context.Context, broker.Target, string) (*protocol.Diff, error) {
+	return h.onDiff()
 }
 
 func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {

@@ -122,6 +122,8 @@ type MessageStore interface {
 	MessagesByID(ctx context.Context, taskID string, ids []string) ([]Message, error)
 	// ToolMessages are the tool rows with these tool call ids, by seq.
 	ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]Message, error)
+	// LastWithHash is the newest message whose body hash begins so.
+	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
 	// StuckMessages are SENDING since before t.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
 	// TurnMessage is the user's message of a turn.

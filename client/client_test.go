@@ -102,6 +102,10 @@ func TestCalls(t *testing.T) {
 			func(c *client.Client) (any, error) { return nil, c.Interrupt(t.Context(), "t") }, nil,
 		},
 		{
+			"diff", `{"success":true,"noDiffs":true}`, `POST /api/agent/diff Bearer bhp_canary {"taskId":"t"}`,
+			func(c *client.Client) (any, error) { return c.Diff(t.Context(), "t") }, &protocol.DiffResponse{Success: true, NoDiffs: true},
+		},
+		{
 			"hosts", `{"hosts":[{"id":"h"}]}`, `GET /api/hosts Bearer bhp_canary`,
 			func(c *client.Client) (any, error) { return c.Hosts(t.Context()) },
 			[]protocol.Host{{ID: "h"}},

@@ -18,6 +18,11 @@ func (c *Client) Attach(ctx context.Context, taskID string) (*protocol.AttachRes
 	return post[protocol.AttachResponse](ctx, c, "/api/agent/attach", protocol.TaskIDRequest{TaskID: taskID})
 }
 
+// Diff stores what the task's session has changed as a message, and returns it.
+func (c *Client) Diff(ctx context.Context, taskID string) (*protocol.DiffResponse, error) {
+	return post[protocol.DiffResponse](ctx, c, "/api/agent/diff", protocol.TaskIDRequest{TaskID: taskID})
+}
+
 // Interrupt stops the task's turn; without one it does nothing.
 func (c *Client) Interrupt(ctx context.Context, taskID string) error {
 	return c.call(ctx, http.MethodPost, "/api/agent/interrupt", nil, protocol.TaskIDRequest{TaskID: taskID}, nil)

@@ -35,7 +35,7 @@ func serve(t *testing.T, spoil func(*protocol.Event) bool, between func(http.Han
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspaces, err := workspace.New(data, nil)
+	workspaces, err := workspace.New(workspace.Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,13 +95,16 @@ const (
 // Status is what an agent does.
 type Status string
 
-// Statuses. Waiting for the user is idle with reason ReasonWaiting.
+// Statuses. Waiting for the user is idle with reason ReasonWaiting; the others
+// are reasons of idle too.
 const (
 	StatusNone Status = "none" // no program was started
 	StatusIdle Status = "idle"
 	StatusBusy Status = "busy"
 
-	ReasonWaiting = "waiting"
+	ReasonWaiting  = "waiting"
+	ReasonChecking = "checking" // the connection to the agent is lost, with a question open
+	ReasonTerminal = "terminal" // a program in somebody's terminal works in the session's workspace
 )
 
 // InteractionKind tells a permission from a free question.

@@ -64,9 +64,10 @@ const (
 	PartToolApprovalRequest  = "tool-approval-request"
 	PartToolApprovalResponse = "tool-approval-response"
 	PartDataAsk              = "data-ask"
-	PartDataAnswer           = "data-answer" // the end of a data-ask: {state, answer}
-	PartDataNotice           = "data-notice" // shown, not kept: {level, message}
-	PartDataQueued           = "data-queued" // the turn waits for another: {turnId, position}
+	PartDataAnswer           = "data-answer"           // the end of a data-ask: {state, answer}
+	PartDataNotice           = "data-notice"           // shown, not kept: {level, message}
+	PartDataQueued           = "data-queued"           // the turn waits for another: {turnId, position}
+	PartDataContextRestored  = "data-context-restored" // shown, not kept: ContextRestored
 	PartDataResume           = "data-resume"
 	PartFinish               = "finish"
 	PartAbort                = "abort"
@@ -93,6 +94,14 @@ const (
 	ResumeOK  = "ok"
 	ResumeGap = "gap"
 )
+
+// ContextRestored is the data of a data-context-restored part: the agent's own
+// memory was gone and it goes on from this much of the host's journal.
+type ContextRestored struct {
+	Turns     int  `json:"turns"`
+	Bytes     int  `json:"bytes"`
+	Truncated bool `json:"truncated"` // older turns, or parts of long texts, were left out
+}
 
 // Ask is the data of a data-ask part.
 type Ask struct {

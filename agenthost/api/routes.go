@@ -45,6 +45,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), password)
 	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), password)
 	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), password)
+	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), password)
 
 	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(promptTime))
 	e.GET("/stream/:id", a.attachStream)

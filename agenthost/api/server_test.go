@@ -69,6 +69,7 @@ type host struct {
 	fake  *providertest.Fake
 	clock *testenv.Clock
 	log   *lockedBuffer
+	data  string
 	stop  func() // ends Host.Run, as SIGTERM does, and waits for it
 }
 
@@ -122,11 +123,12 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
 	log := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	data := t.TempDir()
+	h.data = data
 	records, err := journal.Open(data, h.clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspaces, err := workspace.New(data, nil)
+	workspaces, err := workspace.New(workspace.Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,6 +387,10 @@ var (
 func plain(body string) string {
 	return tokens.ReplaceAllString(uuids.ReplaceAllString(body, "<id>"), `"token":"<token>"`)
 }
+
+var commits = regexp.MustCompile(`"base":"[0-9a-f]{40}"`)
+
+func plainCommit(body string) string { return commits.ReplaceAllString(body, `"base":"<commit>"`) }
 
 // failure is the body of an error.
 func failure(message string, code protocol.Code, hint string) string {

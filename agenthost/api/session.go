@@ -64,13 +64,6 @@ func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsR
 	return a.Host.Events(ctx, req.ID, req.Epoch, max(req.After, 0), int(limit))
 }
 
-func (a *API) diff(context.Context, *sessionRequest) (*struct{}, error) {
-	return nil, &protocol.Error{
-		Code: protocol.CodeInvalid, Message: "This host makes no diffs",
-		Hint: "The capabilities in its answer to POST /session say what it can do",
-	}
-}
-
 func success(err error) (*protocol.SuccessResponse, error) {
 	if err != nil {
 		return nil, err

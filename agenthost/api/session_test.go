@@ -18,7 +18,7 @@ func TestOpenAnswersAToken(t *testing.T) {
 	if status != http.StatusOK || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got %d %v", status, header)
 	}
-	want(t, "body", plain(body), `{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions"]}`)
+	want(t, "body", plain(body), `{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","diff"]}`)
 }
 
 func TestOpenRefusesWhatIsNoSession(t *testing.T) {
@@ -72,6 +72,7 @@ func TestASessionThatIsNotThere(t *testing.T) {
 		{"POST", "/session/s9/interrupt", "", nil},
 		{"POST", "/session/s9/revoke", "", nil},
 		{"POST", "/session/s9/interactions/i", `{"approved":true}`, nil},
+		{"GET", "/session/s9/diff", "", nil},
 		{"DELETE", "/session/s9", "", nil},
 	} {
 		q.header = []string{bearerPassword}
@@ -81,16 +82,6 @@ func TestASessionThatIsNotThere(t *testing.T) {
 			t.Errorf("%s %s: %d %s", q.method, q.path, status, body)
 		}
 	}
-}
-
-func TestDiffIsNotOffered(t *testing.T) {
-	h := newHost(t, nil)
-	h.open("s1")
-	status, _, body := h.call(request{"GET", "/session/s1/diff", "", []string{bearerPassword}})
-	if status != http.StatusBadRequest {
-		t.Errorf("got %d", status)
-	}
-	want(t, "body", body, failure("This host makes no diffs", protocol.CodeInvalid, "The capabilities in its answer to POST /session say what it can do"))
 }
 
 func TestEventsPage(t *testing.T) {

@@ -20,7 +20,7 @@ func TestStatusTellsTheHost(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	want(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"deadLetters":[],"notices":[]}`)
+	want(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
 }
 
 func TestStatusEventsFollowTheHost(t *testing.T) {

@@ -31,6 +31,11 @@ func (w *writer) applyWrite(in *agenthost.Write) error {
 			return err
 		}
 	}
+	for _, p := range in.Prompts {
+		if err := w.run("INSERT OR REPLACE INTO prompts (session_id, turn_id, text) VALUES (?, ?, ?)", p.SessionID, p.TurnID, p.Text); err != nil {
+			return err
+		}
+	}
 	for i := range in.Interactions {
 		if err := w.putInteraction(&in.Interactions[i]); err != nil {
 			return err
@@ -72,10 +77,10 @@ func (w *writer) putSession(s *agenthost.SessionRecord) error {
 	}
 	return w.run(`INSERT OR REPLACE INTO sessions (id, broker_id, webhook_url, basic, agent, project, model, native,
 		epoch, seq, acked_epoch, acked_seq, offset_reserved, status, reason, remembered, outbox_state, outbox_error,
-		created_at, active_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		created_at, active_at, dir, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.BrokerID, s.WebhookURL, s.Basic, s.Agent, s.Project, s.Model, s.Native,
 		s.Cursor.Epoch, s.Cursor.Seq, s.Acked.Epoch, s.Acked.Seq, s.OffsetReserved, string(s.Status), s.Reason,
-		string(remembered), string(s.Outbox), s.OutboxError, s.CreatedAt, s.ActiveAt)
+		string(remembered), string(s.Outbox), s.OutboxError, s.CreatedAt, s.ActiveAt, s.Dir, s.Secret)
 }
 
 func (w *writer) putTurn(t *agenthost.TurnRecord) error {
@@ -115,6 +120,7 @@ func (w *writer) dropSession(id string) error {
 	for _, query := range []string{
 		"DELETE FROM events WHERE session_id = ?",
 		"DELETE FROM turns WHERE session_id = ?",
+		"DELETE FROM prompts WHERE session_id = ?",
 		"DELETE FROM interactions WHERE session_id = ?",
 		"DELETE FROM tokens WHERE session_id = ?",
 		"DELETE FROM dead_letters WHERE session_id = ?",

@@ -9,7 +9,7 @@ import (
 )
 
 const sessionColumns = `id, broker_id, webhook_url, basic, agent, project, model, native, epoch, seq, acked_epoch, acked_seq,
-	offset_reserved, status, reason, remembered, outbox_state, outbox_error, created_at, active_at`
+	offset_reserved, status, reason, remembered, outbox_state, outbox_error, created_at, active_at, dir, secret`
 
 // Load returns every session with what is unfinished in it: five queries,
 // however many sessions there are.
@@ -85,7 +85,7 @@ func scanSession(s scanner) (r agenthost.SessionRecord, err error) {
 	var remembered string
 	err = s.Scan(&r.ID, &r.BrokerID, &r.WebhookURL, &r.Basic, &r.Agent, &r.Project, &r.Model, &r.Native,
 		&r.Cursor.Epoch, &r.Cursor.Seq, &r.Acked.Epoch, &r.Acked.Seq, &r.OffsetReserved, &r.Status, &r.Reason,
-		&remembered, &r.Outbox, &r.OutboxError, moment{&r.CreatedAt}, moment{&r.ActiveAt})
+		&remembered, &r.Outbox, &r.OutboxError, moment{&r.CreatedAt}, moment{&r.ActiveAt}, &r.Dir, &r.Secret)
 	if err == nil {
 		err = json.Unmarshal([]byte(remembered), &r.Remembered)
 	}

@@ -88,6 +88,23 @@ func (j *Journal) Pending(ctx context.Context, sessionID string, after protocol.
 		sessionID, after.Epoch, after.Seq, limit)
 }
 
+// Newest returns events before a cursor, the newest first.
+func (j *Journal) Newest(ctx context.Context, sessionID string, before protocol.Cursor, limit int) ([]agenthost.EventRecord, error) {
+	return rows(ctx, j, "newest events", scanEvent,
+		"SELECT "+eventColumns+" FROM events WHERE session_id = ? AND (epoch, seq) < (?, ?) ORDER BY epoch DESC, seq DESC LIMIT ?",
+		sessionID, before.Epoch, before.Seq, limit)
+}
+
+// Prompt returns what a turn was asked, "" when that was not kept.
+func (j *Journal) Prompt(ctx context.Context, sessionID, turnID string) (text string, err error) {
+	err = j.readers.QueryRowContext(ctx,
+		"SELECT text FROM prompts WHERE session_id = ? AND turn_id = ?", sessionID, turnID).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, fault("prompt", err)
+}
+
 // CountPending counts what Pending would return.
 func (j *Journal) CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error) {
 	var n int64

@@ -301,6 +301,10 @@ func (h *host) Answer(_ context.Context, t broker.Target, _, _ string, _ *protoc
 	return h.call(t)
 }
 
+func (h *host) Diff(_ context.Context, t broker.Target, _ string) (*protocol.Diff, error) {
+	return &protocol.Diff{Files: []protocol.DiffFile{{Path: "a.txt", Status: protocol.DiffAdded, Additions: 1}}, Patch: "+a\n"}, h.call(t)
+}
+
 func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 func (h *host) Ready(_ context.Context, t broker.Target) error            { return h.call(t) }

@@ -53,6 +53,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
 	e.POST("/api/agent/stream/:taskId", a.relay, httpapi.RequestDeadline(promptTime))
 	e.GET("/api/agent/stream/:taskId", a.relay)
+	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)
 	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
@@ -31,6 +32,8 @@ type call struct {
 	path   string
 	query  url.Values
 	body   any // JSON; nil for none
+
+	timeout time.Duration // 0 = the client's
 }
 
 // answer is what a host said.
@@ -44,7 +47,10 @@ func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
 
 // do asks with each password until the host takes one.
 func (c *Client) do(ctx context.Context, t broker.Target, what call) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	if what.timeout <= 0 {
+		what.timeout = c.timeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, what.timeout, errTimeout)
 	defer cancel()
 	client := c.trusted
 	if t.Guarded {

@@ -166,10 +166,14 @@ func (c *Client) Ready(ctx context.Context, t broker.Target) error {
 	return nil
 }
 
+func sessionCall(sessionID string, what call) call {
+	what.path = "/session/" + url.PathEscape(sessionID) + what.path
+	return what
+}
+
 // session is a call below /session/:id that must succeed.
 func (c *Client) session(ctx context.Context, t broker.Target, what call, sessionID string) (*answer, error) {
-	what.path = "/session/" + url.PathEscape(sessionID) + what.path
-	answer, err := c.do(ctx, t, what)
+	answer, err := c.do(ctx, t, sessionCall(sessionID, what))
 	if err != nil {
 		return nil, unreachable(err)
 	}

@@ -98,6 +98,12 @@ func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker
 	return oneMessage(s.conn(ctx).Where("turn_id = ? AND role = 'USER'", turnID), taskID)
 }
 
+// LastWithHash implements broker.MessageStore. There are few such messages and
+// no index of them: the newest are looked at first.
+func (s *Store) LastWithHash(ctx context.Context, taskID, prefix string) (*broker.Message, error) {
+	return oneMessage(s.conn(ctx).Where("substr(body_hash, 1, ?) = ?", len(prefix), prefix).Order("seq DESC"), taskID)
+}
+
 // Messages implements broker.MessageStore.
 func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQuery) ([]broker.Message, error) {
 	query := s.conn(ctx).Limit(q.Limit)

@@ -9,10 +9,13 @@ import (
 )
 
 type devCommand struct {
+	hostAgentsFlag `embed:""`
+
 	Data       string `default:"./.bellhop" placeholder:"DIR" help:"Where everything is kept (${default})."`
 	Listen     string `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
 	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
-	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default})."`
+	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, opencode, claude, codex, gemini, or acp: and the command line of any agent that speaks ACP."`
+	Model      string `placeholder:"NAME" help:"Model of tasks that name none, as the agent calls it. Default: the agent's own choice."`
 	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'; without it every session gets a directory of its own."`
 }
 
@@ -20,7 +23,12 @@ type devCommand struct {
 func (devCommand) Help() string {
 	return `Everything on one machine, nothing to configure: the broker on SQLite, an agent host, the demo agent, real HTTP
 between them. A second start goes on where the first ended. DIR/dev.json (readable by you alone) holds the URLs,
-a user's e-mail and password, an API token and the host's password.`
+a user's e-mail and password, an API token and the host's password.
+
+Real agents' programs come from 'bellhop agents install'; their keys (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY …)
+from the environment:
+
+  ANTHROPIC_API_KEY=… bellhop dev --agent claude --project ~/src/shop`
 }
 
 // Run serves until the context ends.
@@ -29,9 +37,14 @@ func (c devCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	agentEnv, err := agentEnvironment(os.LookupEnv, os.ReadFile)
+	if err != nil {
+		return err
+	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
-		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Project: c.Project,
-		DemoAgent: demoAgent(self), VerifyWorker: verifyWorker(self), Version: version, Log: env.log,
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project,
+		DemoAgent: demoAgent(self), VerifyWorker: verifyWorker(self),
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)

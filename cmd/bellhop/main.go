@@ -32,8 +32,11 @@ type commands struct {
 	Dev         devCommand         `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
 	Serve       serveCommand       `cmd:"" help:"Run the broker."`
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
+	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: OpenCode, Claude Code, Codex, Gemini."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
 	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
+	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
+	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`
@@ -95,7 +98,7 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if _, own := parsed.Selected().Target.Interface().(chatCommand); !own {
+	if !readsSignals(parsed.Selected().Target.Interface()) {
 		go func() {
 			defer cancel()
 			select {
@@ -110,6 +113,15 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		return 1
 	}
 	return 0
+}
+
+// readsSignals tells whether a command does something else at SIGINT than end.
+func readsSignals(command any) bool {
+	switch command.(type) {
+	case chatCommand, attachCommand:
+		return true
+	}
+	return false
 }
 
 // missingVariables names the variables that keep a missing secret off the command

@@ -22,8 +22,11 @@ type DevConfig struct {
 	Listen     string
 	HostListen string
 	Agent      string // of new tasks
+	Model      string // of tasks that name none; "" = the agent's own choice
 	Project    string // directory that sessions work in; "" gives each its own
 	DemoAgent  []string
+	AgentsDir  string // as in HostConfig
+	AgentEnv   map[string]string
 
 	VerifyWorker []string // as in BrokerConfig
 	Version      string
@@ -101,14 +104,15 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		if err != nil {
 			return err
 		}
-		file.Projects = map[string]string{devProject: dir}
+		file.Projects = map[string]ProjectFile{devProject: {Path: dir}}
 		if err := file.check(); err != nil {
 			return fmt.Errorf("--project: %w", err)
 		}
 	}
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
-		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent, Log: c.Log,
+		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
 	})
 	return err
 }

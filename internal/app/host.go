@@ -15,7 +15,6 @@ import (
 	"bellhop/agenthost"
 	hostapi "bellhop/agenthost/api"
 	"bellhop/agenthost/journal"
-	"bellhop/agenthost/provider/jsonl"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
@@ -27,18 +26,20 @@ import (
 // linesWait is how long WebSocket clients get to hear why they are sent away.
 const linesWait = 500 * time.Millisecond
 
-// DemoAgent is the id of the agent that the binary brings along.
-const DemoAgent = "demo"
-
 // HostConfig configures an agent host.
 type HostConfig struct {
 	Listen         string
+	LocalListen    string // for programs in workspaces, on the loopback; "" = 127.0.0.1 and a port that stays
 	PublicURL      string // "" = the listener's
 	Password       seal.Secret
 	Data           string
 	File           HostFile
 	AllowedOrigins []string
-	DemoAgent      []string // command line of the agent "demo"; none leaves it out
+	DemoAgent      []string          // command line of the agent "demo"; none leaves it out
+	Agent          string            // "" or the default one, before the file's; acp:COMMAND makes one
+	Model          string            // of Agent in sessions that name none; "" = the file's
+	AgentsDir      string            // where agents' programs are installed; "" = the user's cache
+	AgentEnv       map[string]string // of AgentVariables, those that are set
 	Log            *slog.Logger
 
 	// Providers are further agents, by id: tests and benchmarks bring theirs.
@@ -51,10 +52,13 @@ type Host struct {
 	URL    string // how this machine reaches it
 
 	server  *server
+	local   *server
 	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
-	log     *slog.Logger
+
+	workspaces *workspace.Manager
+	log        *slog.Logger
 }
 
 // OpenHost opens the journal, ends what a crash left open, and binds the
@@ -82,14 +86,18 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := c.assemble(listener, origins)
+	local, err := c.listenLocal()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
+	}
+	host, err := c.assemble(listener, local, origins)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close(), local.Close())
 	}
 	return host, nil
 }
 
-func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, error) {
+func (c HostConfig) assemble(listener, local net.Listener, origins []string) (*Host, error) {
 	// What an earlier life of this host left running ends before anything else.
 	processes := filepath.Join(c.Data, "processes")
 	if err := os.MkdirAll(processes, 0o700); err != nil {
@@ -101,7 +109,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	case swept > 0:
 		c.Log.Info("ended the agents of an earlier life", "count", swept)
 	}
-	directories, err := workspace.New(c.Data, c.File.Projects)
+	workspaces, err := workspace.New(workspace.Options{Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +125,15 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
 	}
+	providers, err := c.providers(processes)
+	if err != nil {
+		return nil, errors.Join(err, kept.Close())
+	}
+	secrets := c.secrets()
 	domain, err := agenthost.New(agenthost.Options{
-		Journal: kept, Providers: c.providers(processes), DefaultAgent: c.defaultAgent(),
-		Workspaces: directories, Password: c.Password, PublicURL: public, Policy: rules, Log: c.Log,
+		Journal: kept, Providers: providers, DefaultAgent: c.defaultAgent(),
+		Secrets:    func(string) []string { return secrets },
+		Workspaces: workspaces, Password: c.Password, PublicURL: public, LocalURL: localURL(local.Addr()), Policy: rules, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
@@ -131,32 +145,7 @@ func (c HostConfig) assemble(listener net.Listener, origins []string) (*Host, er
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, URL: srv.url, server: srv, api: api, journal: kept, policy: rules, log: c.Log}, nil
-}
-
-func (c HostConfig) providers(processes string) map[string]agenthost.Provider {
-	providers := map[string]agenthost.Provider{}
-	if len(c.DemoAgent) > 0 {
-		providers[DemoAgent] = jsonl.New(jsonl.Options{Name: DemoAgent, Command: c.DemoAgent, ModelFlag: "--model", Records: processes})
-	}
-	for name, agent := range c.File.Agents {
-		env := make([]string, 0, len(agent.Env))
-		for key, value := range agent.Env {
-			env = append(env, key+"="+value)
-		}
-		providers[name] = jsonl.New(jsonl.Options{Name: name, Command: agent.Command, Env: env, ModelFlag: agent.ModelFlag, Records: processes})
-	}
-	for name, provider := range c.Providers {
-		providers[name] = provider
-	}
-	return providers
-}
-
-func (c HostConfig) defaultAgent() string {
-	if c.File.Default != "" {
-		return c.File.Default
-	}
-	return DemoAgent
+	return &Host{Domain: domain, workspaces: workspaces, URL: srv.url, server: srv, local: c.localServer(local, domain, workspaces, processes), api: api, journal: kept, policy: rules, log: c.Log}, nil
 }
 
 // Run serves until ctx ends: then it accepts nothing more, interrupts the
@@ -165,18 +154,19 @@ func (h *Host) Run(ctx context.Context) error {
 	h.log.Info("agent host listens", "url", h.URL)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.server.run(ctx) })
+	group.Go(func() error { return h.local.run(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
 	err := ignoreCancelled(group.Wait())
 	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), linesWait)
 	defer cancel()
 	h.api.Wait(farewell)
-	return errors.Join(err, h.journal.Close())
+	return errors.Join(err, h.workspaces.Close(), h.journal.Close())
 }
 
 // Close gives up a host that was opened and will not run.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.journal.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close())
 }
 
 func ignoreCancelled(err error) error {

@@ -26,27 +26,36 @@ type agent struct {
 
 // Run implements agenthost.Agent.
 func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
-	input, err := json.Marshal(protocol.Line{
-		Type:        protocol.LineInput,
-		SessionID:   a.spec.SessionID,
-		Text:        &prompt.Text,
-		Attachments: prompt.Attachments,
-	})
-	if err != nil {
-		return agenthost.Outcome{}, fmt.Errorf("encode the prompt: %w", err)
-	}
-	if len(input) > protocol.MaxLine {
-		return agenthost.Outcome{}, protocol.Errorf(protocol.CodeTooLarge,
-			"The prompt with its attachments is larger than the %d MiB the agent reads", protocol.MaxLine>>20)
+	if _, err := a.input(prompt, ""); err != nil { // before a program is started for it
+		return agenthost.Outcome{}, err
 	}
 	t, err := a.begin(ctx, out)
 	if err != nil {
 		return agenthost.Outcome{}, err
 	}
 	defer a.end(t)
-	t.input = input
-	t.program.send(ctx, t.input)
+	t.prompt = prompt
+	t.tell(ctx)
 	return t.play(ctx), nil
+}
+
+// input is the line that tells the program a prompt, after what was said before.
+func (a *agent) input(prompt agenthost.Prompt, before string) (json.RawMessage, error) {
+	text := before + prompt.Text
+	input, err := json.Marshal(protocol.Line{
+		Type:        protocol.LineInput,
+		SessionID:   a.spec.SessionID,
+		Text:        &text,
+		Attachments: prompt.Attachments,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the prompt: %w", err)
+	}
+	if len(input) > protocol.MaxLine {
+		return nil, protocol.Errorf(protocol.CodeTooLarge,
+			"The prompt with its attachments is larger than the %d MiB the agent reads", protocol.MaxLine>>20)
+	}
+	return input, nil
 }
 
 // begin makes the turn, on the running program or a new one.
@@ -78,6 +87,14 @@ func (a *agent) begin(ctx context.Context, out agenthost.Output) (*turn, error) 
 // revive gives the turn a new program in place of one that had ended, unseen,
 // before it said anything of this turn. It reports whether it did.
 func (a *agent) revive(ctx context.Context, t *turn) bool {
+	if !a.replace(t) {
+		return false
+	}
+	t.tell(ctx)
+	return true
+}
+
+func (a *agent) replace(t *turn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !t.reused || a.closed {
@@ -90,7 +107,6 @@ func (a *agent) revive(ctx context.Context, t *turn) bool {
 		return false
 	}
 	a.program, t.program = program, program
-	program.send(ctx, t.input)
 	return true
 }
 

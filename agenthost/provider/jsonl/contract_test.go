@@ -48,6 +48,11 @@ func mortal(in io.Reader) io.Reader {
 				fmt.Fprintln(os.Stderr, "panic: oh no")
 				os.Exit(3)
 			}
+			if bytes.Contains(lines.Bytes(), []byte(`"text":"die asking"`)) {
+				fmt.Println(`{"type":"confirm","request_id":"q","prompt":"May I?","tool_name":"rm"}`)
+				fmt.Println(`{"type":"ask","request_id":"r","prompt":"Why?"}`)
+				os.Exit(3)
+			}
 			_, _ = write.Write(append(lines.Bytes(), '\n'))
 		}
 		_ = write.Close()
@@ -91,6 +96,8 @@ func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 				Crash:     "crash",
 				Fail:      "fail",
 				LastWords: "panic: oh no",
+
+				CrashAsking: "die asking",
 			},
 			Running: running(t),
 		}

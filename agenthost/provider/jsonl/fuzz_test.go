@@ -28,7 +28,7 @@ func FuzzHear(f *testing.F) {
 		a := &agent{options: Options{Name: "fuzz"}, spec: agenthost.AgentSpec{SessionID: "s1", Log: slog.New(slog.DiscardHandler)}}
 		out := &providertest.Recorder{}
 		turn := newTurn(context.Background(), a, out)
-		defer turn.withdraw()
+		defer turn.withdraw(nil)
 		for line := range strings.Lines(lines) {
 			s := parse([]byte(strings.TrimSuffix(line, "\n")), "s1")
 			if s.line.Type == protocol.LineAsk || s.line.Type == protocol.LineConfirm {

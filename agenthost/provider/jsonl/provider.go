@@ -22,6 +22,13 @@ type Options struct {
 	// program cannot be told a model.
 	ModelFlag string
 
+	// Restore puts the record of the session before the first input of a program
+	// that is started in a session with earlier turns. It is for programs that keep
+	// no memory of their own in their HOME: one that does would hear everything
+	// twice. The demo agent reads its input as a script, where a record means
+	// nothing.
+	Restore bool
+
 	// Records is the directory for process.Sweep; "" keeps no record.
 	Records string
 

@@ -35,10 +35,7 @@ func (t *turn) question(line *protocol.Line) {
 		switch {
 		case t.asking.Err() != nil: // withdrawn: the turn ends
 		case err != nil:
-			select {
-			case t.failed <- err:
-			default:
-			}
+			t.broken(err)
 		default:
 			t.program.send(t.asking, answer)
 		}

@@ -21,7 +21,7 @@ const noticed = 3
 type turn struct {
 	agent   *agent
 	program *program // changed by revive alone, under agent.mu
-	input   json.RawMessage
+	prompt  agenthost.Prompt
 	reused  bool // the program ran before and has said nothing of this turn
 	out     agenthost.Output
 
@@ -32,7 +32,7 @@ type turn struct {
 	done      chan struct{} // closed when Run returns
 
 	asking    context.Context // of the open questions
-	withdraw  context.CancelFunc
+	withdraw  context.CancelCauseFunc
 	questions sync.WaitGroup
 
 	calls []*call
@@ -66,14 +66,41 @@ func newTurn(ctx context.Context, a *agent, out agenthost.Output) *turn {
 		done:      make(chan struct{}),
 		open:      map[string]bool{},
 	}
-	t.asking, t.withdraw = context.WithCancel(ctx)
+	t.asking, t.withdraw = context.WithCancelCause(ctx)
 	return t
+}
+
+// tell gives the program the prompt. One that was just started, and has no memory
+// of its own, hears first what was said before.
+func (t *turn) tell(ctx context.Context) {
+	before := ""
+	if t.agent.options.Restore && !t.reused {
+		var err error
+		if before, err = t.out.Restored(ctx); err != nil {
+			t.broken(err)
+			return
+		}
+	}
+	input, err := t.agent.input(t.prompt, before)
+	if err != nil {
+		t.broken(err)
+		return
+	}
+	t.program.send(ctx, input)
+}
+
+// broken ends the turn for something that no Output call of play has met.
+func (t *turn) broken(err error) {
+	select {
+	case t.failed <- err:
+	default:
+	}
 }
 
 // play returns when the turn is over, whoever ended it.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	defer func() {
-		t.withdraw()
+		t.withdraw(nil)
 		t.questions.Wait()
 	}()
 	for {
@@ -104,7 +131,7 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 // stop ends the turn by the agent's own cancel, or else with its program. What
 // the agent says meanwhile counts, unless nobody can take it (broken).
 func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
-	t.withdraw()
+	t.withdraw(nil)
 	t.program.interrupt(t.agent.spec.SessionID)
 	grace := time.NewTimer(t.program.grace)
 	defer grace.Stop()
@@ -133,6 +160,7 @@ func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
 // exited is the outcome when the program has ended by itself.
 func (t *turn) exited() agenthost.Outcome {
 	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
+	t.withdraw(agenthost.ErrExpired)
 	return t.whole(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,
@@ -142,7 +170,7 @@ func (t *turn) exited() agenthost.Outcome {
 
 // whole leaves no block open and no call without a result.
 func (t *turn) whole(outcome agenthost.Outcome) agenthost.Outcome {
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait()
 	err := t.out.EndText("")
 	for _, c := range t.calls {

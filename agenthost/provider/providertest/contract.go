@@ -16,7 +16,8 @@ import (
 // called once for each case; cases whose prompt is empty do not exist.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
-	prompts := open(t).Prompts
+	first := open(t)
+	prompts := first.Prompts
 	if prompts.Text == "" || prompts.Endless == "" {
 		t.Fatal("the prompts Text and Endless are required")
 	}
@@ -42,11 +43,25 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"close ends a streaming turn", prompts.Endless, closeStreaming},
 		{"a failure of the agent is an outcome", prompts.Fail, failure},
 		{"a crash is an outcome with the program's last words", prompts.Crash, crash},
+		{"a program that dies while it asks expires its question", prompts.CrashAsking, crashAsking},
 		{"the end of the context ends a streaming turn", prompts.Endless, cancelStreaming},
 		{"the end of the context ends a turn that waits", prompts.Ask, cancelWaiting},
 		{"an output that fails ends the turn", prompts.Endless, outputFails},
 	} {
 		if c.prompt != "" {
+			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
+		}
+	}
+	for _, c := range []struct {
+		rule  string
+		can   func(Subject) bool
+		check func(*subject)
+	}{
+		{"an agent that comes back remembers", func(s Subject) bool { return s.Forget != nil }, comesBack},
+		{"an agent that has forgotten is told what was said", func(s Subject) bool { return s.Forget != nil }, forgets},
+		{"a question outlives a lost connection", func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses},
+	} {
+		if c.can(first) {
 			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
 		}
 	}

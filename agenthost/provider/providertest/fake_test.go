@@ -34,6 +34,8 @@ func TestFakeKeepsTheContract(t *testing.T) {
 				Crash:     "text hello\ncrash panic: oh no",
 				Fail:      "text hello\nfail out of credit",
 				LastWords: "panic: oh no",
+
+				CrashAsking: "expire write\ncrash panic: oh no",
 			},
 			Running: func() []string { return slices.Repeat([]string{"turn"}, fake.Running()) },
 		}
@@ -75,19 +77,21 @@ func TestFakePlaysItsScript(t *testing.T) {
 			[]string{"reasoning hm", "notice warncareful", "native n1", "end-text "},
 			agenthost.Outcome{Usage: []byte(`{"in":1}`)},
 		},
-		"a finish reason":  {"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength}},
-		"a friendly chat":  {"good day", []string{"text You ", "text said: ", "text good day", "text \n", "end-text "}, agenthost.Outcome{}},
-		"a broken stream":  {"stream x", []string{"text cannot stream \"x\"\n", "end-text "}, agenthost.Outcome{}},
-		"nothing":          {"\n \n", []string{"end-text "}, agenthost.Outcome{}},
-		"asking":           {"ask why", []string{"ask ", "text You answered: because\n", "end-text "}, agenthost.Outcome{}},
-		"a failure":        {"fail", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "the script says fail"}},
-		"a silent crash":   {"crash", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "the agent exited: exit status 1"}},
-		"a stream, evenly": {"stream 2 every 1us", []string{"text piece 1 ", "text piece 2 ", "end-text "}, agenthost.Outcome{}},
+		"a finish reason":   {"finish length\ntext never", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishLength}},
+		"a friendly chat":   {"good day", []string{"text You ", "text said: ", "text good day", "text \n", "end-text "}, agenthost.Outcome{}},
+		"a broken stream":   {"stream x", []string{"text cannot stream \"x\"\n", "end-text "}, agenthost.Outcome{}},
+		"nothing":           {"\n \n", []string{"end-text "}, agenthost.Outcome{}},
+		"asking":            {"ask why", []string{"ask ", "text You answered: because\n", "end-text "}, agenthost.Outcome{}},
+		"a failure":         {"fail", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "the script says fail"}},
+		"a silent crash":    {"crash", []string{"end-text "}, agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "the agent exited: exit status 1"}},
+		"a lost connection": {"lost\nback", []string{"checking true", "checking false", "end-text "}, agenthost.Outcome{}},
+		"a memory":          {"restored", []string{"restored as it was", "text as it was", "end-text "}, agenthost.Outcome{}},
+		"a stream, evenly":  {"stream 2 every 1us", []string{"text piece 1 ", "text piece 2 ", "end-text "}, agenthost.Outcome{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
 				return agenthost.Answer{Text: "because"}, nil
-			}}
+			}, Memory: "as it was"}
 			outcome := play(t, &providertest.Fake{}, out, c.script)
 			if fmt.Sprintf("%+v", outcome) != fmt.Sprintf("%+v", c.outcome) {
 				t.Errorf("got outcome %+v, want %+v", outcome, c.outcome)

@@ -46,6 +46,8 @@ var ErrOutput = errors.New("the output takes no more")
 type Recorder struct {
 	// Decide answers the questions; nil leaves them open until ctx ends.
 	Decide func(ctx context.Context, kind string, q agenthost.Question) (agenthost.Answer, error)
+	// Answers, if set, are given to questions that wait for one. Decide goes first.
+	Answers <-chan agenthost.Answer
 	// Memory is what Restored returns.
 	Memory string
 	// FailAfter makes every call after this many fail; 0 = none fails.
@@ -60,6 +62,7 @@ type Recorder struct {
 	texts    []string
 	calls    map[string]bool // id → has a result
 	finished bool
+	expired  int
 }
 
 // Entries returns what was said so far.
@@ -246,8 +249,25 @@ func (r *Recorder) decide(ctx context.Context, kind string, q agenthost.Question
 	if r.Decide != nil {
 		return r.Decide(ctx, kind, q)
 	}
-	<-ctx.Done()
-	return agenthost.Answer{}, ctx.Err()
+	select {
+	case a := <-r.Answers:
+		return a, nil
+	case <-ctx.Done():
+	}
+	if err := context.Cause(ctx); !errors.Is(err, agenthost.ErrExpired) {
+		return agenthost.Answer{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expired++
+	return agenthost.Answer{Expired: true, Reason: "expired"}, nil
+}
+
+// Expired is how many questions the agent has given up with ErrExpired.
+func (r *Recorder) Expired() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.expired
 }
 
 // Checking implements agenthost.Output.

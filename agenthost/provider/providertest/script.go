@@ -89,7 +89,7 @@ func (p *player) say(verb, rest, line string) error {
 		return p.out.EndText(rest)
 	case "reason":
 		return errors.Join(p.out.Reasoning(rest), p.out.EndReasoning())
-	case "tool", "toolerr", "confirm":
+	case "tool", "toolerr", "confirm", "expire":
 		return p.tool(verb, rest)
 	case "ask":
 		return p.ask(rest)
@@ -102,6 +102,19 @@ func (p *player) say(verb, rest, line string) error {
 	case "usage":
 		p.usage = json.RawMessage(rest)
 		return nil
+	}
+	return p.remember(verb, rest, line)
+}
+
+func (p *player) remember(verb, rest, line string) error {
+	switch verb {
+	case "lost":
+		return p.out.Checking(true)
+	case "back":
+		return p.out.Checking(false)
+	case "restored":
+		text, err := p.out.Restored(p.ctx)
+		return errors.Join(err, p.out.Text(text))
 	}
 	return p.pause(verb, rest, line)
 }
@@ -174,8 +187,13 @@ func (p *player) tool(verb, args string) error {
 	switch verb {
 	case "toolerr":
 		result.Output, result.IsError = json.RawMessage(`{"error":"failed"}`), true
-	case "confirm":
-		answer, err := p.out.Confirm(p.ctx, agenthost.Question{
+	case "confirm", "expire":
+		ctx, cancel := context.WithCancelCause(p.ctx)
+		defer cancel(nil)
+		if verb == "expire" {
+			cancel(agenthost.ErrExpired)
+		}
+		answer, err := p.out.Confirm(ctx, agenthost.Question{
 			Prompt: "Run " + name + "?", ToolCallID: call.ID, ToolName: name, Args: call.Input, Level: "WARN",
 		})
 		if err != nil {

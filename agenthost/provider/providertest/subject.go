@@ -19,6 +19,16 @@ type Subject struct {
 	// CannotStart makes an agent whose program cannot be started.
 	CannotStart agenthost.Provider
 
+	// Forget takes away what the closed agent remembers of its native session;
+	// nil: it has no memory of its own. Told, if not nil, is all that its model has
+	// heard so far.
+	Forget func(t *testing.T, spec agenthost.AgentSpec)
+	Told   func() string
+
+	// Lose cuts the connection to the running program, which lives on; nil: it
+	// cannot be lost.
+	Lose func()
+
 	// Running names what the provider has left running: programs, goroutines.
 	// It is called after Close and must be empty.
 	Running func() []string
@@ -34,6 +44,8 @@ type Prompts struct {
 	Endless string // streams text until it is stopped
 	Crash   string // says something, then its program dies with LastWords on stderr
 	Fail    string // reports a failure of the agent
+
+	CrashAsking string // asks, then its program dies
 
 	LastWords string
 }

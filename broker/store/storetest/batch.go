@@ -81,6 +81,20 @@ func testBatch(t *testing.T, s suite) {
 		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, RefID: "m1"}}
 	}))
 	s.readBatch(t, task.ID)
+	s.readHashed(task.ID)
+}
+
+// readHashed finds the newest of the messages whose hash begins so.
+func (s suite) readHashed(taskID string) {
+	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
+		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
+		switch {
+		case want == "":
+			s.code(err, protocol.CodeNotFound)
+		case err != nil || got.ID != want:
+			s.Errorf("%q: %+v, %v", prefix, got, err)
+		}
+	}
 }
 
 // readBatch looks at what testBatch wrote.

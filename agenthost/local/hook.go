@@ -1,0 +1,68 @@
+package local
+
+import (
+	"context"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// maxHook bounds a hook's body, which repeats what a tool was given and answered.
+const maxHook = 4 << 20
+
+// hookRequest is {type:"status",status} or the input of a Claude Code hook.
+type hookRequest struct {
+	Type   string          `json:"type"`
+	Status protocol.Status `json:"status"`
+
+	Event        string `json:"hook_event_name"`
+	SessionID    string `json:"session_id"`
+	Notification string `json:"notification_type"`
+}
+
+// hook answers {} to whatever it understands: it decides nothing for the program.
+func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
+	report := agenthost.HookReport{Program: in.SessionID}
+	switch {
+	case in.Event != "":
+		report.Status, report.Reason = in.meaning()
+	case in.Type == "status":
+		switch in.Status {
+		case protocol.StatusNone, protocol.StatusIdle, protocol.StatusBusy:
+			report.Status = in.Status
+		default:
+			return nil, protocol.Errorf(protocol.CodeInvalid, "status must be none, idle or busy")
+		}
+	default:
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "This is no hook",
+			Hint: `Send {"type":"status","status":"busy"}, or what Claude Code gives its hooks`,
+		}
+	}
+	s.Host.Hook(grantOf(ctx), report)
+	return &struct{}{}, nil
+}
+
+// meaning is what a hook tells of its program; no status tells only that there is
+// one. A sub-agent's end says nothing of the agent, and tools run only while one
+// works.
+func (in *hookRequest) meaning() (status protocol.Status, reason string) {
+	switch in.Event {
+	case "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure":
+		return protocol.StatusBusy, ""
+	case "PermissionRequest":
+		return protocol.StatusIdle, protocol.ReasonWaiting
+	case "SessionStart", "Stop", "StopFailure":
+		return protocol.StatusIdle, ""
+	case "SessionEnd":
+		return protocol.StatusNone, ""
+	case "Notification":
+		switch in.Notification {
+		case "permission_prompt", "elicitation_dialog":
+			return protocol.StatusIdle, protocol.ReasonWaiting
+		case "idle_prompt":
+			return protocol.StatusIdle, ""
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,147 @@
+package local_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+func TestWhatHooksTell(t *testing.T) {
+	const me = `"session_id":"tui",`
+	type state struct {
+		status protocol.Status
+		reason string
+	}
+	idle, busy, waiting := state{protocol.StatusIdle, ""}, state{protocol.StatusBusy, ""}, state{protocol.StatusIdle, protocol.ReasonWaiting}
+	for _, c := range []struct {
+		name  string
+		hooks []string
+		want  state
+	}{
+		{"a prompt is work", []string{`{` + me + `"hook_event_name":"UserPromptSubmit","prompt":"go"}`}, busy},
+		{"a stop ends it", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"Stop"}`}, idle},
+		{"a sub-agent's stop does not", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"SubagentStop"}`}, busy},
+		{"the end of the program ends it", []string{`{` + me + `"hook_event_name":"PreToolUse"}`, `{` + me + `"hook_event_name":"SessionEnd"}`}, idle},
+		{"a permission is waited for", []string{`{` + me + `"hook_event_name":"UserPromptSubmit"}`, `{` + me + `"hook_event_name":"PermissionRequest"}`}, waiting},
+		{"a notification may say so too", []string{`{` + me + `"hook_event_name":"Notification","notification_type":"permission_prompt"}`}, waiting},
+		{"the tool runs after it", []string{`{` + me + `"hook_event_name":"PermissionRequest"}`, `{` + me + `"hook_event_name":"PostToolUse"}`}, busy},
+		{"an unknown hook says only that there is a program", []string{`{` + me + `"hook_event_name":"Telepathy","status":"busy"}`}, idle},
+		{"one program is busy, another ends", []string{
+			`{"session_id":"a","hook_event_name":"UserPromptSubmit"}`, `{"session_id":"b","hook_event_name":"SessionEnd"}`,
+		}, busy},
+		{"a status in plain words", []string{`{"type":"status","status":"busy"}`}, busy},
+		{"and its end", []string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`}, idle},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			_, spec := s.session()
+			for _, hook := range c.hooks {
+				s.hook(spec.Local.Secret, hook)
+			}
+			s.doing(spec.Dir, c.want.status, c.want.reason)
+		})
+	}
+}
+
+// The host knows what its own turn does; a hook of the program that works on it
+// cannot say otherwise.
+func TestAHookOfTheTurnsOwnProgramRaisesNothing(t *testing.T) {
+	s := newSite(t)
+	id, spec := s.session()
+	s.begin(id, "native own\nask why?")
+	s.doing(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
+	s.hook(spec.Local.Secret, `{"session_id":"own","hook_event_name":"PreToolUse"}`)
+	s.doing(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
+	s.hook(spec.Local.Secret, `{"session_id":"another","hook_event_name":"PreToolUse"}`)
+	s.doing(spec.Dir, protocol.StatusBusy, "")
+}
+
+func TestWhoMayCall(t *testing.T) {
+	s := newSite(t)
+	_, mine := s.session()
+	_, other := s.session()
+	const hook = `{"type":"status","status":"busy"}`
+	for _, c := range []struct {
+		name   string
+		q      request
+		status int
+		code   string
+	}{
+		{"nobody without a secret", request{"POST", "/hook", hook, nil}, 401, "unauthorized"},
+		{"nobody with a wrong one", request{"POST", "/hook", hook, []string{bearer("bhw_x")}}, 401, "unauthorized"},
+		{"nobody with the host's password", request{"POST", "/hook", hook, []string{bearer("pw")}}, 401, "unauthorized"},
+		{"nobody with an empty one", request{"POST", "/mcp", `{}`, []string{bearer("")}}, 401, "unauthorized"},
+		{"no secret in another scheme", request{"POST", "/hook", hook, []string{"Authorization: " + mine.Local.Secret + "x"}}, 401, "unauthorized"},
+		{"not for another's workspace", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + other.Dir}}, 403, "forbidden"},
+		{"not for a made up one", request{"POST", "/mcp", `{}`, []string{bearer(mine.Local.Secret), "X-Workspace-Path: /etc"}}, 403, "forbidden"},
+		{"not for a relative one", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: ."}}, 403, "forbidden"},
+		{"not under another name of this machine", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Host: rebind.example"}}, 403, "forbidden"},
+		{"no page", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "Origin: https://evil.example"}}, 403, "forbidden"},
+		{"its own workspace", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + mine.Dir}}, 200, ""},
+		{"no stream of MCP", request{"GET", "/mcp", "", []string{bearer(mine.Local.Secret)}}, 405, "method_not_allowed"},
+		{"no hook without words", request{"POST", "/hook", `{}`, []string{bearer(mine.Local.Secret)}}, 400, "invalid"},
+		{"no unknown status", request{"POST", "/hook", `{"type":"status","status":"asleep"}`, []string{bearer(mine.Local.Secret)}}, 400, "invalid"},
+		{"no hook without end", request{"POST", "/hook", strings.Repeat(" ", 4<<20) + hook, []string{bearer(mine.Local.Secret)}}, 413, "too_large"},
+		{"no call without end", request{"POST", "/mcp", strings.Repeat(" ", 256<<10) + `{}`, []string{bearer(mine.Local.Secret)}}, 413, "too_large"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, body := s.call(c.q)
+			if status != c.status || c.code != "" && !strings.Contains(body, `"code":"`+c.code+`"`) {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+	s.doing(other.Dir, protocol.StatusIdle, "")
+	if strings.Contains(s.log.String(), mine.Local.Secret) {
+		t.Error("the log shows a secret")
+	}
+}
+
+// A program that outlives the host is still known to the next one, and what it
+// says of its secret nobody reads.
+func TestASecretOutlivesTheHostAndIsNeverSaid(t *testing.T) {
+	s := newSite(t)
+	id, spec := s.session()
+	for _, variable := range []string{
+		"BELLHOP_WORKSPACE_PATH=" + spec.Dir, "BELLHOP_WORKSPACE_SECRET=" + spec.Local.Secret,
+		"BELLHOP_MCP_PORT=" + s.url[len("http://127.0.0.1:"):], "BELLHOP_HOOK_PORT=" + s.url[len("http://127.0.0.1:"):],
+	} {
+		if !strings.Contains(strings.Join(spec.Env, "\n")+"\n", variable+"\n") {
+			t.Errorf("%s is missing in %q", variable, spec.Env)
+		}
+	}
+	s.turn(id, "text the secret is "+spec.Local.Secret)
+	lines, err := s.host.History(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, l := range lines {
+		if l.Content != nil && strings.Contains(*l.Content, "[redacted]") {
+			said++
+		}
+		if l.Content != nil && strings.Contains(*l.Content, spec.Local.Secret) {
+			t.Errorf("said: %s", *l.Content)
+		}
+	}
+	if said == 0 {
+		t.Error("nothing was masked")
+	}
+	s.end()
+	s.start()
+	s.hook(spec.Local.Secret, `{"hook_event_name":"UserPromptSubmit"}`)
+	s.doing(spec.Dir, protocol.StatusBusy, "")
+	s.turn(id, "text again")
+	specs := s.fake.Specs()
+	if last := specs[len(specs)-1]; last.Local.Secret != spec.Local.Secret || last.Local.HookURL != s.url+"/hook" {
+		t.Errorf("the next life has %+v", last.Local)
+	}
+	if _, err := s.host.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := s.call(request{"POST", "/hook", `{"type":"status","status":"busy"}`, []string{bearer(spec.Local.Secret)}}); status != http.StatusUnauthorized {
+		t.Errorf("after the session: %d", status)
+	}
+}

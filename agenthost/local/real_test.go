@@ -1,0 +1,153 @@
+//go:build agents
+
+package local_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/claude"
+	"bellhop/agenthost/provider/codex"
+	"bellhop/agenthost/provider/opencode"
+	"bellhop/internal/testenv/agents"
+	"bellhop/internal/testenv/mockllm"
+	"bellhop/protocol"
+)
+
+// realAgents are those whose programs the tests run.
+var realAgents = map[string]struct {
+	model, tool string
+	provider    func(path, llm, records string) agenthost.Provider
+}{
+	"opencode": {"openai-compatible/mock-1", "bellhop_workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return opencode.New(opencode.Options{
+			Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records,
+		})
+	}},
+	"claude": {"", "mcp__bellhop__workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return claude.New(claude.Options{
+			Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"}, Records: records,
+		})
+	}},
+	"codex": {"mock-1", "workspace_setMetadata", func(path, llm, records string) agenthost.Provider {
+		return codex.New(codex.Options{
+			Find: at(path), Env: []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm + "/v1"}, Records: records, Retries: 1, Grace: 10 * time.Second,
+		})
+	}},
+}
+
+// Real agents, before a scripted model, reach the host's tools by the configuration
+// that their providers write.
+func TestRealAgentsCallTheHostsTools(t *testing.T) {
+	for name, c := range realAgents {
+		t.Run(name, func(t *testing.T) {
+			path := agents.Find(t, name)
+			llm := mockllm.New(t)
+			s := siteOf(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
+			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := opened.SessionID
+			s.begin(id, "CALL "+c.tool+` {"key":"seen","value":"by `+name+`"}`)
+			s.approveAll(id)
+			dir, _, err := s.spaces.Dir(t.Context(), id, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes, err := s.spaces.Metadata(t.Context(), dir)
+			if err != nil || notes["seen"] != "by "+name {
+				lines, _ := s.host.History(t.Context(), id)
+				for _, l := range lines {
+					text := ""
+					if l.Content != nil {
+						text = *l.Content
+					}
+					t.Logf("%s %s %s %s", l.Type, l.Name, l.Arguments, text)
+				}
+				for _, r := range llm.Requests() {
+					t.Logf("the model was offered %q", r.Tools())
+				}
+				t.Errorf("noted %v, %v", notes, err)
+			}
+		})
+	}
+}
+
+func at(path string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return path, nil }
+}
+
+// approveAll says yes to whatever is asked until the turn is over.
+func (s *site) approveAll(id string) {
+	s.Helper()
+	yes := true
+	s.until("the turn ends", func(st *agenthost.HostStatus) bool {
+		if st.OpenTurns == 0 {
+			return true
+		}
+		if st.Sessions[0].OpenInteractions == 0 {
+			return false
+		}
+		lines, err := s.host.History(s.Context(), id)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, line := range slices.Backward(lines) {
+			if line.Type == protocol.LineConfirm {
+				reply := &protocol.Line{Type: protocol.LineConfirmation, RequestID: line.RequestID, Value: &yes}
+				if err := s.host.Reply(s.Context(), id, reply); err != nil {
+					s.Log(err) // answered already
+				}
+				break
+			}
+		}
+		return false
+	})
+}
+
+// A Claude Code that a person starts with what its provider gives the terminal
+// tells by its own hooks what it does, and the session's broker would hear of it.
+func TestARealClaudeInATerminalShowsWhatItDoes(t *testing.T) {
+	path := agents.Find(t, "claude")
+	llm := mockllm.New(t)
+	s := newSite(t)
+	id, spec := s.session()
+	spec.Native = ""
+	agent, err := claude.New(claude.Options{
+		Find: at(path), Env: []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789"},
+	}).Open(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := agent.(agenthost.TerminalAgent).Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(slices.Clone(terminal.Command[1:]), "--print", "SLOW 10")
+	person := exec.CommandContext(t.Context(), terminal.Command[0], args...)
+	person.Dir, person.Env = terminal.Dir, append(terminal.Env, "PATH="+os.Getenv("PATH"))
+	var said bytes.Buffer
+	person.Stdout, person.Stderr = &said, &said
+	if err := person.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.doing(spec.Dir, protocol.StatusBusy, "")
+	s.until("the session says why", func(st *agenthost.HostStatus) bool {
+		return st.Sessions[0].ID == id && st.Sessions[0].Reason == protocol.ReasonTerminal
+	})
+	s.doing(spec.Dir, protocol.StatusIdle, "")
+	if err := person.Wait(); err != nil {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if strings.Contains(s.log.String(), `"status":4`) {
+		t.Errorf("a hook was refused\n%s", s.log)
+	}
+}

@@ -1,0 +1,67 @@
+//go:build agents
+
+package local_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/internal/testenv/agents"
+	"bellhop/internal/testenv/mockllm"
+)
+
+// After a restart of the host each agent knows what was said before it: by its own
+// memory, or where that is gone by the host's.
+func TestRealAgentsGoOnAfterARestart(t *testing.T) {
+	for name, c := range realAgents {
+		t.Run(name, func(t *testing.T) {
+			path := agents.Find(t, name)
+			llm := mockllm.New(t)
+			s := siteOf(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
+			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := opened.SessionID
+			const record = "your own memory of it is gone"
+			for life, want := range []struct{ word, said string }{
+				{"xylograph", ""}, {"second", "xylograph"}, {"third", "xylograph"},
+			} {
+				if life == 2 {
+					forget(t, filepath.Join(s.root, "state-"+id))
+				}
+				before := len(llm.Requests())
+				s.turn(id, "The word of this turn is "+want.word)
+				var heard bytes.Buffer
+				for _, r := range llm.Requests()[before:] {
+					heard.Write(r.Body)
+				}
+				if !bytes.Contains(heard.Bytes(), []byte(want.word)) || !bytes.Contains(heard.Bytes(), []byte(want.said)) {
+					t.Errorf("in its life %d the model did not hear of %q and %q", life+1, want.word, want.said)
+				}
+				if told := bytes.Contains(heard.Bytes(), []byte(record)); told != (life == 2) {
+					t.Errorf("in its life %d the model was told the record: %t", life+1, told)
+				}
+				s.end()
+				s.start()
+			}
+		})
+	}
+}
+
+// forget empties the agent's home.
+func forget(t *testing.T, home string) {
+	t.Helper()
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(home, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

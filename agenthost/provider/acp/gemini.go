@@ -1,0 +1,49 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"path/filepath"
+	"slices"
+
+	"bellhop/agenthost"
+	"bellhop/internal/configfile"
+)
+
+//go:embed gemini.json
+var geminiTemplate string
+
+// geminiModel is what a session without a model of its own gets: a setting
+// that is missing makes Gemini CLI ask its servers.
+const geminiModel = "gemini-2.5-pro"
+
+// Gemini makes a provider of Gemini CLI. Options.Command returns how it is
+// started without arguments, Node.js first; GEMINI_API_KEY is in Options.Env or
+// in the session's, GOOGLE_GEMINI_BASE_URL too where the API is elsewhere.
+func Gemini(options Options) *Provider {
+	options.Name = cmp.Or(options.Name, "gemini")
+	command, prepare := options.Command, options.Prepare
+	if command != nil {
+		options.Command = func(ctx context.Context) ([]string, error) {
+			args, err := command(ctx)
+			if err != nil || slices.Contains(args, "--acp") {
+				return args, err
+			}
+			return append(slices.Clone(args), "--acp"), nil
+		}
+	}
+	options.Env = append([]string{"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true"}, options.Env...)
+	options.Prepare = func(spec agenthost.AgentSpec) error {
+		path := filepath.Join(spec.StateDir, ".gemini", "settings.json")
+		variables := map[string]string{"MODEL": cmp.Or(spec.Model, geminiModel)}
+		if err := configfile.Write(path, geminiTemplate, variables, configfile.JSON); err != nil {
+			return err
+		}
+		if prepare != nil {
+			return prepare(spec)
+		}
+		return nil
+	}
+	return New(options)
+}

@@ -1,0 +1,224 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/acp"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+func TestSessions(t *testing.T) {
+	history := saying(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"old question"}}`) + chunk("old answer") +
+		saying(`{"sessionUpdate":"tool_call","toolCallId":"c0","kind":"edit","status":"completed"}`)
+	load := `{"dir":"in","msg":{"id":2,"method":"session/load","params":{"sessionId":"s"}}}` + "\n"
+	loaded := `{"dir":"out","msg":{"id":2,"result":{}}}` + "\n"
+	refused := `{"dir":"out","msg":{"id":2,"error":{"code":-32602,"message":"Invalid session identifier"}}}` + "\n"
+	anew := `{"dir":"in","msg":{"id":%,"method":"session/new"}}
+{"dir":"out","msg":{"id":%,"result":{"sessionId":"s2"}}}
+{"dir":"in","msg":{"id":9,"method":"session/prompt","params":{"sessionId":"s2","prompt":[{"type":"text","text":"what was said\n\nhello"}]}}}
+` + chunk("new answer") + `{"dir":"out","msg":{"id":9,"result":{"stopReason":"end_turn"}}}` + "\n"
+	forgetful := strings.Replace(initialize, `"loadSession":true`, `"loadSession":false`, 1)
+	answer := prompted + chunk("new answer") + ended
+	for _, c := range []struct {
+		rule, script string
+		want         []string
+	}{
+		{"a replay before the response is not of the turn", initialize + load + history + loaded + answer, nil},
+		{"a replay behind the response is not of the turn", initialize + load + loaded + history + answer, nil},
+		{
+			"a session that cannot be loaded is replaced by one that is told what was said", initialize + load + refused + anew,
+			[]string{providertest.KindNative, providertest.KindRestored},
+		},
+		{
+			"an agent that cannot load is told what was said", forgetful + anew,
+			[]string{providertest.KindNative, providertest.KindRestored},
+		},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			f := newFixture(t, strings.ReplaceAll(c.script, "%", "5"))
+			f.spec.Native = "s"
+			out := &providertest.Recorder{Memory: "what was said"}
+			f.want(f.run(out, "hello"), finished)
+			var got []string
+			for _, e := range out.Entries() {
+				if e.Kind != providertest.KindText && e.Kind != providertest.KindEndText {
+					got = append(got, e.Kind)
+				}
+			}
+			if !slices.Equal(got, c.want) || !slices.Equal(out.Texts(), []string{"new answer"}) {
+				t.Errorf("got %q and %q", got, out.Texts())
+			}
+		})
+	}
+}
+
+func TestATurnAfterStopLoadsTheSession(t *testing.T) {
+	f := newFixture(t, begun+ended, initialize+sessionLoad+prompted+ended)
+	f.want(f.run(&providertest.Recorder{}, "first"), finished)
+	if err := f.agent.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+}
+
+func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
+	f := newFixture(t, begun+ended+`{"dir":"in","msg":{"method":"session/prompt"}}
+{"dir":"exit","msg":0}
+`, initialize+sessionLoad+prompted+chunk("here")+ended)
+	f.want(f.run(&providertest.Recorder{}, "first"), finished)
+	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+}
+
+func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
+	f := newFixture(t, begun+chunk("I die")+
+		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"execute","title":"rm x","status":"pending"}`)+
+		`{"dir":"stderr","msg":"panic: oh no"}
+{"dir":"exit","msg":3}
+`, initialize+sessionLoad+prompted+ended)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
+	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.IsError {
+		t.Errorf("got %+v", results)
+	}
+	f.want(f.run(&providertest.Recorder{}, "again"), finished)
+}
+
+func TestTheHostsServerIsOfferedToAnAgentThatSpeaksHTTPWithIt(t *testing.T) {
+	offered := `{"dir":"in","msg":{"id":2,"method":"session/new","params":{"mcpServers":[{"type":"http","name":"bellhop","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer s3cret"}]}]}}}
+{"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}
+`
+	for rule, script := range map[string]string{
+		"one that does":       initialize + offered,
+		"not one that cannot": strings.Replace(initialize, `"http":true`, `"http":false`, 1) + sessionNew,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			f := newFixture(t, script+prompted+ended)
+			f.spec.Local = &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: "s3cret"}
+			f.want(f.run(&providertest.Recorder{}, "hello"), finished)
+		})
+	}
+}
+
+func TestTheModelIsSetWhereTheAgentCanBeToldOne(t *testing.T) {
+	models := strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[],"currentModelId":"m1"}`, 1)
+	set := `{"dir":"in","msg":{"id":3,"method":"session/set_model","params":{"modelId":"m2","sessionId":"s"}}}
+{"dir":"out","msg":{"id":3,"result":{}}}
+`
+	for _, c := range []struct {
+		rule, model, script string
+		notices             int
+	}{
+		{"another than its own is set", "m2", models + set, 0},
+		{"its own is left", "m1", models, 0},
+		{"one that cannot be told is noticed", "m2", sessionNew, 1},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			prompt := strings.ReplaceAll(prompted+ended, `"id":3`, `"id":7`)
+			f := newFixture(t, initialize+c.script+prompt)
+			f.spec.Model = c.model
+			out := &providertest.Recorder{}
+			f.want(f.run(out, "hello"), finished)
+			if notices := out.Of(providertest.KindNotice); len(notices) != c.notices {
+				t.Errorf("got %+v", notices)
+			}
+		})
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	image := `,{"type":"image","data":"AAAA","mimeType":"image/png"}`
+	for _, c := range []struct {
+		rule, initialize, image string
+		notices                 int
+	}{
+		{"images go to an agent that takes them", initialize, image, 1},
+		{"others are noticed", strings.Replace(initialize, `"image":true`, `"image":false`, 1), "", 2},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			f := newFixture(t, c.initialize+sessionNew+
+				`{"dir":"in","msg":{"id":3,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"look"}`+c.image+`]}}}`+"\n"+ended)
+			out := &providertest.Recorder{}
+			outcome, err := f.begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
+				{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
+			}})()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.want(outcome, finished)
+			if notices := out.Of(providertest.KindNotice); len(notices) != c.notices {
+				t.Errorf("got %+v", notices)
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	f := newFixture(t, begun+saying(`{"sessionUpdate":"usage_update","used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}`)+
+		`{"dir":"out","msg":{"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":20,"totalTokens":30,"thoughtTokens":5,"cachedReadTokens":1}}}}`+"\n")
+	outcome := f.run(&providertest.Recorder{}, "hello")
+	var got, want any
+	if err := errors.Join(json.Unmarshal(outcome.Usage, &got), json.Unmarshal([]byte(`{"inputTokens":10,"outputTokens":20,"totalTokens":30,
+		"reasoningTokens":5,"cachedInputTokens":1,"context":{"used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}}`), &want)); err != nil {
+		t.Fatal(err)
+	}
+	if !contains(got, want) {
+		t.Errorf("got %s", outcome.Usage)
+	}
+}
+
+func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
+	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+ended)
+	prepared := false
+	f.options.Prepare = func(agenthost.AgentSpec) error {
+		prepared = true
+		return nil
+	}
+	f.spec.Model = `g"emini`
+	agent, err := acp.Gemini(f.options).Open(t.Context(), f.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.agent = agent
+	t.Cleanup(func() { _ = agent.Close(t.Context()) })
+	outcome, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.want(outcome, finished)
+	var settings struct {
+		Model     struct{ Name string }
+		Telemetry struct{ Enabled *bool }
+	}
+	content, err := os.ReadFile(filepath.Join(f.spec.StateDir, ".gemini", "settings.json"))
+	if err != nil || json.Unmarshal(content, &settings) != nil || settings.Model.Name != f.spec.Model || *settings.Telemetry.Enabled {
+		t.Errorf("got %s, %v", content, err)
+	}
+	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
+	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
+		if err != nil || !strings.Contains("\n"+string(env)+"\n", "\n"+want+"\n") {
+			t.Errorf("%s is not in %s, %v", want, env, err)
+		}
+	}
+	if !prepared {
+		t.Error("the caller's own preparation was left out")
+	}
+}
+
+func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
+	t.Setenv("BELLHOP_HOST_SECRET", "canary")
+	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+ended)
+	f.spec.Env = []string{"OWN=1"}
+	f.want(f.run(&providertest.Recorder{}, "hello"), finished)
+	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
+	if err != nil || strings.Contains(string(env), "canary") || !strings.Contains(string(env), "OWN=1") {
+		t.Errorf("got %s, %v", env, err)
+	}
+}

@@ -1,0 +1,283 @@
+package acp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+var (
+	finished = agenthost.Outcome{FinishReason: protocol.FinishStop}
+	aborted  = agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
+)
+
+func TestChoices(t *testing.T) {
+	for _, c := range []struct {
+		rule, options, outcome string
+		approved, denied       bool
+	}{
+		{"yes is once, never always", usual, `{"outcome":"selected","optionId":"y"}`, true, false},
+		{"no is once", usual, `{"outcome":"selected","optionId":"n"}`, false, true},
+		{"what cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`, withdrawn, true, false},
+		{"what cannot be rejected once is cancelled", `[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`, withdrawn, false, true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+saying(completed)+ended)
+			out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: c.approved})}
+			f.want(f.run(out, "hello"), finished)
+			if results := out.Of(providertest.KindResult); len(results) != 1 || results[0].Result.Denied != c.denied {
+				t.Errorf("got %+v", out.Entries())
+			}
+		})
+	}
+}
+
+func TestASecondPromptWhileBusyIsRefusedForItWouldCancelTheFirst(t *testing.T) {
+	f := newFixture(t, begun+chunk("busy")+cancelled)
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "first"})
+	f.await(out, providertest.KindText)
+	if _, err := f.agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
+		t.Error("a second turn began")
+	}
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestACancelAnswersEveryOpenPermissionAndThoseThatStillCome(t *testing.T) {
+	other := strings.ReplaceAll(asking(1, usual), "c1", "c2")
+	late := strings.ReplaceAll(asking(2, usual), "c1", "c3")
+	f := newFixture(t, begun+asking(0, usual)+other+
+		`{"dir":"ins","msg":[{"id":0,"result":{"outcome":{"outcome":"cancelled"}}},{"id":1,"result":{"outcome":{"outcome":"cancelled"}}},{"method":"session/cancel"}]}`+"\n"+
+		late+answered(2, withdrawn)+`{"dir":"out","msg":{"id":3,"result":{"stopReason":"cancelled"}}}`+"\n")
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	if err := out.WaitFor(t.Context(), providertest.KindConfirm, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+	if calls := out.Of(providertest.KindCall); len(calls) != 2 {
+		t.Errorf("got the calls %+v", calls)
+	}
+}
+
+func TestAPermissionThatTheAgentGivesUpIsWithdrawn(t *testing.T) {
+	f := newFixture(t, begun+asking(0, usual)+strings.ReplaceAll(asking(1, usual), "c1", "c2")+
+		answered(1, `{"outcome":"selected","optionId":"y"}`)+ // both have been asked by now
+		`{"dir":"out","msg":{"method":"$/cancel_request","params":{"requestId":0}}}`+"\n"+
+		answered(0, withdrawn)+saying(completed)+ended)
+	asked, gone := make(chan struct{}), make(chan struct{})
+	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
+		if q.ToolCallID == "c2" {
+			<-asked
+			return agenthost.Answer{Approved: true}, nil
+		}
+		close(asked)
+		<-ctx.Done()
+		close(gone)
+		return agenthost.Answer{Approved: true}, nil
+	}}
+	f.want(f.run(out, "hello"), finished)
+	<-gone
+}
+
+func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
+	f := newFixture(t, begun+ended+asking(0, usual)+answered(0, withdrawn)+saying(completed)+
+		`{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
+{"dir":"out","msg":{"id":4,"result":{"stopReason":"end_turn"}}}
+`)
+	spoke := make(logged, 1)
+	f.spec.Log = slog.New(spoke)
+	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
+	f.want(f.run(out, "first"), finished)
+	<-spoke
+	f.want(f.run(silent(t), "second"), finished)
+	if len(out.Of(providertest.KindConfirm)) > 0 {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+// silent is an output that nothing may be said to.
+func silent(t *testing.T) *providertest.Recorder {
+	t.Helper()
+	out := &providertest.Recorder{}
+	t.Cleanup(func() {
+		if len(out.Entries()) > 0 {
+			t.Errorf("got %+v", out.Entries())
+		}
+	})
+	return out
+}
+
+// logged gets a value for each debug record.
+type logged chan struct{}
+
+func (l logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l logged) WithGroup(string) slog.Handler            { return l }
+
+func (l logged) Handle(_ context.Context, r slog.Record) error {
+	if r.Level == slog.LevelDebug {
+		l <- struct{}{}
+	}
+	return nil
+}
+
+func TestARejectedCallWithoutAWordIsDeniedBeforeTheAgentGoesOn(t *testing.T) {
+	f := newFixture(t, begun+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"n"}`)+chunk("I go on")+
+		saying(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)+ended)
+	out := &providertest.Recorder{Decide: always(agenthost.Answer{})}
+	f.want(f.run(out, "hello"), finished)
+	var kinds []string
+	for _, e := range out.Entries() {
+		kinds = append(kinds, e.Kind)
+	}
+	want := []string{
+		providertest.KindNative, providertest.KindCall, providertest.KindConfirm, providertest.KindResult,
+		providertest.KindText, providertest.KindEndText,
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("got %q", kinds)
+	}
+}
+
+func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
+	say := func(kind, id, text string) string {
+		return saying(fmt.Sprintf(`{"sessionUpdate":%q,"messageId":%q,"content":{"type":"text","text":%q}}`, kind, id, text))
+	}
+	f := newFixture(t, begun+
+		say("agent_message_chunk", "m1", "one ")+say("agent_message_chunk", "m1", "block")+
+		say("agent_message_chunk", "m2", "another")+
+		say("agent_thought_chunk", "m2", "hm")+say("agent_message_chunk", "m2", "third")+
+		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"read","status":"in_progress"}`)+saying(completed)+
+		say("agent_message_chunk", "m2", "fourth")+ended)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if got := out.Texts(); !slices.Equal(got, []string{"one block", "another", "third", "fourth"}) {
+		t.Errorf("got the texts %q", got)
+	}
+}
+
+func TestWhatThePermissionIsAboutIsSaidBeforeIt(t *testing.T) {
+	// The SDK alone would run the request beside the updates before it.
+	var many strings.Builder
+	for range 2000 { // more than it holds, too
+		many.WriteString(chunk("x"))
+	}
+	f := newFixture(t, begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+saying(completed)+ended)
+	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
+	f.want(f.run(out, "hello"), finished)
+	if got := out.Texts(); len(got) != 1 || len(got[0]) != 2000 {
+		t.Errorf("%d texts", len(got))
+	}
+}
+
+func TestStopReasons(t *testing.T) {
+	for _, c := range []struct {
+		response string
+		want     agenthost.Outcome
+	}{
+		{`"result":{"stopReason":"end_turn"}`, finished},
+		{`"result":{"stopReason":"max_tokens"}`, agenthost.Outcome{FinishReason: protocol.FinishLength}},
+		{`"result":{"stopReason":"max_turn_requests"}`, agenthost.Outcome{FinishReason: protocol.FinishLength}},
+		{`"result":{"stopReason":"refusal"}`, agenthost.Outcome{FinishReason: protocol.FinishContentFilter}},
+		{`"result":{"stopReason":"cancelled"}`, aborted},
+		{`"error":{"code":-32000,"message":"Authentication required"}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Authentication required"}},
+		{`"error":{"code":-32603,"message":"Internal error","data":{"details":"no quota"}}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Internal error: no quota"}},
+	} {
+		t.Run(c.response, func(t *testing.T) {
+			f := newFixture(t, begun+chunk("hi")+`{"dir":"out","msg":{"id":3,`+c.response+`}}`+"\n")
+			f.want(f.run(&providertest.Recorder{}, "hello"), c.want)
+		})
+	}
+}
+
+func TestNewerKindsOfUpdatesAreNoError(t *testing.T) {
+	f := newFixture(t, begun+
+		saying(`{"sessionUpdate":"hologram_update","depth":3}`)+
+		saying(`{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`)+
+		saying(`{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AAAA"}}`)+
+		saying(`{"sessionUpdate":"tool_call","title":"no id"}`)+
+		saying(`{"sessionUpdate":7}`)+`{"dir":"raw","msg":"Debugger listening"}`+"\n"+
+		`{"dir":"out","msg":{"method":"_vendor/thing","params":{}}}`+"\n"+
+		`{"dir":"out","msg":{"id":8,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/etc/passwd"}}}
+{"dir":"in","msg":{"id":8,"error":"*"}}
+`+chunk("still here")+ended)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if notices := out.Of(providertest.KindNotice); len(notices) != 5 || !slices.Equal(out.Texts(), []string{"still here"}) {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
+	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
+{"dir":"in","msg":{"method":"never"}}
+`)
+	asked := make(chan struct{})
+	command := f.options.Command
+	f.options.Command = func(ctx context.Context) ([]string, error) {
+		close(asked)
+		return command(ctx)
+	}
+	end := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
+	<-asked
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, err := end()
+	if err != nil {
+		t.Error(err)
+	}
+	f.want(outcome, aborted)
+}
+
+func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
+	f := newFixture(t, begun+chunk("on and on")+`{"dir":"in","msg":{"method":"session/cancel"}}
+{"dir":"in","msg":{"method":"never"}}
+`)
+	f.options.Grace = time.Millisecond
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	f.await(out, providertest.KindText)
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestTheErrorOfCommandIsTheErrorOfRun(t *testing.T) {
+	f := newFixture(t)
+	missing := errors.New("install it: bellhop agents install gemini")
+	f.options.Command = func(context.Context) ([]string, error) { return nil, missing }
+	if _, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAProgramThatDoesNotStartSaysWhyWithItsLastWords(t *testing.T) {
+	f := newFixture(t, `{"dir":"stderr","msg":"needs Node.js 22"}
+{"dir":"exit","msg":1}
+`)
+	_, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	if err == nil || !strings.Contains(err.Error(), "needs Node.js 22") || !strings.Contains(err.Error(), "exit status 1") {
+		t.Errorf("got %v", err)
+	}
+}

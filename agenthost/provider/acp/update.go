@@ -1,0 +1,87 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// update is a session update, or the tool call of a permission request. It is
+// read here and not by the SDK, whose types refuse kinds and members that they
+// do not know.
+type update struct {
+	Kind string `json:"sessionUpdate"`
+
+	// Chunks.
+	Content   json.RawMessage `json:"content"` // of calls: a list
+	MessageID string          `json:"messageId"`
+
+	// Calls.
+	ToolCallID string          `json:"toolCallId"`
+	Title      string          `json:"title"`
+	Name       string          `json:"name"`
+	ToolKind   string          `json:"kind"`
+	Status     string          `json:"status"`
+	RawInput   json.RawMessage `json:"rawInput"`
+	RawOutput  json.RawMessage `json:"rawOutput"`
+	Locations  []struct {
+		Path string `json:"path"`
+	} `json:"locations"`
+	Meta struct {
+		ClaudeCode struct {
+			ToolName string `json:"toolName"`
+		} `json:"claudeCode"`
+	} `json:"_meta"`
+
+	Mode string `json:"currentModeId"`
+
+	// What the session takes of the model's context, and has cost.
+	Used int64           `json:"used"`
+	Size int64           `json:"size"`
+	Cost json.RawMessage `json:"cost"`
+}
+
+// block is a content block, or an element of a call's content.
+type block struct {
+	Type    string  `json:"type"`
+	Text    string  `json:"text"`
+	URI     string  `json:"uri"`
+	Content *block  `json:"content"`
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"`
+	NewText string  `json:"newText"`
+}
+
+// chunk is the content of a chunk.
+func (u *update) chunk() block {
+	var b block
+	_ = json.Unmarshal(u.Content, &b)
+	return b
+}
+
+// blocks are the content of a call.
+func (u *update) blocks() []block {
+	var list []block
+	_ = json.Unmarshal(u.Content, &list)
+	return list
+}
+
+// present tells whether a JSON value says anything.
+func present(raw json.RawMessage) bool {
+	switch strings.TrimSpace(string(raw)) {
+	case "", "null", "{}", "[]", `""`:
+		return false
+	}
+	return true
+}
+
+// object builds JSON objects without a type for each.
+type object map[string]any
+
+// encode never fails: what it is given is decoded JSON and plain values.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage(`null`)
+	}
+	return raw
+}

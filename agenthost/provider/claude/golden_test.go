@@ -1,0 +1,82 @@
+package claude_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "write what the recordings become")
+
+// Recordings of the real program (2.1.328) and what they become: testdata/CASE
+// holds program.txt, its side, and output.golden, ours.
+func TestRecordingsBecomeOutput(t *testing.T) {
+	allowed := agenthost.Answer{Approved: true, Text: "Blue"}
+	for name, c := range map[string]struct {
+		answer    agenthost.Answer
+		interrupt string // the kind of entry to wait for
+	}{
+		"text":                     {},
+		"thinking":                 {},
+		"permission-allowed":       {answer: allowed},
+		"permission-denied":        {answer: agenthost.Answer{Reason: "User said no"}},
+		"command-fails":            {answer: allowed},
+		"two-parallel-calls":       {answer: allowed},
+		"question":                 {answer: allowed},
+		"sub-agent":                {},
+		"sub-agent-writes":         {answer: allowed},
+		"background-command":       {answer: allowed},
+		"error-behind-success-400": {},
+		"error-behind-success-401": {},
+		"connection-cut":           {},
+		"interrupt-streaming":      {interrupt: providertest.KindText},
+		"interrupt-while-asked":    {interrupt: providertest.KindConfirm},
+		"interrupt-a-sub-agent":    {interrupt: providertest.KindResult},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join("testdata", name)
+			script, err := os.ReadFile(filepath.Join(dir, "program.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, opening{}, string(script))
+			var out *providertest.Recorder
+			var outcome agenthost.Outcome
+			if c.interrupt == "" {
+				out = answering(c.answer)
+				outcome = s.run(t, out)
+			} else {
+				out = &providertest.Recorder{}
+				outcome = s.interrupt(t, out, c.interrupt, 1)
+			}
+			lines := append(said(out), fmt.Sprintf("outcome %s %q %s %s", outcome.FinishReason, outcome.Err, outcome.Reason, outcome.Usage), "")
+			compare(t, filepath.Join(dir, "output.golden"), strings.Join(append(lines, heard(t, s.spec.StateDir)...), "\n")+"\n")
+			if err := s.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,205 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// saying is one line of the program, or what was wrong with it. One of the
+// pointers is set, by the line's type; none for a line that says nothing here.
+type saying struct {
+	envelope
+	garbage string // "" for a line that can be used
+
+	said    *said    // assistant, user
+	stream  *stream  // stream_event
+	system  *system  // system
+	result  *result  // result
+	request *request // control_request, control_cancel_request
+	reply   *reply   // control_response
+}
+
+type envelope struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	SessionID string `json:"session_id"`
+	Parent    string `json:"parent_tool_use_id"` // the call whose sub-agent speaks
+}
+
+// said is a message of the conversation.
+type said struct {
+	Message struct {
+		Content json.RawMessage `json:"content"` // text, or blocks
+	} `json:"message"`
+	UUID       string `json:"uuid"`
+	IsReplay   bool   `json:"isReplay"`
+	IsAPIError bool   `json:"is_api_error_message"`
+	Task       string `json:"task_description"`
+	Results    []struct {
+		ID       string `json:"id"`
+		Decision struct {
+			Decision string `json:"decision"`
+		} `json:"permission_decision"`
+	} `json:"tool_result_meta"`
+}
+
+// block is a piece of a message.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// blocks of the message; a text alone is one.
+func (s *said) blocks() []block {
+	var text string
+	if json.Unmarshal(s.Message.Content, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	var found []block
+	_ = json.Unmarshal(s.Message.Content, &found) // parse has checked it
+	return found
+}
+
+// stream is an event of the model's own stream.
+type stream struct {
+	Event struct {
+		Type  string `json:"type"`
+		Delta struct {
+			Type     string `json:"type"`
+			Text     string `json:"text"`
+			Thinking string `json:"thinking"`
+		} `json:"delta"`
+	} `json:"event"`
+}
+
+type system struct {
+	State      string            `json:"state"`       // session_state_changed
+	Tasks      []json.RawMessage `json:"tasks"`       // background_tasks_changed
+	Attempt    int               `json:"attempt"`     // api_retry
+	MaxRetries int               `json:"max_retries"` // api_retry
+	Error      json.RawMessage   `json:"error"`       // api_retry: a word
+	Status     json.RawMessage   `json:"error_status"`
+}
+
+// tokens as the model's API counts them.
+type tokens struct {
+	Input         int64 `json:"input_tokens"`
+	Output        int64 `json:"output_tokens"`
+	CacheRead     int64 `json:"cache_read_input_tokens"`
+	CacheCreation int64 `json:"cache_creation_input_tokens"`
+}
+
+// modelTokens as the program counts them, sub-agents included.
+type modelTokens struct {
+	Input         int64   `json:"inputTokens"`
+	Output        int64   `json:"outputTokens"`
+	CacheRead     int64   `json:"cacheReadInputTokens"`
+	CacheCreation int64   `json:"cacheCreationInputTokens"`
+	Thinking      int64   `json:"thinkingTokens"`
+	Cost          float64 `json:"costUSD"`
+}
+
+type result struct {
+	IsError        bool                   `json:"is_error"`
+	Result         string                 `json:"result"`
+	Errors         []string               `json:"errors"`
+	TerminalReason string                 `json:"terminal_reason"`
+	StopReason     string                 `json:"stop_reason"`
+	APIErrorStatus int                    `json:"api_error_status"`
+	Usage          tokens                 `json:"usage"`
+	SinceLast      map[string]modelTokens `json:"model_usage_since_last_result"`
+}
+
+type request struct {
+	RequestID string `json:"request_id"`
+	Request   struct {
+		Subtype     string          `json:"subtype"`
+		ToolName    string          `json:"tool_name"`
+		DisplayName string          `json:"display_name"`
+		Description string          `json:"description"`
+		Input       json.RawMessage `json:"input"`
+		ToolUseID   string          `json:"tool_use_id"`
+	} `json:"request"`
+}
+
+type reply struct {
+	RequestID string `json:"request_id"`
+	Subtype   string `json:"subtype"`
+}
+
+// parse reads one line; nothing of raw is kept.
+func parse(raw []byte) saying {
+	var s saying
+	if json.Unmarshal(raw, &s.envelope) != nil || s.Type == "" {
+		return saying{garbage: "a line that is no message: " + excerpt(raw)}
+	}
+	var err error
+	switch s.Type {
+	case "assistant", "user":
+		if err = json.Unmarshal(raw, &s.said); err == nil {
+			err = s.said.check()
+		}
+	case "stream_event":
+		err = json.Unmarshal(raw, &s.stream)
+	case "system":
+		err = json.Unmarshal(raw, &s.system)
+	case "result":
+		err = json.Unmarshal(raw, &s.result)
+	case "control_request", "control_cancel_request":
+		err = json.Unmarshal(raw, &s.request)
+	case "control_response":
+		var outer struct {
+			Response reply `json:"response"`
+		}
+		err = json.Unmarshal(raw, &outer)
+		s.reply = &outer.Response
+	}
+	if err != nil {
+		return saying{garbage: fmt.Sprintf("a message of type %.40q that cannot be read", s.Type)}
+	}
+	return s
+}
+
+func (s *said) check() error {
+	var found []block
+	if len(s.Message.Content) == 0 || s.Message.Content[0] == '"' {
+		return nil
+	}
+	return json.Unmarshal(s.Message.Content, &found)
+}
+
+// excerpt is the beginning of a line, as printable text.
+func excerpt(raw []byte) string {
+	const most = 120
+	cut := ""
+	if len(raw) > most {
+		raw, cut = raw[:most], "…"
+	}
+	return strings.Trim(fmt.Sprintf("%+q", raw), `"`) + cut
+}
+
+// object is a line for the program.
+type object = map[string]any
+
+// handshake is the request id of the first control request.
+const handshake = "initialize"
+
+func controlRequest(id, subtype string) object {
+	return object{"type": "control_request", "request_id": id, "request": object{"subtype": subtype}}
+}
+
+func controlResponse(id string, response any) object {
+	return object{"type": "control_response", "response": object{"subtype": "success", "request_id": id, "response": response}}
+}
+
+func controlError(id, message string) object {
+	return object{"type": "control_response", "response": object{"subtype": "error", "request_id": id, "error": message}}
+}

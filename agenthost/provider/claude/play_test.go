@@ -1,0 +1,143 @@
+package claude_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/claude"
+	"bellhop/agenthost/provider/providertest"
+)
+
+// guard is a time that no test waits for.
+const guard = time.Hour
+
+// subject is an agent whose program is the fake.
+type subject struct {
+	agenthost.Agent
+	spec agenthost.AgentSpec
+}
+
+// opening are changes to what the agent is opened with.
+type opening struct {
+	spec    agenthost.AgentSpec
+	options claude.Options
+}
+
+// open makes an agent whose program plays the scripts, one for each life.
+func open(t *testing.T, o opening, scripts ...string) *subject {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "script")
+	for i, script := range scripts {
+		name := path
+		if i > 0 {
+			name += "." + strconv.Itoa(i+1)
+		}
+		if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.spec.SessionID = "s1"
+	o.spec.Dir, o.spec.StateDir = t.TempDir(), t.TempDir()
+	o.spec.Env = append(o.spec.Env, playFake+"="+path, mark+"="+t.Name(), endsAtOnce)
+	if o.options.Find == nil {
+		o.options.Find = found(os.Args[0])
+	}
+	if o.options.Grace == 0 {
+		o.options.Grace = guard
+	}
+	if o.options.FollowUp == 0 {
+		o.options.FollowUp = guard
+	}
+	a, err := claude.New(o.options).Open(t.Context(), o.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := running(t)(); len(left) > 0 {
+			t.Errorf("left %q", left)
+		}
+	})
+	return &subject{Agent: a, spec: o.spec}
+}
+
+// run plays one turn and checks that it kept the contract.
+func (s *subject) run(t *testing.T, out *providertest.Recorder) agenthost.Outcome {
+	t.Helper()
+	outcome, err := s.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "go"}, out)
+	out.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if broken := out.Broken(true); len(broken) > 0 {
+		t.Errorf("the contract is broken: %q", broken)
+	}
+	return outcome
+}
+
+// interrupt plays a turn until n entries of a kind have come, and interrupts it.
+func (s *subject) interrupt(t *testing.T, out *providertest.Recorder, kind string, n int) agenthost.Outcome {
+	t.Helper()
+	outcome := make(chan agenthost.Outcome)
+	go func() {
+		o, err := s.Run(context.Background(), agenthost.Prompt{TurnID: "t1", Text: "go"}, out)
+		out.Finish()
+		if err != nil {
+			t.Error(err)
+		}
+		outcome <- o
+	}()
+	if err := out.WaitFor(t.Context(), kind, n); err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Interrupt(context.Background()) }()
+	o := <-outcome
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if broken := out.Broken(false); len(broken) > 0 {
+		t.Errorf("the contract is broken: %q", broken)
+	}
+	return o
+}
+
+// answering makes an output that answers every question the same.
+func answering(answer agenthost.Answer) *providertest.Recorder {
+	return &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
+		return answer, nil
+	}}
+}
+
+// said is what the output got, without empty ends of blocks and without the
+// start of a new session.
+func said(out *providertest.Recorder) []string {
+	words := []string{}
+	for _, e := range out.Entries() {
+		switch e.Kind {
+		case providertest.KindEndText:
+			if e.Text != "" {
+				words = append(words, fmt.Sprintf("end %q", e.Text))
+			}
+		case providertest.KindCall:
+			words = append(words, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
+		case providertest.KindResult:
+			words = append(words, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+		case providertest.KindConfirm, providertest.KindAsk:
+			words = append(words, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+		case providertest.KindRestored:
+		default:
+			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s%q", e.Kind, e.Level, e.Text)))
+		}
+	}
+	return words
+}

@@ -1,0 +1,215 @@
+package claude_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/claude"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+var local = &agenthost.Local{MCPURL: "http://127.0.0.1:9/mcp", HookURL: "http://127.0.0.1:9/hook", Secret: `s"ecret`}
+
+// Reliability PROC-2.
+func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
+	t.Setenv("BELLHOP_HOST_PASSWORD", "canary")
+	t.Setenv("ANTHROPIC_API_KEY", "canary of the host")
+	s := open(t, opening{
+		spec:    agenthost.AgentSpec{Model: "m1", Env: []string{"ANTHROPIC_API_KEY=secret"}},
+		options: claude.Options{Env: []string{"CLAUDE_CODE_MAX_RETRIES=7"}},
+	}, turn())
+	s.run(t, &providertest.Recorder{})
+	got := lives(t, s.spec.StateDir)[0]
+	for _, want := range []string{
+		"ANTHROPIC_API_KEY=secret", "HOME=" + s.spec.StateDir, "CLAUDE_CODE_MAX_RETRIES=7", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1",
+	} {
+		if !slices.Contains(got.Env, want) {
+			t.Errorf("no %q in %q", want, got.Env)
+		}
+	}
+	if all := strings.Join(got.Env, "\n"); strings.Contains(all, "canary") || !strings.Contains(all, "PATH=") {
+		t.Errorf("got %q", got.Env)
+	}
+	args := strings.Join(got.Args, " ")
+	const want = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --replay-user-messages --permission-prompt-tool stdio --permission-mode default --disallowed-tools ScheduleWakeup,CronCreate --session-id "
+	if !strings.HasPrefix(args, want) || !strings.HasSuffix(args, " --model m1") || strings.Contains(args, "secret") || got.Dir != s.spec.Dir {
+		t.Errorf("got %s in %s", args, got.Dir)
+	}
+}
+
+func TestAHomeOfTheHostsConfigurationReplacesTheSessions(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, opening{options: claude.Options{Env: []string{"HOME=" + home}}}, turn())
+	s.run(t, &providertest.Recorder{})
+	if len(lives(t, home)) != 1 || started(s.spec.StateDir) {
+		t.Error("it ran elsewhere")
+	}
+}
+
+func TestTheHostsToolsAreConfigured(t *testing.T) {
+	s := open(t, opening{spec: agenthost.AgentSpec{Local: local}}, turn())
+	s.run(t, &providertest.Recorder{})
+	args := lives(t, s.spec.StateDir)[0].Args
+	want := map[string]any{"mcpServers": map[string]any{"bellhop": map[string]any{
+		"type": "http", "url": local.MCPURL, "alwaysLoad": true,
+		"headers": map[string]any{"Authorization": "Bearer " + local.Secret, "X-Workspace-Path": s.spec.Dir},
+	}}}
+	same(t, args[slices.Index(args, "--mcp-config")+1], want)
+	if left, err := os.ReadDir(s.spec.Dir); err != nil || len(left) > 0 {
+		t.Errorf("written into the workspace: %v, %v", left, err)
+	}
+}
+
+// same compares a JSON file, which nobody else may read.
+func same(t *testing.T, path string, want map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := json.Marshal(got); string(again) != string(wanted) {
+		t.Errorf("got %s, want %s", again, wanted)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func terminal(t *testing.T, s *subject) *agenthost.Terminal {
+	t.Helper()
+	client, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestTheTerminalClientOpensTheSession(t *testing.T) {
+	s := open(t, opening{
+		spec:    agenthost.AgentSpec{Local: local, Model: "m1", Env: []string{"ANTHROPIC_API_KEY=0123456789-0123456789-end"}},
+		options: claude.Options{Env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:9"}},
+	}, turn(), turn())
+	out := &providertest.Recorder{}
+	s.run(t, out)
+	native := out.Of(providertest.KindNative)[0].Text
+	wrote(t, s, native)
+	client := terminal(t, s)
+	if left := running(t)(); len(left) > 0 {
+		t.Errorf("two programs on one session: %q", left)
+	}
+	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"), filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
+	if want := []string{os.Args[0], "--resume", native, "--permission-mode", "default", "--settings", settings, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
+		t.Errorf("got %q", client.Command)
+	}
+	for _, want := range []string{"HOME=" + s.spec.StateDir, "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "ANTHROPIC_API_KEY=0123456789-0123456789-end", "DISABLE_AUTOUPDATER=1"} {
+		if !slices.Contains(client.Env, want) {
+			t.Errorf("no %q in %q", want, client.Env)
+		}
+	}
+	if client.Dir != s.spec.Dir || slices.ContainsFunc(client.Env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
+		t.Errorf("got %+v", client)
+	}
+	hooks := map[string]any{}
+	for _, event := range []string{"UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"} {
+		hooks[event] = []any{map[string]any{"hooks": []any{map[string]any{
+			"type": "http", "url": local.HookURL, "timeout": 5,
+			"headers": map[string]any{"Authorization": "Bearer " + local.Secret, "X-Workspace-Path": s.spec.Dir},
+		}}}}
+	}
+	same(t, settings, map[string]any{"hooks": hooks})
+	same(t, filepath.Join(s.spec.StateDir, ".claude.json"), map[string]any{
+		"hasCompletedOnboarding": true, "theme": "dark",
+		"projects":              map[string]any{s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+		"customApiKeyResponses": map[string]any{"approved": []any{"56789-0123456789-end"}},
+	})
+	s.run(t, &providertest.Recorder{})
+	if got := lives(t, s.spec.StateDir); len(got) != 2 || got[1].Args[slices.Index(got[1].Args, "--resume")+1] != native {
+		t.Errorf("the next turn is not of the session: %+v", got)
+	}
+}
+
+// wrote makes the file that the program keeps a session in.
+func wrote(t *testing.T, s *subject, native string) {
+	t.Helper()
+	folder := filepath.Join(s.spec.StateDir, ".claude", "projects", "slug")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, native+".jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASessionMayBeginInTheTerminal(t *testing.T) {
+	s := open(t, opening{}, turn())
+	first := terminal(t, s)
+	if again := terminal(t, s); !slices.Equal(first.Command, again.Command) || first.Command[1] != "--session-id" {
+		t.Errorf("got %q, then %q", first.Command, again.Command)
+	}
+	native := first.Command[2]
+	wrote(t, s, native)
+	if again := terminal(t, s); again.Command[1] != "--resume" || again.Command[2] != native {
+		t.Errorf("got %q", again.Command)
+	}
+	out := &providertest.Recorder{}
+	s.run(t, out)
+	if told := out.Of(providertest.KindNative); len(told) != 1 || told[0].Text != native || len(out.Of(providertest.KindRestored)) > 0 {
+		t.Errorf("got %q", said(out))
+	}
+}
+
+func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
+	s := open(t, opening{}, script("<", begins, delta("so"), "<", cut))
+	done := make(chan error)
+	out := &providertest.Recorder{}
+	go func() {
+		_, err := s.Run(t.Context(), agenthost.Prompt{Text: "go"}, out)
+		done <- err
+	}()
+	if err := out.WaitFor(t.Context(), providertest.KindText, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context()); protocol.CodeOf(err) != protocol.CodeConflict {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatThePersonHasToldTheTerminalClientStays(t *testing.T) {
+	s := open(t, opening{}, "")
+	path := filepath.Join(s.spec.StateDir, ".claude.json")
+	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	terminal(t, s)
+	same(t, path, map[string]any{
+		"hasCompletedOnboarding": true, "theme": "light", "userID": "u",
+		"projects": map[string]any{"/other": map[string]any{"a": 1}, s.spec.Dir: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	if err := os.WriteFile(path, []byte(`{"theme":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agent.(agenthost.TerminalAgent).Terminal(t.Context()); err == nil {
+		t.Error("an unreadable file was replaced")
+	}
+}

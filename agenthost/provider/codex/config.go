@@ -1,0 +1,70 @@
+package codex
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"bellhop/agenthost"
+	"bellhop/internal/configfile"
+)
+
+// The pieces of config.toml; those that do not apply are left out.
+var (
+	//go:embed config.toml
+	baseTemplate string
+	//go:embed provider.toml
+	providerTemplate string
+	//go:embed mcp.toml
+	mcpTemplate string
+)
+
+const (
+	ownProvider   = "openai"  // built into Codex, with its own login
+	givenProvider = "bellhop" // of providerTemplate
+	defaultURL    = "https://api.openai.com/v1"
+)
+
+// configure writes what Codex reads at its start. Codex itself adds to the
+// file which folders it trusts; that is lost, and it adds it again.
+func configure(options Options, spec agenthost.AgentSpec, env []string) error {
+	template := baseTemplate
+	variables := map[string]string{
+		"MODEL_PROVIDER": ownProvider,
+		"RETRIES":        strconv.Itoa(options.Retries),
+	}
+	key := lookup(env, "OPENAI_API_KEY") != ""
+	if key {
+		template += providerTemplate
+		variables["MODEL_PROVIDER"] = givenProvider
+		variables["BASE_URL"] = cmp.Or(lookup(env, "OPENAI_BASE_URL"), defaultURL)
+	}
+	if spec.Local != nil {
+		template += mcpTemplate
+		variables["MCP_URL"] = spec.Local.MCPURL
+	}
+	if err := configfile.Write(filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON); err != nil {
+		return err
+	}
+	if key {
+		return nil
+	}
+	return login(options.Login, filepath.Join(home(spec), "auth.json"))
+}
+
+// login makes the session use the login at path. A login made in the session's
+// own home is left alone.
+func login(path, link string) error {
+	if path == "" {
+		return nil
+	}
+	if err := os.Symlink(path, link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("use the login of codex: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package codex
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// failure is a TurnError.
+type failure struct {
+	Message string          `json:"message"`
+	Details string          `json:"additionalDetails"`
+	Info    json.RawMessage `json:"codexErrorInfo"`
+}
+
+// meanings of codexErrorInfo, for people.
+var meanings = map[string]string{
+	"contextWindowExceeded":          "The conversation is longer than the model can take",
+	"sessionBudgetExceeded":          "The budget of the agent's session is used up",
+	"usageLimitExceeded":             "The usage limit of the account is reached",
+	"rateLimitExceeded":              "The model provider limits the rate of requests",
+	"serverOverloaded":               "The model provider is overloaded",
+	"flexUnavailable":                "The model provider has no capacity",
+	"policyCapacityUnavailable":      "The model provider has no capacity",
+	"modelNotFound":                  "The model provider does not know the model",
+	"internalServerError":            "The model provider had an internal error",
+	"unauthorized":                   "The model provider refuses the key or the login",
+	"badRequest":                     "The model provider refuses the request",
+	"sandboxError":                   "The agent's sandbox failed",
+	"tooManyDenials":                 "Too many of the agent's calls were denied",
+	"httpConnectionFailed":           "The model provider cannot be used",
+	"responseStreamConnectionFailed": "The model provider cannot be reached",
+	"responseStreamDisconnected":     "The connection to the model provider broke off",
+	"responseTooManyFailedAttempts":  "The model provider failed too often",
+}
+
+// words say what failed, to the user.
+func (f *failure) words() string {
+	if f == nil {
+		return "The agent reports a failure"
+	}
+	kind, status := f.kind()
+	meaning := meanings[kind]
+	if status == 401 || status == 403 {
+		meaning = meanings["unauthorized"]
+	}
+	if meaning != "" && status > 0 {
+		meaning = fmt.Sprintf("%s (HTTP %d)", meaning, status)
+	}
+	message := f.Message
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(message), &body) == nil && body.Error.Message != "" { // the provider's answer, as it came
+		message, meaning = body.Error.Message, cmp.Or(meaning, meanings["badRequest"])
+	}
+	var words []string
+	for _, part := range []string{meaning, message, f.Details} {
+		if part != "" {
+			words = append(words, part)
+		}
+	}
+	if len(words) == 0 {
+		return "The agent reports a failure"
+	}
+	return strings.Join(words, ": ")
+}
+
+// kind reads codexErrorInfo: a name, or an object of a name and its details.
+func (f *failure) kind() (name string, status int) {
+	if json.Unmarshal(f.Info, &name) == nil {
+		return name, 0
+	}
+	var detailed map[string]struct {
+		Status int `json:"httpStatusCode"`
+	}
+	if json.Unmarshal(f.Info, &detailed) != nil {
+		return "", 0
+	}
+	for name, details := range detailed {
+		return name, details.Status
+	}
+	return "", 0
+}

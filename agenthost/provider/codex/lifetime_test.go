@@ -1,0 +1,134 @@
+package codex_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+func TestThreads(t *testing.T) {
+	resumed := initialize + threadResume + turnStart + delta("m1", "again") + turnCompleted
+	replaced := initialize + `{"dir":"in","msg":{"id":2,"method":"thread/resume"}}
+{"dir":"out","msg":{"id":2,"error":{"code":-32600,"message":"no rollout found"}}}
+{"dir":"in","msg":{"id":3,"method":"thread/start"}}
+{"dir":"out","msg":{"id":3,"result":{"thread":{"id":"th"}}}}
+{"dir":"in","msg":{"id":4,"method":"turn/start","params":{"threadId":"th","input":[{"type":"text","text":"what was said\n\nhello"}]}}}
+{"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t1"}}}}
+` + turnCompleted
+	for _, c := range []struct {
+		rule, native, script string
+		want                 []string
+	}{
+		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindNative}},
+		{"an earlier life's thread is resumed, nothing is told again", "th", resumed, nil},
+		{"an unknown thread is replaced by one that is told what was said", "old", replaced, []string{providertest.KindNative, providertest.KindRestored}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			f := newFixture(t, c.script)
+			f.spec.Native = c.native
+			out := &providertest.Recorder{Memory: "what was said"}
+			f.want(f.run(out, "hello"), finished)
+			var got []string
+			for _, e := range out.Entries() {
+				if e.Kind == providertest.KindNative || e.Kind == providertest.KindRestored {
+					got = append(got, e.Kind)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestATurnAfterStopResumesTheThread(t *testing.T) {
+	f := newFixture(t, begun+turnCompleted, initialize+threadResume+turnStart+turnCompleted)
+	f.want(f.run(&providertest.Recorder{}, "first"), finished)
+	if err := f.agent.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+}
+
+func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
+	f := newFixture(t, begun+turnCompleted+`{"dir":"in","msg":{"method":"turn/start"}}
+{"dir":"exit","msg":0}
+`, initialize+threadResume+turnStart+delta("m1", "here")+turnCompleted)
+	f.want(f.run(&providertest.Recorder{}, "first"), finished)
+	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+}
+
+func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
+	f := newFixture(t, begun+delta("m1", "I die")+started(command)+`{"dir":"stderr","msg":"panic: oh no"}
+{"dir":"exit","msg":3}
+`, initialize+threadResume+turnStart+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
+	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.IsError {
+		t.Errorf("got %+v", results)
+	}
+	f.want(f.run(&providertest.Recorder{}, "again"), finished)
+}
+
+func TestARefusedPromptIsAFailure(t *testing.T) {
+	f := newFixture(t, initialize+threadStart+`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
+{"dir":"out","msg":{"id":3,"error":{"code":-32600,"message":"too long"}}}
+`)
+	f.want(f.run(&providertest.Recorder{}, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Err: "too long"})
+}
+
+func TestUnusableLinesAreNoticedAndPassedOver(t *testing.T) {
+	long := fmt.Sprintf(`{"dir":"raw","msg":%q}`+"\n", strings.Repeat("x", protocol.MaxLine+1))
+	noise := strings.Repeat(`{"dir":"raw","msg":"{\"no\":\"message\"}"}`+"\n", 4)
+	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if notices := out.Of(providertest.KindNotice); len(notices) != 4 || !slices.Equal(out.Texts(), []string{"still here"}) {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+func TestUsageIsTheTurnsOwn(t *testing.T) {
+	usage := func(turn string, total, last int) string {
+		return fmt.Sprintf(`{"dir":"out","msg":{"method":"thread/tokenUsage/updated","params":{"threadId":"th","turnId":%q,`+
+			`"tokenUsage":{"total":{"totalTokens":%d},"last":{"totalTokens":%d}}}}}`+"\n", turn, total, last)
+	}
+	second := `{"dir":"in","msg":{"id":4,"method":"turn/start"}}
+{"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t2"}}}}
+` + usage("t2", 160, 10) + `{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t2","status":"completed"}}}}
+`
+	// A resumed thread does not say what it had cost before.
+	f := newFixture(t, initialize+threadResume+turnStart+usage("t1", 130, 30)+usage("t1", 150, 20)+turnCompleted+second)
+	f.spec.Native = "th"
+	for _, want := range []float64{50, 10} {
+		var got map[string]any
+		outcome := f.run(&providertest.Recorder{}, "hello")
+		if err := json.Unmarshal(outcome.Usage, &got); err != nil || got["totalTokens"] != want {
+			t.Errorf("got %s, want %v", outcome.Usage, want)
+		}
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	f := newFixture(t, initialize+threadStart+
+		`{"dir":"in","msg":{"id":3,"method":"turn/start","params":{"input":[{"type":"text","text":"look"},{"type":"image","url":"data:image/png;base64,AAAA"}]}}}
+{"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
+`+turnCompleted)
+	out := &providertest.Recorder{}
+	outcome, err := f.begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
+		{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
+	}})()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.want(outcome, finished)
+	if notices := out.Of(providertest.KindNotice); len(notices) != 1 {
+		t.Errorf("got %+v", out.Entries())
+	}
+}

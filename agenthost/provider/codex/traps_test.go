@@ -1,0 +1,230 @@
+package codex_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+var (
+	finished = agenthost.Outcome{FinishReason: protocol.FinishStop}
+	aborted  = agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
+)
+
+func TestAMessageThatIsCutIsNeverCompletedButEnded(t *testing.T) {
+	f := newFixture(t, begun+
+		started(`{"type":"agentMessage","id":"m1"}`)+delta("m1", "first ")+
+		started(`{"type":"agentMessage","id":"m2"}`)+delta("m2", "second")+
+		completed(`{"type":"agentMessage","id":"m2","text":"second."}`)+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if got := out.Texts(); !slices.Equal(got, []string{"first ", "second."}) {
+		t.Errorf("got the texts %q", got)
+	}
+}
+
+func TestAMessageCompletedBehindAToolCallIsNotSaidTwice(t *testing.T) {
+	f := newFixture(t, begun+
+		delta("m1", "one ")+started(command)+completed(commandDone)+
+		completed(`{"type":"agentMessage","id":"m1","text":"one two"}`)+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if got := out.Texts(); !slices.Equal(got, []string{"one ", "two"}) {
+		t.Errorf("got the texts %q", got)
+	}
+}
+
+func TestASecondPromptWhileBusyIsRefusedForItWouldSteer(t *testing.T) {
+	f := newFixture(t, begun+delta("m1", "busy")+turnInterrupt)
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "first"})
+	f.await(out, providertest.KindText)
+	if _, err := f.agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
+		t.Error("a second turn began")
+	}
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestAnApprovalResolvedElsewhereIsWithdrawn(t *testing.T) {
+	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
+		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":0}}}`+"\n"+
+		completed(commandDone)+turnCompleted)
+	withdrawn := make(chan error, 1)
+	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
+		<-ctx.Done()
+		withdrawn <- ctx.Err()
+		return agenthost.Answer{Approved: true}, nil
+	}}
+	f.want(f.run(out, "hello"), finished)
+	if err := <-withdrawn; err == nil {
+		t.Error("the question stayed open")
+	}
+}
+
+func TestAnInterruptCancelsTheOpenApprovalSoThatItsToolNeverRuns(t *testing.T) {
+	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
+		answered(0, `{"decision":"cancel"}`)+
+		asking(1, approve, approval)+answered(1, `{"decision":"cancel"}`)+ // asked behind the interrupt
+		turnInterrupt)
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	f.await(out, providertest.KindConfirm)
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
+	f := newFixture(t, begun+turnCompleted+
+		asking(0, approve, approval)+answered(0, `{"decision":"cancel"}`)+
+		`{"dir":"in","msg":{"id":4,"method":"turn/start"}}
+{"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t2"}}}}
+{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t2","status":"completed"}}}}
+`)
+	spoke := make(logged, 1)
+	f.spec.Log = slog.New(spoke)
+	f.want(f.run(&providertest.Recorder{}, "first"), finished)
+	<-spoke
+	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+}
+
+// logged gets a value for each debug record.
+type logged chan struct{}
+
+func (l logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l logged) WithGroup(string) slog.Handler            { return l }
+
+func (l logged) Handle(_ context.Context, r slog.Record) error {
+	if r.Level == slog.LevelDebug {
+		l <- struct{}{}
+	}
+	return nil
+}
+
+func TestTheLastWordsOfAnEarlierTurnAreNotOfThisOne(t *testing.T) {
+	f := newFixture(t, begun+
+		about("item/started", "th", "t0", command)+
+		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t0","status":"failed"}}}}`+"\n"+
+		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":7}}}`+"\n"+
+		delta("m1", "mine")+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if len(out.Of(providertest.KindCall)) > 0 || !slices.Equal(out.Texts(), []string{"mine"}) {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+func TestTheToolsOfASubAgentAreShownAndItsWordsAreNot(t *testing.T) {
+	f := newFixture(t, begun+
+		about("item/started", "sub", "s1", command)+
+		asking(0, approve, `{"threadId":"sub","turnId":"s1","itemId":"c1","command":"touch x"}`)+
+		answered(0, `{"decision":"accept"}`)+
+		about("item/completed", "sub", "s1", commandDone)+
+		about("item/completed", "sub", "s1", `{"type":"agentMessage","id":"m9","text":"to the main agent"}`)+
+		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"s1","status":"completed"}}}}`+"\n"+
+		delta("m1", "done")+turnCompleted)
+	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
+	f.want(f.run(out, "hello"), finished)
+	if len(out.Of(providertest.KindResult)) != 1 || !slices.Equal(out.Texts(), []string{"done"}) {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
+	f := newFixture(t, begun+asking(0, approve, approval)+answered(0, `{"decision":"decline"}`)+turnCompleted)
+	out := &providertest.Recorder{Decide: always(agenthost.Answer{Expired: true})}
+	f.want(f.run(out, "hello"), finished)
+	results := out.Of(providertest.KindResult)
+	if len(results) != 1 || !results[0].Result.Denied {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
+func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
+	f := newFixture(t, initialize+threadStart+
+		`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
+{"dir":"out","msg":{"method":"warning","params":{"threadId":"th","message":"now"}}}
+{"dir":"out","msg":{"id":9,"method":"item/tool/call","params":{}}}
+{"dir":"in","msg":{"id":9,"error":"*"}}
+{"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
+`+turnInterrupt)
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	f.await(out, providertest.KindNotice)
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
+	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
+{"dir":"in","msg":{"method":"never"}}
+`)
+	asked := make(chan struct{})
+	find := f.options.Find
+	f.options.Find = func(ctx context.Context) (string, error) {
+		close(asked)
+		return find(ctx)
+	}
+	end := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
+	<-asked
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, err := end()
+	if err != nil {
+		t.Error(err)
+	}
+	f.want(outcome, aborted)
+}
+
+func TestAProgramThatIgnoresTheInterruptIsEndedBySignals(t *testing.T) {
+	f := newFixture(t, begun+delta("m1", "on and on")+`{"dir":"in","msg":{"method":"turn/interrupt"}}
+{"dir":"in","msg":{"method":"never"}}
+`)
+	f.options.Grace = time.Millisecond
+	out := &providertest.Recorder{}
+	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	f.await(out, providertest.KindText)
+	if err := f.agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	outcome, _ := end()
+	f.want(outcome, aborted)
+}
+
+func TestTheErrorOfFindIsTheErrorOfRun(t *testing.T) {
+	f := newFixture(t)
+	missing := errors.New("install it: bellhop agents install codex")
+	f.options.Find = func(context.Context) (string, error) { return "", missing }
+	if _, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAProgramThatDoesNotStartSaysWhyWithItsLastWords(t *testing.T) {
+	f := newFixture(t, `{"dir":"stderr","msg":"config.toml: no such key"}
+{"dir":"exit","msg":1}
+`)
+	_, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	if err == nil || !strings.Contains(err.Error(), "no such key") || !strings.Contains(err.Error(), "exit status 1") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+package codex
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// message is any message of the app server: a request (id and method), a
+// notification (method) or a response (id).
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *refusal        `json:"error,omitempty"`
+}
+
+func (m *message) isRequest() bool { return len(m.ID) > 0 && m.Method != "" }
+
+// refusal is the error of a response.
+type refusal struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", r.Message, r.Code) }
+
+// noSuchMethod is JSON-RPC's.
+const noSuchMethod = -32601
+
+// about is what every notification and request of a turn has.
+type about struct {
+	ThreadID string          `json:"threadId"`
+	TurnID   string          `json:"turnId"`
+	ItemID   string          `json:"itemId"`
+	Turn     *turnInfo       `json:"turn"`
+	Item     json.RawMessage `json:"item"`
+	Delta    string          `json:"delta"`
+	Index    int             `json:"summaryIndex"`
+	Message  string          `json:"message"`
+	Summary  string          `json:"summary"`
+
+	Error     *failure `json:"error"`
+	WillRetry bool     `json:"willRetry"`
+
+	RequestID json.RawMessage `json:"requestId"`
+
+	TokenUsage *struct {
+		Total tokens `json:"total"`
+		Last  tokens `json:"last"`
+	} `json:"tokenUsage"`
+}
+
+type turnInfo struct {
+	ID     string   `json:"id"`
+	Status string   `json:"status"`
+	Error  *failure `json:"error"`
+}
+
+type tokens struct {
+	Input     int64 `json:"inputTokens"`
+	Cached    int64 `json:"cachedInputTokens"`
+	Output    int64 `json:"outputTokens"`
+	Reasoning int64 `json:"reasoningOutputTokens"`
+	Total     int64 `json:"totalTokens"`
+}
+
+func (t tokens) minus(o tokens) tokens {
+	return tokens{t.Input - o.Input, t.Cached - o.Cached, t.Output - o.Output, t.Reasoning - o.Reasoning, t.Total - o.Total}
+}
+
+// item is a ThreadItem; which members are set depends on its type.
+type item struct {
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Text   string `json:"text"`
+
+	Summary []string `json:"summary"`
+	Content any      `json:"content"`
+
+	Command          string          `json:"command"`
+	Cwd              string          `json:"cwd"`
+	AggregatedOutput *string         `json:"aggregatedOutput"`
+	ExitCode         *int            `json:"exitCode"`
+	Changes          json.RawMessage `json:"changes"`
+
+	Server    string          `json:"server"`
+	Namespace string          `json:"namespace"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Result    json.RawMessage `json:"result"`
+	Error     *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	ContentItems json.RawMessage `json:"contentItems"`
+	Success      *bool           `json:"success"`
+
+	Query string `json:"query"`
+	Path  string `json:"path"`
+
+	Prompt string `json:"prompt"`
+}
+
+// object builds JSON objects without a type for each.
+type object map[string]any
+
+// encode never fails: what it is given is decoded JSON and plain values.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage(`null`)
+	}
+	return raw
+}

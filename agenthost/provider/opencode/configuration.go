@@ -1,0 +1,269 @@
+package opencode
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bellhop/agenthost"
+	"bellhop/internal/configfile"
+	"bellhop/protocol"
+)
+
+//go:embed configuration/*.json
+var templates embed.FS
+
+// object is a JSON object.
+type object = map[string]any
+
+// configuration is what the program is started with.
+type configuration struct {
+	file      object
+	asksAll   bool   // no operator has loosened the permissions
+	model     *model // nil: the program's own choice
+	operators bool   // an operator's file is part of it
+}
+
+// model is a model as OpenCode names it.
+type model struct {
+	Provider string `json:"providerID"`
+	ID       string `json:"modelID"`
+}
+
+// parseModel reads "provider/model"; "" is nil.
+func parseModel(name string) (*model, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return nil, nil
+	}
+	provider, id, ok := strings.Cut(name, "/")
+	if !ok || provider == "" || id == "" {
+		return nil, &protocol.Error{
+			Code:    protocol.CodeInvalid,
+			Message: fmt.Sprintf("OpenCode has no model %q", name),
+			Hint:    "Name it provider/model, such as anthropic/claude-sonnet-4-5",
+		}
+	}
+	return &model{Provider: provider, ID: id}, nil
+}
+
+// access is how a vendor's models are reached.
+type access struct {
+	provider string // OpenCode's name of it
+	key      string // variable with the key
+	base     string // variable with the address of the endpoint
+	tail     string // what OpenCode wants behind that address
+	npm      string // the package that speaks to an endpoint of one's own
+	own      bool   // exists for endpoints of one's own alone
+}
+
+// accesses are the vendors whose variables we know. An address is given as the
+// vendors' own tools take it: Anthropic's without /v1, OpenAI's with it.
+// "openai" speaks the Responses interface, "openai-compatible" chat completions,
+// which is all that most other servers have.
+var accesses = []access{
+	{provider: "anthropic", key: "ANTHROPIC_API_KEY", base: "ANTHROPIC_BASE_URL", tail: "/v1", npm: "@ai-sdk/anthropic"},
+	{provider: "openai", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai"},
+	{provider: "openai-compatible", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai-compatible", own: true},
+}
+
+// configure makes the configuration of a session.
+func configure(options Options, spec agenthost.AgentSpec, env map[string]string) (*configuration, error) {
+	c := &configuration{file: object{}, asksAll: true}
+	var err error
+	if c.model, err = parseModel(spec.Model); err != nil {
+		return nil, err
+	}
+	if err := c.add("base", nil); err != nil {
+		return nil, err
+	}
+	if err := c.addAccess(env); err != nil {
+		return nil, err
+	}
+	if err := c.addOperators(options.Config); err != nil {
+		return nil, err
+	}
+	if err := c.restrict(); err != nil {
+		return nil, err
+	}
+	// Behind the operator's: neither an update nor publishing is theirs to choose
+	// for a host, and the way to the host has one form.
+	c.file["autoupdate"], c.file["share"] = false, "disabled"
+	if spec.Local != nil {
+		return c, c.add("mcp", map[string]string{"MCP_URL": spec.Local.MCPURL, "MCP_SECRET": spec.Local.Secret})
+	}
+	return c, nil
+}
+
+// add merges a template.
+func (c *configuration) add(name string, values map[string]string) error {
+	template, err := templates.ReadFile("configuration/" + name + ".json")
+	if err != nil {
+		return err
+	}
+	text, err := configfile.Expand(string(template), values, configfile.JSON)
+	if err != nil {
+		return fmt.Errorf("configuration %s: %w", name, err)
+	}
+	var more object
+	if err := json.Unmarshal([]byte(text), &more); err != nil {
+		return fmt.Errorf("configuration %s: %w", name, err)
+	}
+	merge(c.file, more)
+	return nil
+}
+
+func (c *configuration) addAccess(env map[string]string) error {
+	for _, a := range accesses {
+		base := strings.TrimRight(env[a.base], "/")
+		if env[a.key] == "" || a.own && base == "" {
+			continue
+		}
+		values := map[string]string{"PROVIDER": a.provider, "KEY_VARIABLE": a.key, "PACKAGE": a.npm, "BASE_URL": base + a.tail}
+		if err := c.add("provider", values); err != nil {
+			return err
+		}
+		if base == "" {
+			continue
+		}
+		if err := c.add("endpoint", values); err != nil {
+			return err
+		}
+		if c.model != nil && c.model.Provider == a.provider {
+			// The endpoint may have none of the vendor's small models.
+			c.file["small_model"] = a.provider + "/" + c.model.ID
+		}
+	}
+	if c.model == nil {
+		return nil
+	}
+	return c.add("model", map[string]string{"PROVIDER": c.model.Provider, "MODEL": c.model.ID})
+}
+
+// addOperators merges an operator's file.
+func (c *configuration) addOperators(path string) error {
+	if path == "" {
+		return nil
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("OpenCode configuration: %w", err)
+	}
+	var more object
+	if err := json.Unmarshal(content, &more); err != nil {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s is no OpenCode configuration: %v", path, err),
+			Hint: "It must be plain JSON, without comments", Err: err,
+		}
+	}
+	_, loosened := more["permission"]
+	c.asksAll, c.operators = !loosened, true
+	own := c.file["model"]
+	merge(c.file, more)
+	if own != nil { // a session's own choice
+		c.file["model"] = own
+	}
+	return nil
+}
+
+// restrict enables the configured providers alone: with none of them OpenCode
+// would send code to whoever else it knows.
+func (c *configuration) restrict() error {
+	if _, chosen := c.file["enabled_providers"]; chosen {
+		return nil
+	}
+	providers, _ := c.file["provider"].(object)
+	reachable := 0
+	for _, p := range providers {
+		if settings, ok := p.(object); ok && settings["options"] != nil {
+			reachable++
+		}
+	}
+	if reachable == 0 && !c.operators {
+		return &protocol.Error{
+			Code:    protocol.CodeInvalid,
+			Message: "OpenCode has no access to any model",
+			Hint:    "Give the host ANTHROPIC_API_KEY or OPENAI_API_KEY, or an OpenCode configuration that has a provider",
+		}
+	}
+	if len(providers) > 0 {
+		c.file["enabled_providers"] = slices.Sorted(maps.Keys(providers))
+	}
+	return nil
+}
+
+// write puts the file into the session's state directory and returns its path.
+func (c *configuration) write(stateDir string) (string, error) {
+	text, err := json.MarshalIndent(c.file, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(stateDir, "opencode", "opencode.json")
+	if err := configfile.Write(path, "${FILE}", map[string]string{"FILE": string(text) + "\n"}, nil); err != nil {
+		return "", fmt.Errorf("OpenCode configuration: %w", err)
+	}
+	return path, nil
+}
+
+// environment is the program's whole environment.
+func (c *configuration) environment(base []string, stateDir, file, password string) ([]string, error) {
+	env := slices.Clone(base)
+	if permission, ok := c.file["permission"].(object); ok { // OpenCode reads nothing else from it
+		encoded, err := json.Marshal(permission)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "OPENCODE_PERMISSION="+string(encoded)) // a repository's own file cannot loosen it
+	}
+	return append(env,
+		"HOME="+stateDir,
+		"XDG_CONFIG_HOME="+filepath.Join(stateDir, ".config"),
+		"XDG_DATA_HOME="+filepath.Join(stateDir, ".local", "share"),
+		"XDG_STATE_HOME="+filepath.Join(stateDir, ".local", "state"),
+		"XDG_CACHE_HOME="+filepath.Join(stateDir, ".cache"),
+		"OPENCODE_CONFIG="+file,
+		"OPENCODE_SERVER_PASSWORD="+password,
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		// It installs a plug-in in the background, which nothing else stops.
+		"npm_config_registry=http://127.0.0.1:9",
+	), nil
+}
+
+// rules ask for what a repository's own agents might allow themselves; a
+// session's rules are the last word.
+func (c *configuration) rules() []rule {
+	if !c.asksAll {
+		return nil
+	}
+	return []rule{{"edit", "*", "ask"}, {"bash", "*", "ask"}, {"webfetch", "*", "ask"}}
+}
+
+// merge puts more into into, objects member by member.
+func merge(into, more object) {
+	for name, value := range more {
+		inner, isObject := value.(object)
+		if known, ok := into[name].(object); ok && isObject {
+			merge(known, inner)
+			continue
+		}
+		into[name] = value
+	}
+}
+
+// lookup reads KEY=value entries; the last of a name counts.
+func lookup(env []string) map[string]string {
+	values := map[string]string{}
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			values[name] = value
+		}
+	}
+	return values
+}

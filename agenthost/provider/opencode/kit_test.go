@@ -1,0 +1,179 @@
+package opencode_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/opencode"
+	"bellhop/agenthost/provider/providertest"
+)
+
+// options are those of a provider whose program is the fake.
+func options(f *fake) opencode.Options {
+	return opencode.Options{
+		Find:  func(context.Context) (string, error) { return os.Args[0], nil },
+		Env:   []string{target + "=" + f.address(), "ANTHROPIC_API_KEY=dummy"},
+		Grace: 5 * time.Second,
+		Quiet: time.Hour,
+		Now:   func() time.Time { return time.UnixMilli(1000) },
+	}
+}
+
+func open(t *testing.T, o opencode.Options, spec agenthost.AgentSpec) agenthost.Agent {
+	t.Helper()
+	spec.SessionID = "s1"
+	if spec.Dir == "" {
+		spec.Dir, spec.StateDir = t.TempDir(), t.TempDir()
+	}
+	a, err := opencode.New(o).Open(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// running turn.
+type result struct {
+	outcome agenthost.Outcome
+	err     error
+}
+
+// begin runs a prompt in the background.
+func begin(t *testing.T, a agenthost.Agent, out *providertest.Recorder) <-chan result {
+	t.Helper()
+	done := make(chan result, 1)
+	go func() {
+		outcome, err := a.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "go"}, out)
+		out.Finish()
+		done <- result{outcome, err}
+	}()
+	return done
+}
+
+// finish waits for the end of a turn that began and checks that it kept the
+// contract.
+func finish(t *testing.T, done <-chan result, out *providertest.Recorder, whole bool) agenthost.Outcome {
+	t.Helper()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		if broken := out.Broken(whole); len(broken) > 0 {
+			t.Errorf("the contract is broken: %q", broken)
+		}
+		return r.outcome
+	case <-time.After(30 * time.Second):
+		t.Fatalf("Run does not return; it said %q", said(out))
+		return agenthost.Outcome{}
+	}
+}
+
+func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.Outcome {
+	t.Helper()
+	return finish(t, begin(t, a, out), out, true)
+}
+
+// said is what the output got, one line each.
+func said(out *providertest.Recorder) []string {
+	words := []string{}
+	for _, e := range out.Entries() {
+		switch e.Kind {
+		case providertest.KindCall:
+			words = append(words, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
+		case providertest.KindResult:
+			words = append(words, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+		case providertest.KindConfirm, providertest.KindAsk:
+			words = append(words, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+		default:
+			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s %q", e.Kind, e.Level, e.Text)))
+		}
+	}
+	return words
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// Events, as short as they mean the same. Times are in ms; 2000 is in the turn.
+
+func (f *fake) userMessage(id string) {
+	f.emit("message.updated", object{"sessionID": f.session, "info": object{"id": id, "sessionID": f.session, "role": "user", "time": object{"created": 2000}}})
+}
+
+func assistant(session, id string, more object) object {
+	info := object{"id": id, "sessionID": session, "role": "assistant", "time": object{"created": 2000}}
+	for name, value := range more {
+		info[name] = value
+	}
+	return info
+}
+
+func (f *fake) assistantMessage(session, id string, more object) {
+	f.emit("message.updated", object{"sessionID": session, "info": assistant(session, id, more)})
+}
+
+func textPart(session, message, id, text string, ended bool) object {
+	times := object{"start": 2001}
+	if ended {
+		times["end"] = 2002
+	}
+	return object{"id": id, "sessionID": session, "messageID": message, "type": "text", "text": text, "time": times}
+}
+
+func toolPart(session, message, id, call, tool string, state object) object {
+	return object{"id": id, "sessionID": session, "messageID": message, "type": "tool", "callID": call, "tool": tool, "state": state}
+}
+
+func (f *fake) part(part object) {
+	f.emit("message.part.updated", object{"sessionID": part["sessionID"], "part": part})
+}
+
+func (f *fake) delta(part, words string) {
+	f.emit("message.part.delta", object{"sessionID": f.session, "partID": part, "field": "text", "delta": words})
+}
+
+func (f *fake) status(kind string) {
+	f.emit("session.status", object{"sessionID": f.session, "status": object{"type": kind}})
+}
+
+func (f *fake) idle() {
+	f.status("idle")
+	f.emit("session.idle", object{"sessionID": f.session})
+}
+
+// opening is how every turn begins.
+func (f *fake) opening() {
+	f.userMessage("msg_1")
+	f.status("busy")
+	f.assistantMessage(f.session, "msg_2", nil)
+}
+
+// completed is an assistant's message that is over.
+var completed = object{"finish": "stop", "time": object{"created": 2000, "completed": 3000}}
+
+// ending is how a good turn ends.
+func (f *fake) ending() {
+	f.assistantMessage(f.session, "msg_2", completed)
+	f.status("busy") // said before idle, and means nothing
+	f.idle()
+}
+
+// ask asks for a permission of a running call.
+func (f *fake) ask(session, id, call, command string) {
+	f.part(toolPart(session, "msg_2", "prt_"+call, call, "bash", object{"status": "running", "input": object{"command": command}}))
+	f.emit("permission.asked", object{
+		"id": id, "sessionID": session, "permission": "bash", "patterns": []string{command},
+		"metadata": object{"command": command}, "tool": object{"messageID": "msg_2", "callID": call},
+	})
+}

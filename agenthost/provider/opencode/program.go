@@ -1,0 +1,156 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/internal/process"
+	"bellhop/internal/servers"
+)
+
+// program is a running or ended server and the stream of its events.
+type program struct {
+	path   string
+	server *servers.Server
+	client *client
+	config *configuration
+
+	cancel context.CancelFunc
+	stream sync.WaitGroup
+	opened chan struct{}
+}
+
+// launch starts the session's server; deliver gets what it says.
+func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, heard)) (*program, error) {
+	path, err := o.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := variables(o, spec)
+	config, err := configure(o, spec, lookup(base))
+	if err != nil {
+		return nil, err
+	}
+	file, err := config.write(spec.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	env, err := config.environment(base, spec.StateDir, file, password)
+	if err != nil {
+		return nil, err
+	}
+	// On the port it had, if there was one: a terminal client finds it again.
+	server, err := o.Servers.Restart(ctx, serverSpec(o, spec, path, env, password))
+	if err != nil {
+		return nil, err
+	}
+	p := &program{
+		path: path, server: server, config: config, opened: make(chan struct{}),
+		client: newClient(address(server.Info().Port), password),
+	}
+	p.follow(spec, deliver)
+	if err := p.await(ctx); err != nil {
+		p.forget()
+		return nil, errors.Join(err, o.Servers.Stop(context.WithoutCancel(ctx), serverKey(spec)))
+	}
+	return p, nil
+}
+
+func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, password string) servers.Spec {
+	return servers.Spec{
+		Key:     serverKey(spec),
+		Project: spec.Dir,
+		Command: func(port int) process.Command {
+			return process.Command{
+				Args:    []string{path, "serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port)},
+				Dir:     spec.Dir,
+				Env:     env,
+				Records: o.Records,
+			}
+		},
+		// The socket accepts before the routes exist, and a request sent in
+		// between is never answered.
+		Ready: func(line string) bool { return strings.Contains(line, "server listening on http://") },
+		Health: func(ctx context.Context, port int) error {
+			c := newClient(address(port), password)
+			defer c.http.CloseIdleConnections()
+			return c.health(ctx)
+		},
+		PortTaken: func(lines []string) bool {
+			words := strings.Join(lines, "\n")
+			return strings.Contains(words, "ServeError") || strings.Contains(words, "EADDRINUSE")
+		},
+	}
+}
+
+// serverKey is the workspace; two sessions in one directory have two homes and
+// so two servers.
+func serverKey(spec agenthost.AgentSpec) string { return spec.Dir + " " + spec.StateDir }
+
+func address(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
+
+// follow reads the events in the background until the program is ended.
+func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, heard)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	s := newStream(p.client)
+	s.deliver = func(h heard) { deliver(p, h) }
+	s.opened = func() { close(p.opened) }
+	s.note = func(err error, again time.Duration) {
+		spec.Log.Warn("the agent's events are lost", "error", err, "again", again)
+	}
+	p.stream.Go(func() { s.run(ctx) })
+	p.stream.Go(func() { // a dead server has no events: end the attempts
+		select {
+		case <-p.server.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (p *program) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	select {
+	case <-p.opened:
+		return nil
+	case <-p.server.Done():
+		return errors.New(p.epitaph("OpenCode"))
+	case <-ctx.Done():
+		return fmt.Errorf("OpenCode gives no events: %w", ctx.Err())
+	}
+}
+
+func (p *program) ended() bool {
+	select {
+	case <-p.server.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// forget ends the stream; the server is ended by its manager.
+func (p *program) forget() {
+	p.cancel()
+	p.stream.Wait()
+	p.client.http.CloseIdleConnections()
+}
+
+// epitaph says how the program ended, with its last words.
+func (p *program) epitaph(name string) string {
+	exit := p.server.Exit()
+	how := "it ended"
+	if exit.Err != nil {
+		how = exit.Err.Error()
+	}
+	words := append([]string{fmt.Sprintf("The agent %s exited during the turn: %s", name, how)}, exit.Lines...)
+	return strings.Join(words, "\n")
+}

@@ -1,0 +1,88 @@
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/internal/process"
+	"bellhop/internal/servers"
+)
+
+// Defaults of Options.
+const (
+	DefaultRetries   = 5
+	DefaultRetryWait = 2 * time.Minute
+	DefaultQuiet     = 15 * time.Second
+)
+
+// Options say which program to run and how. Find is required.
+type Options struct {
+	Name string // in messages to the user; "" = opencode
+
+	// Find returns the program's path. Its error names the command that mends
+	// it; it is why a turn never began.
+	Find func(ctx context.Context) (string, error)
+
+	Env     []string // for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give access to models
+	Config  string   // an operator's own opencode.json, merged over ours; "" none
+	Records string   // directory for process.Sweep; "" keeps no record
+
+	Servers *servers.Manager // nil: its own
+
+	// Grace bounds the agent's own cancel; what does not end by then is ended
+	// with its program. 0 = process.DefaultGrace.
+	Grace time.Duration
+
+	Retries   int           // calls of the model that may fail before the turn does; 0 = DefaultRetries
+	RetryWait time.Duration // the longest wait before one; 0 = DefaultRetryWait
+	Quiet     time.Duration // silence in a turn after which the agent is asked; 0 = DefaultQuiet
+
+	Now func() time.Time
+}
+
+// Provider runs one program for every session.
+type Provider struct{ options Options }
+
+// New makes a provider; it does not look for the program.
+func New(options Options) *Provider {
+	options.Name = cmp.Or(options.Name, "opencode")
+	options.Grace = cmp.Or(max(options.Grace, 0), process.DefaultGrace)
+	options.Retries = cmp.Or(max(options.Retries, 0), DefaultRetries)
+	options.RetryWait = cmp.Or(max(options.RetryWait, 0), DefaultRetryWait)
+	options.Quiet = cmp.Or(max(options.Quiet, 0), DefaultQuiet)
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Servers == nil {
+		options.Servers = servers.New(servers.Options{Grace: options.Grace})
+	}
+	return &Provider{options: options}
+}
+
+// Open makes an agent; its first Run starts the program.
+func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
+	if spec.Log == nil {
+		spec.Log = slog.New(slog.DiscardHandler)
+	}
+	return &agent{options: p.options, spec: spec, native: spec.Native}, nil
+}
+
+// inherited is what a program needs to run at all. Everything else, the host's
+// own secrets above all, stays out of its environment.
+var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
+
+// variables of a session, without the host's; of two values the later one counts.
+func variables(options Options, spec agenthost.AgentSpec) []string {
+	var env []string
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	env = append(env, options.Env...)
+	return append(env, spec.Env...)
+}

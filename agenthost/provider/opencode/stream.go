@@ -1,0 +1,128 @@
+package opencode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+
+	"bellhop/internal/sse"
+)
+
+// silence is how long a stream may say nothing; OpenCode says something every
+// ten seconds.
+const silence = 35 * time.Second
+
+// errSilence is why a stream was given up.
+var errSilence = errors.New("the stream of events fell silent")
+
+// link is a change of the connection.
+type link int
+
+const (
+	linkLost link = iota + 1
+	linkBack
+)
+
+// heard is an event or a change of the connection, in order.
+type heard struct {
+	event event
+	link  link // 0: an event
+}
+
+// stream follows a server's events until its context ends. OpenCode replays
+// nothing: after linkBack everything has to be read anew.
+type stream struct {
+	client  *client
+	deliver func(heard)                             // called by one goroutine
+	opened  func()                                  // the first connection is there
+	pause   func(context.Context, time.Duration)    // between attempts
+	note    func(err error, again time.Duration)    // of a connection that ended
+	watch   func(cancel func()) (sound, end func()) // calls cancel after silence
+}
+
+func newStream(c *client) *stream {
+	return &stream{
+		client: c,
+		pause: func(ctx context.Context, d time.Duration) {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+		},
+		watch: func(cancel func()) (sound, end func()) {
+			timer := time.AfterFunc(silence, cancel)
+			return func() { timer.Reset(silence) }, func() { timer.Stop() }
+		},
+	}
+}
+
+// backoff is the wait after the n-th failure in a row, from 0.
+func backoff(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
+
+func (s *stream) run(ctx context.Context) {
+	first := true
+	for failures := 0; ctx.Err() == nil; failures++ {
+		up := false
+		err := s.follow(ctx, func() {
+			up, failures = true, 0
+			if first {
+				first = false
+				s.opened()
+				return
+			}
+			s.deliver(heard{link: linkBack})
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if up {
+			s.deliver(heard{link: linkLost})
+		}
+		wait := backoff(failures)
+		s.note(err, wait)
+		s.pause(ctx, wait)
+	}
+}
+
+// follow is one connection; it always ends in an error.
+func (s *stream) follow(ctx context.Context, connected func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sound, end := s.watch(func() { cancel(errSilence) })
+	defer end()
+	request, err := s.client.request(ctx, http.MethodGet, "/event", nil)
+	if err != nil {
+		return err
+	}
+	response, err := s.client.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); response.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		return fmt.Errorf("OpenCode answers %d with %q instead of events", response.StatusCode, kind)
+	}
+	reader := sse.NewReader(response.Body)
+	reader.OnBytes = sound
+	for begun := false; ; {
+		frame, err := reader.Next()
+		if err != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		if !begun { // subscribed for certain: server.connected comes first
+			begun = true
+			connected()
+		}
+		var e event
+		if err := json.Unmarshal(frame.Data, &e); err != nil {
+			return fmt.Errorf("OpenCode's event: %w", err)
+		}
+		s.deliver(heard{event: e})
+	}
+}

@@ -1,0 +1,33 @@
+package opencode
+
+import (
+	"context"
+	"strconv"
+
+	"bellhop/agenthost"
+)
+
+// Terminal implements agenthost.TerminalAgent: OpenCode's own client on the
+// running server. It may be open during a turn; what is asked meanwhile can be
+// answered there too.
+func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
+	p, err := a.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := a.resume(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	port := p.server.Info().Port
+	return &agenthost.Terminal{
+		Command: []string{p.path, "attach", address(port), "--session", id, "--dir", a.spec.Dir},
+		Dir:     a.spec.Dir,
+		Env: []string{
+			"BELLHOP_OPENCODE_PORT=" + strconv.Itoa(port),
+			"BELLHOP_OPENCODE_SESSION_ID=" + id,
+			"OPENCODE_SERVER_PASSWORD=" + p.client.password,
+			"OPENCODE_DISABLE_AUTOUPDATE=1", // the program is the host's
+		},
+	}, nil
+}

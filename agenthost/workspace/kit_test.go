@@ -1,0 +1,172 @@
+package workspace
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+var (
+	_ agenthost.Workspaces       = (*Manager)(nil)
+	_ agenthost.WorkspaceRemover = (*Manager)(nil)
+	_ agenthost.Differ           = (*Manager)(nil)
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// kit is a manager on a new data directory.
+type kit struct {
+	*testing.T
+	*Manager
+	log *buffer
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func open(t *testing.T, projects map[string]Project) *kit {
+	t.Helper()
+	return openOn(t, filepath.Join(t.TempDir(), "data"), projects)
+}
+
+// openOn is another manager on the same data, as after a restart.
+func openOn(t *testing.T, data string, projects map[string]Project) *kit {
+	t.Helper()
+	log := &buffer{}
+	m, err := New(Options{Data: data, Projects: projects, Patience: time.Minute, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &kit{t, m, log}
+}
+
+// session is the directory of a session.
+func (k *kit) session(id, project string) string {
+	k.Helper()
+	dir, _, err := k.Dir(k.Context(), id, project)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return dir
+}
+
+func (k *kit) diff(id, project string) *protocol.Diff {
+	k.Helper()
+	diff, err := k.Diff(k.Context(), id, project)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return diff
+}
+
+// listed is a diff's files in one line each.
+func listed(diff *protocol.Diff) string {
+	var lines []string
+	for _, f := range diff.Files {
+		line := string(f.Status) + " " + strings.ReplaceAll(f.Path, "\n", `\n`)
+		if f.OldPath != "" {
+			line += " from " + f.OldPath
+		}
+		if f.Binary {
+			line += " binary"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func equal(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// run is a person's git: with their own identity, and nobody else's settings.
+func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org",
+		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org", "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// newRepository is a project with one commit.
+func newRepository(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "shop")
+	must(t, os.MkdirAll(dir, 0o750))
+	run(t, dir, "init", "--quiet", "--initial-branch=main")
+	write(t, dir, "README", "shop\n")
+	write(t, dir, "old.txt", strings.Repeat("one line\n", 20))
+	write(t, dir, ".gitignore", "ignored/\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "commit", "--quiet", "-m", "first")
+	return dir
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// refused checks an error's code and returns its hint.
+func refused(t *testing.T, err error, code protocol.Code) string {
+	t.Helper()
+	if protocol.CodeOf(err) != code {
+		t.Fatalf("got %v, want code %s", err, code)
+	}
+	if e := new(protocol.Error); asError(err, &e) {
+		return e.Hint
+	}
+	return ""
+}

@@ -1,0 +1,259 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+// works are ways to leave something behind in a worktree of shop.
+var works = map[string]struct {
+	do    func(t *testing.T, shop, dir string)
+	holds bool
+}{
+	"nothing":                   {func(*testing.T, string, string) {}, false},
+	"a new file":                {func(t *testing.T, _, dir string) { write(t, dir, "a.txt", "a") }, true},
+	"a changed file":            {func(t *testing.T, _, dir string) { write(t, dir, "README", "a") }, true},
+	"ignored files are no work": {func(t *testing.T, _, dir string) { write(t, dir, "ignored/a", "a") }, false},
+	"a commit":                  {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
+	"a commit that another one took": {func(t *testing.T, shop, dir string) {
+		commitIn(t, dir)
+		run(t, shop, "merge", "--quiet", run(t, dir, "rev-parse", "HEAD"))
+	}, false},
+	"a commit on another branch": {func(t *testing.T, _, dir string) {
+		run(t, dir, "checkout", "--quiet", "-b", "feature")
+		commitIn(t, dir)
+	}, false},
+	"a commit without a branch": {func(t *testing.T, _, dir string) {
+		run(t, dir, "checkout", "--quiet", "--detach")
+		commitIn(t, dir)
+	}, true},
+	"a pushed commit": {func(t *testing.T, shop, dir string) {
+		commitIn(t, dir)
+		run(t, filepath.Dir(shop), "init", "--quiet", "--bare", "remote.git")
+		run(t, dir, "push", "--quiet", filepath.Join(filepath.Dir(shop), "remote.git"), "HEAD:refs/heads/pushed")
+		run(t, dir, "fetch", "--quiet", filepath.Join(filepath.Dir(shop), "remote.git"), "pushed:refs/remotes/origin/pushed")
+	}, false},
+	"a directory nobody may write to": {func(t *testing.T, _, dir string) {
+		write(t, dir, "ignored/cache/x", "x")
+		must(t, os.Chmod(filepath.Join(dir, "ignored/cache"), 0o500)) //nolint:gosec // the case
+	}, false},
+}
+
+func commitIn(t *testing.T, dir string) {
+	t.Helper()
+	write(t, dir, "work.txt", "work\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "commit", "--quiet", "-m", "work")
+}
+
+func TestRemoveKeepsWork(t *testing.T) {
+	for name, c := range works {
+		t.Run(name, func(t *testing.T) {
+			shop := newRepository(t)
+			k := open(t, map[string]Project{"shop": {Path: shop}})
+			dir := k.session("s1", "shop")
+			branch := run(t, dir, "branch", "--show-current")
+			c.do(t, shop, dir)
+			kept, err := k.Remove(t.Context(), "s1", "shop")
+			if kept != c.holds || err != nil {
+				t.Fatalf("kept %v, %v", kept, err)
+			}
+			if exists(dir) != c.holds || exists(filepath.Join(k.data, "state", "s1")) {
+				t.Error("the directories")
+			}
+			if left := strings.Contains(run(t, shop, "branch", "--list", "bellhop/*"), branch); left != c.holds {
+				t.Errorf("the branch is left: %v", left)
+			}
+			list, err := k.List(t.Context())
+			must(t, err)
+			if (len(list) == 1) != c.holds || c.holds && !list[0].Gone {
+				t.Errorf("listed %+v", list)
+			}
+		})
+	}
+}
+
+// Reliability 94: a worktree with uncommitted work is not deleted without force.
+func TestDeleteRefusesWork(t *testing.T) {
+	for name, c := range works {
+		t.Run(name, func(t *testing.T) {
+			shop := newRepository(t)
+			k := open(t, map[string]Project{"shop": {Path: shop}})
+			dir := k.session("s1", "shop")
+			c.do(t, shop, dir)
+			err := k.Delete(t.Context(), dir, false)
+			if c.holds {
+				if hint := refused(t, err, protocol.CodeConflict); hint == "" || !exists(dir) {
+					t.Error("no hint, or gone")
+				}
+				must(t, k.Delete(t.Context(), dir, true))
+			} else {
+				must(t, err)
+			}
+			if exists(dir) || run(t, shop, "worktree", "list") != run(t, shop, "worktree", "list", "-v") || strings.Contains(run(t, shop, "worktree", "list"), "s1") {
+				t.Error("something is left")
+			}
+			_, err = k.Info(t.Context(), dir)
+			refused(t, err, protocol.CodeNotFound)
+			equal(t, "the session gets another", k.session("s1", "shop"), dir)
+			equal(t, "from the beginning", run(t, dir, "log", "--format=%s", "-1"), run(t, shop, "log", "--format=%s", "-1"))
+		})
+	}
+}
+
+func TestASessionsOwnRepositoryHoldsWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(t *testing.T, dir string)
+		holds bool
+	}{
+		"nothing":  {func(*testing.T, string) {}, false},
+		"a file":   {func(t *testing.T, dir string) { write(t, dir, "a", "a") }, true},
+		"a commit": {commitIn, true},
+		"a commit on a branch that is not checked out": {func(t *testing.T, dir string) {
+			run(t, dir, "checkout", "--quiet", "-b", "feature")
+			commitIn(t, dir)
+			run(t, dir, "checkout", "--quiet", "main")
+		}, true},
+		"a stash": {func(t *testing.T, dir string) {
+			write(t, dir, "a", "a")
+			run(t, dir, "add", ".")
+			run(t, dir, "stash", "--quiet")
+		}, true},
+		"no repository any more": {func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, ".git"))) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := open(t, nil)
+			dir := k.session("s1", "")
+			c.do(t, dir)
+			kept, err := k.Remove(t.Context(), "s1", "")
+			if kept != c.holds || err != nil || exists(dir) != c.holds {
+				t.Errorf("kept %v, %v", kept, err)
+			}
+		})
+	}
+}
+
+func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
+	plain := t.TempDir()
+	k := open(t, map[string]Project{"plain": {Path: plain}})
+	k.session("s1", "plain")
+	for _, force := range []bool{false, true} {
+		refused(t, k.Delete(t.Context(), plain, force), protocol.CodeInvalid)
+	}
+	for _, path := range []string{"/", k.data, filepath.Join(k.data, "workspaces"), filepath.Join(k.data, "workspaces", ".records"), filepath.Join(k.data, "workspaces", "..", "state"), "--help", ""} {
+		refused(t, k.Delete(t.Context(), path, true), protocol.CodeNotFound)
+	}
+	kept, err := k.Remove(t.Context(), "s1", "plain")
+	if kept || err != nil || !exists(plain) {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	if kept, err := k.Remove(t.Context(), "never-seen", ""); kept || err != nil {
+		t.Errorf("got %v, %v", kept, err)
+	}
+	_, err = k.Remove(t.Context(), "..", "")
+	refused(t, err, protocol.CodeInvalid)
+}
+
+func TestPruneTakesWhatHasNoSessionAndNoWork(t *testing.T) {
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	lives, idle, works := k.session("lives", "shop"), k.session("idle", "shop"), k.session("works", "")
+	write(t, works, "a.txt", "a")
+	made, err := k.Create(t.Context(), "shop", "feature")
+	must(t, err)
+	for _, id := range []string{"idle", "works"} { // deleted by a host that crashed before it looked
+		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
+	}
+	for _, dry := range []bool{true, false} {
+		pruned, err := k.Prune(t.Context(), dry)
+		must(t, err)
+		if len(pruned) != 1 || pruned[0].Path != idle || exists(idle) != dry {
+			t.Errorf("dry %v: %+v", dry, pruned)
+		}
+	}
+	must(t, k.save(k.newRecord("cut-short", "cut-short", "")))
+	_, err = k.Prune(t.Context(), false)
+	must(t, err)
+	if exists(k.recordPath("cut-short")) {
+		t.Error("the record of an attempt is left")
+	}
+	for _, path := range []string{lives, works, made.Path} {
+		if !exists(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+}
+
+func TestAWorktreeThatWasRemovedByHand(t *testing.T) {
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	clean, works := k.session("clean", "shop"), k.session("works", "shop")
+	commitIn(t, works)
+	for _, dir := range []string{clean, works} {
+		must(t, os.RemoveAll(dir))
+	}
+	refused(t, k.Delete(t.Context(), works, false), protocol.CodeConflict)
+	must(t, k.Delete(t.Context(), clean, false))
+	for _, id := range []string{"clean", "works"} {
+		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
+	}
+	_, err := k.Prune(t.Context(), false)
+	must(t, err)
+	list, err := k.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].Path != works || list[0].Unpushed != 1 {
+		t.Errorf("left %+v, %v", list, err)
+	}
+	must(t, k.Delete(t.Context(), works, true))
+	equal(t, "branches", run(t, shop, "branch", "--format=%(refname:short)"), "main")
+}
+
+func TestCreateByName(t *testing.T) {
+	shop := newRepository(t)
+	plain := t.TempDir()
+	k := open(t, map[string]Project{"shop": {Path: shop}, "plain": {Path: plain}})
+	info, err := k.Create(t.Context(), "shop", "fix-1")
+	must(t, err)
+	if info.Path != filepath.Join(k.data, "workspaces", "@fix-1") || info.Branch != "bellhop/fix-1" || info.Session != "" || info.Project != "shop" {
+		t.Errorf("got %+v", info)
+	}
+	for name, c := range map[string]struct {
+		project, name string
+		code          protocol.Code
+	}{
+		"taken":             {"shop", "fix-1", protocol.CodeConflict},
+		"an option":         {"shop", "--help", protocol.CodeInvalid},
+		"a path":            {"shop", "a/b", protocol.CodeInvalid},
+		"no branch's name":  {"shop", "a..b", protocol.CodeInvalid},
+		"a lock's name":     {"shop", "a.lock", protocol.CodeInvalid},
+		"an unknown one":    {"nothing", "a", protocol.CodeInvalid},
+		"one used in place": {"plain", "a", protocol.CodeInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := k.Create(t.Context(), c.project, c.name)
+			refused(t, err, c.code)
+		})
+	}
+	must(t, k.Delete(t.Context(), info.Path, false))
+	_, err = k.Create(t.Context(), "", "fix-1")
+	must(t, err)
+}
+
+func TestABranchThatIsTaken(t *testing.T) {
+	shop := newRepository(t)
+	run(t, shop, "branch", "bellhop/2c3d4e5f")
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	first := run(t, k.session(uuid, "shop"), "branch", "--show-current")
+	if first == "bellhop/2c3d4e5f" || !strings.HasPrefix(first, "bellhop/2c3d4e5f-") {
+		t.Errorf("got %s", first)
+	}
+	other := newRepository(t)
+	run(t, other, "branch", "bellhop")
+	k = open(t, map[string]Project{"shop": {Path: other}})
+	if got := run(t, k.session(uuid, "shop"), "branch", "--show-current"); !strings.HasPrefix(got, "bellhop-2c3d4e5f-") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,16 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+// diff stores what the task's session has changed as a message; without changes
+// since the last time it is that message.
+func (a *API) diff(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.DiffResponse, error) {
+	if err := requireTaskID(req); err != nil {
+		return nil, err
+	}
+	return a.Sessions.Diff(ctx, a.Auth.Caller(ctx).UserID, req.TaskID)
+}

@@ -1,0 +1,120 @@
+package broker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"bellhop/protocol"
+)
+
+// diffHash begins the body hash of a message that holds a diff.
+const diffHash = "diff:"
+
+// Caps on what a host calls a diff.
+const (
+	maxDiffFiles = 5000
+	maxDiffPath  = 4096
+)
+
+// Diff asks the task's host what its session has changed, and stores it as a
+// message with a DIFF artifact; the same diff again is the message before.
+// CodeConflict: the host has nothing to compare with, or no session of the task
+// yet; CodeBadGateway: the host makes no diffs, or cannot be reached.
+func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.DiffResponse, error) {
+	task, target, err := s.find(ctx, userID, taskID)
+	if err != nil {
+		return nil, err
+	}
+	diff, err := s.Link.Diff(ctx, target, task.ID)
+	if err != nil {
+		return nil, noDiff(task, err)
+	}
+	cleanDiff(diff)
+	if len(diff.Files) == 0 {
+		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
+	}
+	message, err := s.storeDiff(ctx, userID, task.ID, diff)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DiffResponse{Success: true, Message: message}, nil
+}
+
+// noDiff says what a refusal means for the task.
+func noDiff(task *Task, err error) error {
+	if protocol.CodeOf(err) != protocol.CodeNotFound {
+		return err
+	}
+	if task.HostEvents || task.LastTurn == nil && task.OpenTurn == "" {
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: "The agent host has no session of this task",
+			Hint: "Send a message first: the diff is against what the session began with", Err: err,
+		}
+	}
+	return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs", Err: err}
+}
+
+// cleanDiff makes a host's diff fit to be kept.
+func cleanDiff(d *protocol.Diff) {
+	d.Base = ""
+	d.Patch = protocol.SanitizeText(d.Patch)
+	d.Fit()
+	if len(d.Files) > maxDiffFiles {
+		d.Files, d.Truncated = d.Files[:maxDiffFiles], true
+	}
+	d.Files = slices.DeleteFunc(d.Files, func(f protocol.DiffFile) bool {
+		return f.Path == "" || len(f.Path) > maxDiffPath || len(f.OldPath) > maxDiffPath || len(f.Status) > 32
+	})
+	for i := range d.Files {
+		f := &d.Files[i]
+		f.Path, f.OldPath = protocol.SanitizeText(f.Path), protocol.SanitizeText(f.OldPath)
+		f.Status = protocol.DiffStatus(protocol.SanitizeText(string(f.Status)))
+	}
+}
+
+// storeDiff adds the message, unless the last diff was the same.
+func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *protocol.Diff) (*protocol.Message, error) {
+	content, err := marshal(diff)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	hash := diffHash + hex.EncodeToString(sum[:])
+	var e *edit
+	var message *Message
+	err = s.Store.Write(ctx, func(ctx context.Context) error {
+		var err error
+		if e, err = lock(ctx, s.Store, userID, taskID, at(s.Now)); err != nil {
+			return err
+		}
+		message, err = s.Store.LastWithHash(ctx, taskID, diffHash)
+		if err == nil && message.BodyHash == hash {
+			return nil
+		}
+		if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
+			return err
+		}
+		message = e.addMessage(Message{BodyHash: hash, Message: protocol.Message{
+			TurnID: e.task.currentTurn(), Role: protocol.RoleAssistant, Status: protocol.MessageSent,
+			Artifacts: []protocol.Artifact{{ID: protocol.NewID(), Type: protocol.ArtifactDiff, Content: content}},
+		}})
+		return e.save(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(e.batch.Changes) > 0 {
+		s.notify(e.task)
+	}
+	return &message.Message, nil
+}
+
+// currentTurn is the open turn, else the last one.
+func (t *Task) currentTurn() string {
+	if t.OpenTurn == "" && t.LastTurn != nil {
+		return t.LastTurn.ID
+	}
+	return t.OpenTurn
+}

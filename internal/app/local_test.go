@@ -1,0 +1,50 @@
+package app
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"bellhop/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheLocalPortStays(t *testing.T) {
+	c := HostConfig{Data: t.TempDir()}
+	first, err := c.listenLocal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := first.Addr().String()
+	another, err := c.listenLocal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := another.Addr().String(); got == address {
+		t.Errorf("two listen on %s", got)
+	}
+	for _, l := range []interface{ Close() error }{first, another} {
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := another.Addr().String()
+	again, err := c.listenLocal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got := again.Addr().String(); got != last {
+		t.Errorf("the next start listens on %s, the last one did on %s", got, last)
+	}
+}
+
+func TestOnlyTheLoopbackHasLocalBusiness(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":7702", "192.0.2.1:1", "localhost", "127.0.0.1"} {
+		c := HostConfig{Data: t.TempDir(), LocalListen: address}
+		if l, err := c.listenLocal(); protocol.CodeOf(err) != protocol.CodeInvalid {
+			t.Errorf("%s: %v, %v", address, l, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"bellhop/agenthost/workspace"
+	"bellhop/protocol"
+)
+
+// ProjectFile is a project of the host's configuration: a directory, or more
+// said about it.
+type ProjectFile struct {
+	Path   string `yaml:"path"`   // a directory of this machine, or
+	Clone  string `yaml:"clone"`  // the address of a repository
+	Branch string `yaml:"branch"` // sessions begin there; "" = the project's current HEAD
+
+	// Worktree false lets sessions share the project's own directory although it
+	// is a git repository.
+	Worktree *bool               `yaml:"worktree"`
+	Commands map[string][]string `yaml:"commands"` // what agents may have run, by name
+}
+
+// projectFields is ProjectFile without its method.
+type projectFields ProjectFile
+
+// UnmarshalYAML takes a directory alone, too.
+func (p *ProjectFile) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		return node.Decode(&p.Path)
+	}
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: a project is a directory, or has path or clone", node.Line)
+	}
+	for i := 0; i < len(node.Content); i += 2 { // a nested decoder does not know KnownFields
+		switch key := node.Content[i].Value; key {
+		case "path", "clone", "branch", "worktree", "commands":
+		default:
+			return fmt.Errorf("line %d: a project has no %s; it has path, clone, branch, worktree, commands", node.Content[i].Line, key)
+		}
+	}
+	return node.Decode((*projectFields)(p))
+}
+
+func (p ProjectFile) check(name string) error {
+	switch {
+	case (p.Path == "") == (p.Clone == ""):
+		return protocol.Errorf(protocol.CodeInvalid, "project %s: name its path, or what to clone", name)
+	case strings.HasPrefix(p.Clone, "-") || strings.HasPrefix(p.Branch, "-"):
+		return protocol.Errorf(protocol.CodeInvalid, "project %s: an address or a branch does not begin with -", name)
+	case p.Clone != "":
+		return nil
+	}
+	if info, err := os.Stat(p.Path); err != nil || !info.IsDir() {
+		return protocol.Errorf(protocol.CodeInvalid, "project %s: %s is not a directory", name, p.Path)
+	}
+	return nil
+}
+
+// workspaceProjects is what the workspaces are told.
+func (f HostFile) workspaceProjects() map[string]workspace.Project {
+	out := make(map[string]workspace.Project, len(f.Projects))
+	for name, p := range f.Projects {
+		out[name] = workspace.Project{
+			Path: p.Path, Clone: p.Clone, Branch: p.Branch, Commands: p.Commands,
+			InPlace: p.Worktree != nil && !*p.Worktree,
+		}
+	}
+	return out
+}
+
+// OpenWorkspaces opens the workspaces of a host's data directory, or of that of
+// a dev, also beside one that runs. Without a configuration file workspaces can
+// be created without a project only.
+func OpenWorkspaces(data, config string, log *slog.Logger) (*workspace.Manager, error) {
+	if _, err := os.Stat(filepath.Join(data, "dev.json")); err == nil {
+		data = filepath.Join(data, "host")
+	}
+	if info, err := os.Stat(data); err != nil || !info.IsDir() {
+		return nil, &protocol.Error{
+			Code: protocol.CodeNotFound, Message: fmt.Sprintf("%s is not a host's data directory", data),
+			Hint: "Use --data, with the directory that 'bellhop host' or 'bellhop dev' keeps its data in", Err: err,
+		}
+	}
+	file, err := ReadHostFile(config)
+	if err != nil {
+		return nil, fmt.Errorf("BELLHOP_HOST_CONFIG: %w", err)
+	}
+	return workspace.New(workspace.Options{Data: data, Projects: file.workspaceProjects(), Patience: time.Hour, Log: log})
+}

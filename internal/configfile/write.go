@@ -1,0 +1,35 @@
+package configfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Write expands template (see Expand) into the file path: 0600 in a folder that
+// is made 0700 if it is missing. The file is replaced as a whole, so that an
+// agent which reads it meanwhile sees the old or the new one.
+func Write(path, template string, variables map[string]string, quote func(string) string) error {
+	content, err := Expand(template, variables, quote)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	// CreateTemp makes files 0600.
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
