@@ -1,9 +1,17 @@
 # One binary, two images: --target broker and --target host.
+FROM node:22-bookworm-slim AS console
+WORKDIR /src/web
+COPY web/package.json web/package-lock.json web/.npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY web .
+RUN npm run build
+
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
+COPY --from=console /src/web/dist web/dist
 ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /bellhop ./cmd/bellhop
 
@@ -18,7 +26,7 @@ CMD ["bellhop", "serve"]
 
 # The host runs agents: it needs git, and an init that reaps what they leave.
 FROM debian:bookworm-slim AS host
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl git tini && rm -rf /var/lib/apt/lists/* \
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl git openssh-client tini && rm -rf /var/lib/apt/lists/* \
 	&& useradd --system --uid 10001 --create-home bellhop && install -d -o bellhop -g bellhop -m 0700 /data
 COPY --from=build /bellhop /usr/local/bin/bellhop
 USER bellhop
