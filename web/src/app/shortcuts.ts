@@ -32,11 +32,17 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
   }, [navigate]);
 }
 
+let steppedAt = -Infinity;
+
+/** Whether a task was opened by a key just now: then the next key is meant for the list too, not for the composer. */
+export const justStepped = () => performance.now() - steppedAt < 1500;
+
 /** Moves to the task below or above the one that is shown. */
 function step(by: number) {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('[data-task-link]')];
   const at = links.findIndex((l) => l.getAttribute('aria-current') === 'page' || l === document.activeElement);
   const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.max(0, Math.min(links.length - 1, at + by))];
+  steppedAt = performance.now();
   next?.focus();
   next?.click();
 }

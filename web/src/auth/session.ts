@@ -36,12 +36,9 @@ export function useSignIn() {
 }
 
 export function useSignOut() {
-  const client = useQueryClient();
   return useMutation({
     mutationFn: () => api('POST', '/api/auth/logout'),
-    onSuccess: () => {
-      client.clear();
-      client.setQueryData(['me'], null);
-    },
+    // The next one to sign in must find nothing of this one in memory.
+    onSuccess: () => location.assign(config.base),
   });
 }

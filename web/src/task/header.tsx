@@ -14,10 +14,19 @@ export function TaskHeader({ task, offline, diffOpen, onDiff }: { task: Task; of
       <Link to="/" className={styles.back} aria-label="Back to tasks"><Icon name="back" /></Link>
       <div className={styles.titles}>
         <h1 dir="auto" title={task.title}>{task.title}</h1>
-        {where && <span className={styles.where}>{where}</span>}
+        <span className={styles.where}>{[where, usageOf(task.lastTurn?.usage)].filter(Boolean).join(' · ')}</span>
       </div>
       <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>{status.label}</Badge>
       <Button small kind="quiet" aria-pressed={diffOpen} onClick={onDiff}><Icon name="diff" />Changes</Button>
     </header>
   );
+}
+
+/** What the last turn cost, in tokens; "" when the agent does not say. */
+export function usageOf(usage: unknown): string {
+  if (typeof usage !== 'object' || usage === null) return '';
+  const { inputTokens, outputTokens } = usage as { inputTokens?: unknown; outputTokens?: unknown };
+  if (typeof inputTokens !== 'number' || typeof outputTokens !== 'number' || inputTokens + outputTokens === 0) return '';
+  const short = (n: number) => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
+  return `${short(inputTokens)} in, ${short(outputTokens)} out`;
 }

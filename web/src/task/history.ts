@@ -118,7 +118,3 @@ export function historyOf(taskId: string): History {
   }
   return history;
 }
-
-export function forgetHistories() {
-  recent.clear();
-}

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
+import { justStepped } from '../../app/shortcuts.ts';
 import { toast } from '../../ui/toast.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -41,7 +42,7 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
   };
   useEffect(() => {
     // On a phone the keyboard would hide what was opened to be read.
-    if (!matchMedia('(pointer: fine)').matches) return;
+    if (!matchMedia('(pointer: fine)').matches || justStepped()) return;
     field.current?.focus();
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, []);
@@ -52,6 +53,8 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
+    } else if (event.key === 'Escape' && !busy) {
+      event.currentTarget.blur();
     } else if (event.key === 'ArrowUp' && text === '' && lastMessage) {
       event.preventDefault();
       change(lastMessage);
@@ -81,7 +84,7 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
         </ul>
       )}
       <textarea
-        ref={field} rows={1} dir="auto" aria-label="Message" enterKeyHint="send"
+        ref={field} rows={1} dir="auto" data-composer aria-label="Message" enterKeyHint="send"
         placeholder={busy ? 'Write the next message; it is sent when the agent is done' : 'Message the agent'}
         value={text} onChange={(e) => change(e.target.value)} onKeyDown={onKey} onPaste={onPaste}
       />

@@ -1,5 +1,5 @@
 import { BellhopError } from '@bellhop/client';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Answer, Interaction } from '../../app/types.ts';
 import { useAnswer } from '../../inbox/api.ts';
 import { Failure } from '../../ui/failure.tsx';
@@ -10,6 +10,7 @@ import styles from './dock.module.css';
 /** The open questions of a task, one at a time, above the composer. It never takes the focus. */
 export function Dock({ interactions, keys = true }: { interactions: readonly Interaction[]; keys?: boolean }) {
   const answer = useAnswer();
+  const dock = useRef<HTMLElement>(null);
   const [settled, setSettled] = useState<ReadonlySet<string>>(new Set());
   const open = interactions.filter((i) => !settled.has(i.id));
   const current = open[0];
@@ -20,7 +21,11 @@ export function Dock({ interactions, keys = true }: { interactions: readonly Int
     answer.mutate(
       { id: current.id, ...given },
       {
-        onSuccess: () => setSettled((ids) => new Set([...ids, current.id])),
+        onSuccess: () => {
+          // The pressed button goes away with its question; the focus must not go with it.
+          if (dock.current?.contains(document.activeElement)) document.querySelector<HTMLElement>('[data-composer]')?.focus();
+          setSettled((ids) => new Set([...ids, current.id]));
+        },
         onError: (error) => {
           // Somebody else was first, or its time is over: the question is gone either way.
           if (error instanceof BellhopError && (error.status === 409 || error.status === 410)) setSettled((ids) => new Set([...ids, current.id]));
@@ -31,7 +36,7 @@ export function Dock({ interactions, keys = true }: { interactions: readonly Int
   const failed = answer.error && answer.variables?.id === current.id ? answer.error : null;
   const props = { interaction: current, count: open.length, pending: answer.isPending, onAnswer: send };
   return (
-    <section className={styles.dock} aria-label="The agent asks you" data-level={current.level?.toLowerCase()}>
+    <section ref={dock} className={styles.dock} aria-label="The agent asks you" data-level={current.level?.toLowerCase()}>
       {current.kind === 'ask' ? <Ask key={current.id} {...props} /> : <Permission key={current.id} {...props} keys={keys} />}
       {failed && <Failure what="Your answer did not arrive" error={failed} retry={() => answer.variables && answer.mutate(answer.variables)} />}
     </section>

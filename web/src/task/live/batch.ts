@@ -3,24 +3,39 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 /** Calls back once per frame; hidden pages have no frames, so time passes for them. */
 export type Schedule = (flush: () => void) => () => void;
 
-export const perFrame: Schedule = (flush) => {
-  if (document.visibilityState !== 'visible') {
-    const timer = setTimeout(flush, 250);
-    return () => clearTimeout(timer);
-  }
-  // A page that gets hidden in between keeps its frame waiting; the timer does not.
-  const frame = requestAnimationFrame(run);
-  const timer = setTimeout(run, 500);
-  function run() {
-    cancelAnimationFrame(frame);
-    clearTimeout(timer);
+/** A flush that took long to draw is followed by as long a rest: the page stays usable, however much comes. */
+const longestRest = 1000;
+
+export function perFrame(): Schedule {
+  let rest = 0;
+  const timed = (flush: () => void) => {
+    const began = performance.now();
     flush();
-  }
-  return () => {
-    cancelAnimationFrame(frame);
-    clearTimeout(timer);
+    // Drawing happens in microtasks behind the flush; the next task sees what it cost.
+    setTimeout(() => (rest = Math.min(longestRest, performance.now() - began)));
   };
-};
+  return (flush) => {
+    if (document.visibilityState !== 'visible') {
+      const timer = setTimeout(flush, 250);
+      return () => clearTimeout(timer);
+    }
+    let frame = 0;
+    const run = () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(late);
+      clearTimeout(rested);
+      timed(flush);
+    };
+    const rested = setTimeout(() => (frame = requestAnimationFrame(run)), rest > 16 ? rest : 0);
+    // A page that gets hidden in between keeps its frame waiting; the timer does not.
+    const late = setTimeout(run, rest + 500);
+    return () => {
+      cancelAnimationFrame(frame);
+      clearTimeout(late);
+      clearTimeout(rested);
+    };
+  };
+}
 
 /** Joins what may be joined: neighbouring deltas of one block. useChat copies the whole message for every chunk. */
 export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
@@ -39,7 +54,7 @@ export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
 }
 
 /** Hands chunks on once per frame, however many come. */
-export function batch(source: ReadableStream<UIMessageChunk>, schedule: Schedule = perFrame): ReadableStream<UIMessageChunk> {
+export function batch(source: ReadableStream<UIMessageChunk>, schedule: Schedule = perFrame()): ReadableStream<UIMessageChunk> {
   const reader = source.getReader();
   let waiting: UIMessageChunk[] = [];
   let cancel: (() => void) | undefined;

@@ -60,14 +60,22 @@ function BlockOf({ token, growing = false }: { token: Token; growing?: boolean }
 }
 
 function List({ list }: { list: Tokens.List }) {
-  const items = list.items.map((item, i) => (
-    <li key={i} dir="auto">
-      {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? 'done' : 'to do'} />}
-      {item.tokens.map((t, j) => (t.type === 'checkbox' ? null : <BlockOf key={j} token={t} />))}
-    </li>
-  ));
+  const items = list.items.map((item, i) => <Item key={i} raw={item.raw} item={item} />);
   return list.ordered ? <ol start={typeof list.start === 'number' ? list.start : 1}>{items}</ol> : <ul>{items}</ul>;
 }
+
+/** A long list grows at its end: its other items stay as they are. */
+const Item = memo(
+  function Item({ item }: { raw: string; item: Tokens.ListItem }) {
+    return (
+      <li dir="auto">
+        {item.task && <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked ? 'done' : 'to do'} />}
+        {item.tokens.map((t, i) => (t.type === 'checkbox' ? null : <BlockOf key={i} token={t} />))}
+      </li>
+    );
+  },
+  (a, b) => a.raw === b.raw && a.item.loose === b.item.loose,
+);
 
 function Table({ table }: { table: Tokens.Table }) {
   return (

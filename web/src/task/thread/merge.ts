@@ -77,25 +77,24 @@ export function itemsOfTurn(group: RowGroup | undefined, live: UIMessage | undef
   return [...merged, ...history.filter((i) => i.kind === 'diff')];
 }
 
-function userOf(row: Message): UserItem {
-  return { id: row.id, text: row.message, state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent', images: [], at: row.createdAt };
+function userOf(row: Message, images: readonly string[]): UserItem {
+  return { id: row.id, text: row.message, state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent', images, at: row.createdAt };
 }
 
+const imagesOf = (message: UIMessage) => message.parts.flatMap((p) => (p.type === 'file' ? [p.url] : []));
+
 function pendingOf(message: UIMessage, failed: boolean): UserItem {
-  let text = '';
-  const images: string[] = [];
-  for (const part of message.parts) {
-    if (part.type === 'text') text += part.text;
-    if (part.type === 'file') images.push(part.url);
-  }
-  return { id: message.id, text, state: failed ? 'failed' : 'sending', images, at: undefined };
+  const text = message.parts.map((p) => (p.type === 'text' ? p.text : '')).join('');
+  return { id: message.id, text, state: failed ? 'failed' : 'sending', images: imagesOf(message), at: undefined };
 }
 
 /** The whole thread: the turns of history, then what the stream knows and history does not have yet. */
 export function mergeTurns(groups: readonly RowGroup[], live: ReadonlyMap<string, UIMessage>, pending: UIMessage | undefined, failed: boolean): ShownTurn[] {
   const turns: ShownTurn[] = groups.map((group) => {
     const row = group.rows.find((r) => r.role === 'USER');
-    return { turnId: group.turnId, user: row && userOf(row), group, live: live.get(group.turnId) };
+    // Images went to the agent alone: only the page that sent them can still show them.
+    const images = row && row.id === pending?.id ? imagesOf(pending) : [];
+    return { turnId: group.turnId, user: row && userOf(row, images), group, live: live.get(group.turnId) };
   });
   const known = new Set(groups.map((g) => g.turnId));
   const loose = [...live].filter(([turnId]) => !known.has(turnId));
