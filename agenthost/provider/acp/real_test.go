@@ -30,19 +30,20 @@ type kind struct {
 	make func(acp.Options) *acp.Provider
 	env  func(url string) []string
 	mcp  string // how the model calls the host's tool
+	kept string // where it keeps what was said, below its home
 	fail string // a prompt that fails, "" where the agent repeats it with the next one
 }
 
 var kinds = []kind{
 	{"gemini", acp.Gemini, func(url string) []string {
 		return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url}
-	}, "CALL mcp_bellhop_workspace_getStatus {}", "FAIL400"},
+	}, "CALL mcp_bellhop_workspace_getStatus {}", ".gemini/tmp/*/chats/session-*", "FAIL400"},
 	{"claude-agent-acp", acp.New, func(url string) []string {
 		return []string{
 			"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_MAX_RETRIES=0", "IS_SANDBOX=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
-	}, "CALL mcp__bellhop__workspace_getStatus {}", ""},
+	}, "CALL mcp__bellhop__workspace_getStatus {}", ".claude/projects/*/*.jsonl", ""},
 }
 
 func (k kind) options(t *testing.T) (acp.Options, agenthost.AgentSpec) {
@@ -125,7 +126,9 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 			if len(native) != 1 {
 				t.Fatalf("got the native ids %+v", native)
 			}
+			written(t, filepath.Join(spec.StateDir, k.kept), "from the mock LLM")
 			kill(t, options.Records)
+			age(t, spec.StateDir)
 			spec.Native = native[0].Text
 			second := &providertest.Recorder{Memory: "lost"}
 			finish(t, k.open(t, options, spec), second, "hello the second time")
@@ -139,6 +142,49 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 				t.Errorf("an unknown session was not replaced: %+v", lost.Entries())
 			}
 		})
+	}
+}
+
+// written waits until one of the files has the words: agents write what was
+// said a little later.
+func written(t *testing.T, pattern, words string) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), words) {
+				return
+			}
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("%q is not in %q", words, files)
+		}
+	}
+}
+
+// age makes the chats of Gemini CLI older than this minute, which is in their
+// names: within the same one, a load starts the chat anew under its own name
+// and finds nothing to load. (A session is then restored from the journal.)
+func age(t *testing.T, home string) {
+	t.Helper()
+	chats, err := filepath.Glob(filepath.Join(home, ".gemini", "tmp", "*", "chats", "session-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range chats {
+		id := path[strings.LastIndex(path, "-"):]
+		if err := os.Rename(path, filepath.Join(filepath.Dir(path), "session-2026-01-01T00-00"+id)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
