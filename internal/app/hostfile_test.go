@@ -160,7 +160,7 @@ func TestAMissingProgramIsToldWithTheCommandThatMendsIt(t *testing.T) {
 			}
 			_, err = agent.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "hello"}, nil)
 			var e *protocol.Error
-			if !errors.As(err, &e) || !strings.Contains(e.Error(), "is not installed") || !strings.Contains(e.Hint, hint) {
+			if !errors.As(err, &e) || !strings.Contains(e.Message, "is not installed") || !strings.Contains(e.Message, hint) { // turns show no hint
 				t.Errorf("%v", err)
 			}
 			if err := agent.Close(t.Context()); err != nil {

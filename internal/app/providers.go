@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -134,9 +135,9 @@ func (a agents) ofKind(kind, name string, entry AgentFile, env []string) agentho
 			Name: name, Find: a.find(kind, entry), Env: env, Login: entry.Login, Sandbox: entry.Sandbox, Records: a.records,
 		})
 	case kindGemini:
-		return acp.Gemini(acp.Options{Name: name, Command: a.command(kind, entry), Env: env, Records: a.records})
+		return acp.Gemini(acp.Options{Name: name, Command: started(a.command(kind, entry)), Env: env, Records: a.records})
 	case kindACP:
-		return acp.New(acp.Options{Name: name, Command: a.line(name, entry.Command), Env: env, Mode: entry.Mode, Records: a.records})
+		return acp.New(acp.Options{Name: name, Command: started(a.line(name, entry.Command)), Env: env, Mode: entry.Mode, Records: a.records})
 	default:
 		return jsonl.New(jsonl.Options{Name: name, Command: entry.Command, Env: env, ModelFlag: entry.ModelFlag, Restore: entry.Restore, Records: a.records})
 	}
@@ -149,10 +150,28 @@ func (a agents) find(kind string, entry AgentFile) func(context.Context) (string
 	return func(ctx context.Context) (string, error) {
 		words, err := command(ctx)
 		if err != nil {
-			return "", err
+			return "", inOne(err)
 		}
 		return words[len(words)-1], nil
 	}
+}
+
+// started is a command whose error a turn shows.
+func started(command func(context.Context) ([]string, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		words, err := command(ctx)
+		return words, inOne(err)
+	}
+}
+
+// inOne puts an error's hint behind its message: a turn shows the message alone,
+// and what mends a missing program is in the hint.
+func inOne(err error) error {
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.Hint == "" {
+		return err
+	}
+	return &protocol.Error{Code: e.Code, Message: e.Message + ". " + e.Hint, Err: e.Err}
 }
 
 func (a agents) command(kind string, entry AgentFile) func(context.Context) ([]string, error) {
