@@ -99,7 +99,9 @@ func (p *player) step(line string) {
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
-		select {}
+		never := make(chan os.Signal, 1)
+		signal.Notify(never, syscall.SIGUSR1)
+		<-never
 	case "mute":
 	default:
 		p.say(line)
