@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"maps"
@@ -165,6 +166,28 @@ func TestAMissingProgramIsToldWithTheCommandThatMendsIt(t *testing.T) {
 			}
 			if err := agent.Close(t.Context()); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAMissingDefaultAgentIsToldAtTheStart(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for rule, c := range map[string]struct {
+		config HostConfig
+		fails  bool
+		logs   string
+	}{
+		"of the command line: the host does not start": {HostConfig{Agent: "claude"}, true, ""},
+		"of the file: the host starts and says it":     {HostConfig{File: HostFile{Default: "claude"}}, false, "bellhop agents install claude"},
+		"the demo agent needs nothing":                 {HostConfig{DemoAgent: []string{"demo"}}, false, ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			var log bytes.Buffer
+			c.config.AgentsDir, c.config.Log = t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))
+			_, err := c.config.providers("")
+			if (err != nil) != c.fails || (c.logs == "") != (log.Len() == 0) || !strings.Contains(log.String(), c.logs) {
+				t.Errorf("%v, logged %q", err, log.String())
 			}
 		})
 	}

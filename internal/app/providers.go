@@ -102,15 +102,25 @@ func (a agents) checkChosen(providers map[string]agenthost.Provider) error {
 			Hint: "There are: " + strings.Join(slices.Sorted(maps.Keys(providers)), ", ") + ", and acp:COMMAND.",
 		}
 	}
-	entry, ours := a.entries[chosen]
-	if !ours || a.config.Providers[chosen] != nil {
+	err := a.look(a.config.defaultAgent())
+	if chosen == "" && err != nil { // of the file: the host may have others to run
+		a.config.Log.Warn("the default agent cannot run", "agent", a.config.defaultAgent(), "err", inOne(err))
+		return nil
+	}
+	return err
+}
+
+// look for the program of an agent.
+func (a agents) look(name string) error {
+	entry, ours := a.entries[name]
+	if !ours || a.config.Providers[name] != nil {
 		return nil
 	}
 	var err error
-	switch kind := entry.kind(chosen); kind {
+	switch kind := entry.kind(name); kind {
 	case kindJSONL:
 	case kindACP:
-		_, err = a.line(chosen, entry.Command)(context.Background())
+		_, err = a.line(name, entry.Command)(context.Background())
 	default:
 		_, err = a.command(kind, entry)(context.Background())
 	}
