@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,6 +142,31 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 			if n := len(lost.Of(providertest.KindRestored)) + len(lost.Of(providertest.KindNative)); n != 2 {
 				t.Errorf("an unknown session was not replaced: %+v", lost.Entries())
 			}
+		})
+	}
+}
+
+func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			options, spec := k.options(t)
+			agent := k.open(t, options, spec)
+			out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
+				return agenthost.Answer{Approved: true}, nil
+			}}
+			done := make(chan agenthost.Outcome)
+			go func() {
+				outcome, _ := agent.Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "BASH echo $$ > pid; exec sleep 600"}, out)
+				done <- outcome
+			}()
+			pid := running(t, filepath.Join(spec.Dir, "pid"))
+			if err := agent.Interrupt(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if outcome := <-done; outcome.Reason != protocol.ReasonAborted {
+				t.Errorf("got %+v", outcome)
+			}
+			gone(t, pid)
 		})
 	}
 }
@@ -282,5 +308,40 @@ func kill(t *testing.T, records string) {
 	}
 	if err := syscall.Kill(-record.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// running waits until the command has written its pid, and returns it.
+func running(t *testing.T, path string) int {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		content, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && pid > 1 {
+			return pid
+		}
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			t.Fatal("the command does not run")
+		}
+	}
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for syscall.Kill(pid, 0) == nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the command still runs")
+		}
 	}
 }
