@@ -226,7 +226,7 @@ func TestTheRealProgramsCallTheHostsTool(t *testing.T) {
 				func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, status, error) {
 					return nil, status{Dirty: true}, nil
 				})
-			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") != "Bearer s3cret" {
 					w.WriteHeader(http.StatusUnauthorized)
