@@ -40,7 +40,7 @@ func opened(t *testing.T, dir string) *Journal {
 
 func session(id string, seq int64) *agenthost.SessionRecord {
 	return &agenthost.SessionRecord{
-		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m", Native: "n",
+		ID: id, BrokerID: "b", WebhookURL: "http://x/?token=y", Basic: true, Agent: "a", Project: "p", Model: "m", Native: "n", Dir: "/w", Secret: "bhw_s",
 		Cursor: protocol.Cursor{Epoch: 1, Seq: seq}, Acked: protocol.Cursor{Epoch: 1, Seq: 1}, OffsetReserved: 4097,
 		Status: protocol.StatusIdle, Reason: "waiting", Remembered: []string{"rm"}, Outbox: agenthost.OutboxOK, OutboxError: "e",
 		CreatedAt: noon, ActiveAt: noon,
@@ -90,6 +90,7 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	letter := agenthost.DeadLetter{SessionID: "s", Cursor: protocol.Cursor{Epoch: 1, Seq: 2}, EventID: "e", Reason: "400", Body: "{}", At: noon}
 	write(t, j, &agenthost.Write{
 		SessionID: "s", Session: session("s", 3), Turns: []agenthost.TurnRecord{open1, done},
+		Prompts:      []agenthost.PromptRecord{{SessionID: "s", TurnID: "t1", Text: "go"}},
 		Interactions: []agenthost.InteractionRecord{question, answered}, Tokens: []agenthost.TokenRecord{token},
 		DeadLetters: []agenthost.DeadLetter{letter}, Events: []agenthost.EventRecord{event("s", 1), event("s", 2), event("s", 3)},
 	})
@@ -119,6 +120,14 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	want(t, "events", events, []agenthost.EventRecord{event("s", 2)}, err)
 	events, err = j.Pending(ctx, "s", protocol.Cursor{Epoch: 0, Seq: 99}, -1)
 	want(t, "pending", events, []agenthost.EventRecord{event("s", 1), event("s", 2), event("s", 3)}, err)
+	events, err = j.Newest(ctx, "s", protocol.Cursor{Epoch: 1, Seq: 3}, 5)
+	want(t, "newest", events, []agenthost.EventRecord{event("s", 2), event("s", 1)}, err)
+	events, err = j.Newest(ctx, "s", protocol.Cursor{Epoch: 2}, 1)
+	want(t, "the newest one", events, []agenthost.EventRecord{event("s", 3)}, err)
+	prompt, err := j.Prompt(ctx, "s", "t1")
+	want(t, "prompt", prompt, "go", err)
+	prompt, err = j.Prompt(ctx, "s", "t0")
+	want(t, "a prompt nobody kept", prompt, "", err)
 	n, err := j.CountPending(ctx, "s", protocol.Cursor{Epoch: 1, Seq: 2})
 	want(t, "count", n, 1, err)
 	for what, err := range map[string]error{
@@ -139,6 +148,33 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	if loaded, err := j.Load(ctx); err != nil || len(loaded) != 0 {
 		t.Errorf("after the end: %+v, %v", loaded, err)
 	}
+	prompt, err = j.Prompt(ctx, "s", "t1")
+	want(t, "its prompts", prompt, "", err)
+}
+
+// What an earlier program wrote is taken over.
+func TestAnEarlierJournalIsTakenOver(t *testing.T) {
+	dir := t.TempDir()
+	j, err := Open(dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
+	err = j.exec(t.Context(), func(c *sqlite3.Conn) error {
+		return c.Exec("DROP TABLE prompts; ALTER TABLE sessions DROP COLUMN dir; ALTER TABLE sessions DROP COLUMN secret; PRAGMA user_version = 1")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = opened(t, dir)
+	before := session("s", 1)
+	before.Dir, before.Secret = "", ""
+	loaded, err := j.Load(t.Context())
+	want(t, "load", loaded, []agenthost.Loaded{{Session: *before}}, err)
+	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Prompts: []agenthost.PromptRecord{{SessionID: "s", TurnID: "t", Text: "x"}}})
 }
 
 func second[T any](_ T, err error) error { return err }

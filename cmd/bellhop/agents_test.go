@@ -142,6 +142,7 @@ func TestDevNamesTheAgentsItHas(t *testing.T) {
 	for name, c := range map[string]struct{ agent, want string }{
 		"of one that is unknown":           {"nope", "There are: "},
 		"of one that is not installed":     {"codex", "Install it: bellhop agents install codex"},
+		"of ACP that is not installed":     {"acp:my-agent --acp", "the program my-agent of the agent acp:my-agent --acp is not there"},
 		"of ACP without a command":         {"acp:", "'acp:my-agent --acp'"},
 		"of ACP with half a quoted string": {"acp:my-agent '", "'acp:my-agent --acp'"},
 	} {

@@ -37,6 +37,7 @@ type AgentFile struct {
 	ModelFlag string `yaml:"modelFlag"` // jsonl: flag that names the model, such as --model; "" = it cannot be told
 	Restore   bool   `yaml:"restore"`   // jsonl: tell a program that is started again what was said; it remembers nothing itself
 	Sandbox   string `yaml:"sandbox"`   // codex: read-only, workspace-write or danger-full-access
+	Mode      string `yaml:"mode"`      // acp: session mode to set; "" = the agent's own
 	Login     string `yaml:"login"`     // codex: the auth.json of 'codex login'
 	Config    string `yaml:"config"`    // opencode: a configuration file of its own
 }
@@ -129,6 +130,8 @@ func (a AgentFile) check(name string) error {
 		return wrong("restore is for the kind jsonl: the others remember, or ask by themselves")
 	case a.Version != "" && (kind == kindJSONL || kind == kindACP):
 		return wrong("version is not for the kind %s", kind)
+	case a.Mode != "" && kind != kindACP:
+		return wrong("mode is for the kind acp")
 	case a.Login != "" && kind != kindCodex:
 		return wrong("login is for the kind codex")
 	case a.Config != "" && kind != kindOpenCode:

@@ -14,9 +14,8 @@ import (
 //go:embed gemini.json
 var geminiTemplate string
 
-// geminiModel is what a session without a model of its own gets: a setting
-// that is missing makes Gemini CLI ask its servers.
-const geminiModel = "gemini-2.5-pro"
+// geminiModel lets Gemini CLI decide by itself.
+const geminiModel = "auto"
 
 // Gemini makes a provider of Gemini CLI. Options.Command returns how it is
 // started without arguments, Node.js first; GEMINI_API_KEY is in Options.Env or

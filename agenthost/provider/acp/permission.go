@@ -47,7 +47,7 @@ func (a *agent) ask(ctx context.Context, from *program, request sdk.RequestPermi
 // meanwhile. The request may be the first word of its call.
 func (t *turn) permit(q *question) error {
 	var u update
-	if err := json.Unmarshal(encode(q.request.ToolCall), &u); err != nil || u.ToolCallID == "" {
+	if readable := json.Unmarshal(encode(q.request.ToolCall), &u) == nil; !readable || u.ToolCallID == "" {
 		t.skip("a permission request without its tool call")
 		q.answer(sdk.NewRequestPermissionOutcomeCancelled())
 		return nil

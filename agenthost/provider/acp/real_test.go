@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,19 +31,20 @@ type kind struct {
 	make func(acp.Options) *acp.Provider
 	env  func(url string) []string
 	mcp  string // how the model calls the host's tool
+	kept string // where it keeps what was said, below its home
 	fail string // a prompt that fails, "" where the agent repeats it with the next one
 }
 
 var kinds = []kind{
 	{"gemini", acp.Gemini, func(url string) []string {
 		return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url}
-	}, "CALL mcp_bellhop_workspace_getStatus {}", "FAIL400"},
+	}, "CALL mcp_bellhop_workspace_getStatus {}", ".gemini/tmp/*/chats/session-*", "FAIL400"},
 	{"claude-agent-acp", acp.New, func(url string) []string {
 		return []string{
 			"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_MAX_RETRIES=0", "IS_SANDBOX=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
-	}, "CALL mcp__bellhop__workspace_getStatus {}", ""},
+	}, "CALL mcp__bellhop__workspace_getStatus {}", ".claude/projects/*/*.jsonl", ""},
 }
 
 func (k kind) options(t *testing.T) (acp.Options, agenthost.AgentSpec) {
@@ -125,7 +127,9 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 			if len(native) != 1 {
 				t.Fatalf("got the native ids %+v", native)
 			}
+			written(t, filepath.Join(spec.StateDir, k.kept), "from the mock LLM")
 			kill(t, options.Records)
+			age(t, spec.StateDir)
 			spec.Native = native[0].Text
 			second := &providertest.Recorder{Memory: "lost"}
 			finish(t, k.open(t, options, spec), second, "hello the second time")
@@ -142,6 +146,74 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 	}
 }
 
+func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			options, spec := k.options(t)
+			agent := k.open(t, options, spec)
+			out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
+				return agenthost.Answer{Approved: true}, nil
+			}}
+			done := make(chan agenthost.Outcome)
+			go func() {
+				outcome, _ := agent.Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "BASH echo $$ > pid; exec sleep 600"}, out)
+				done <- outcome
+			}()
+			pid := running(t, filepath.Join(spec.Dir, "pid"))
+			if err := agent.Interrupt(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if outcome := <-done; outcome.Reason != protocol.ReasonAborted {
+				t.Errorf("got %+v", outcome)
+			}
+			gone(t, pid)
+		})
+	}
+}
+
+// written waits until one of the files has the words: agents write what was
+// said a little later.
+func written(t *testing.T, pattern, words string) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), words) {
+				return
+			}
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("%q is not in %q", words, files)
+		}
+	}
+}
+
+// age makes the chats of Gemini CLI older than this minute, which is in their
+// names: within the same one, a load starts the chat anew under its own name
+// and finds nothing to load. (A session is then restored from the journal.)
+func age(t *testing.T, home string) {
+	t.Helper()
+	chats, err := filepath.Glob(filepath.Join(home, ".gemini", "tmp", "*", "chats", "session-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range chats {
+		id := path[strings.LastIndex(path, "-"):]
+		if err := os.Rename(path, filepath.Join(filepath.Dir(path), "session-2026-01-01T00-00"+id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestTheRealProgramsCallTheHostsTool(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -154,7 +226,7 @@ func TestTheRealProgramsCallTheHostsTool(t *testing.T) {
 				func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, status, error) {
 					return nil, status{Dirty: true}, nil
 				})
-			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") != "Bearer s3cret" {
 					w.WriteHeader(http.StatusUnauthorized)
@@ -236,5 +308,40 @@ func kill(t *testing.T, records string) {
 	}
 	if err := syscall.Kill(-record.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// running waits until the command has written its pid, and returns it.
+func running(t *testing.T, path string) int {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		content, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && pid > 1 {
+			return pid
+		}
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			t.Fatal("the command does not run")
+		}
+	}
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for syscall.Kill(pid, 0) == nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the command still runs")
+		}
 	}
 }

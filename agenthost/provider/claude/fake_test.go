@@ -27,7 +27,9 @@ import (
 //	big: N      say a line of N bytes
 //	err: …      say this on stderr
 //	exit: N     end
-//	deaf        ignore everything but SIGKILL from here on
+//	<?          wait for a line or for the end of the input
+//	numb        ignore signals but SIGKILL from here on
+//	deaf        ignore everything else too
 //
 // The end of a script waits for the end of the input. Before the script comes
 // the handshake, unless its first line is "mute".
@@ -91,9 +93,15 @@ func (p *player) step(line string) {
 	case "exit":
 		code, _ := strconv.Atoi(rest)
 		os.Exit(code)
+	case "<?":
+		_, _ = p.in.ReadBytes('\n')
+	case "numb":
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
-		select {}
+		never := make(chan os.Signal, 1)
+		signal.Notify(never, syscall.SIGUSR1)
+		<-never
 	case "mute":
 	default:
 		p.say(line)

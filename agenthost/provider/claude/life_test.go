@@ -136,7 +136,7 @@ func TestAnInterrupt(t *testing.T) {
 		}
 	})
 	t.Run("ends a command in the background with the program, which is resumed", func(t *testing.T) {
-		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("<", works, begins, task, whole("started"), ends, idle, "<", taken, idle, "deaf"), turn(whole("again")))
+		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("numb", "<", works, begins, task, whole("started"), ends, idle, "<?", idle, noTask, "deaf"), turn(whole("again")))
 		out := &providertest.Recorder{}
 		if got := s.interrupt(t, out, providertest.KindEndText, 1); got.Reason != protocol.ReasonAborted || len(running(t)()) > 0 {
 			t.Errorf("got %+v, left %q", got, running(t)())

@@ -35,8 +35,9 @@ func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
 		select {
 		case s := <-t.said:
 			broken = t.overhear(s, broken)
-			if asked && t.progress.stopped() {
-				// An interrupt does not end commands in the background.
+			if asked && !signalled && t.progress.stopped() {
+				// An interrupt does not end commands in the background: the program
+				// does, on its own way out.
 				if over = !t.progress.busy(); !over {
 					signal()
 				}

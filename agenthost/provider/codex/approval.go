@@ -63,7 +63,7 @@ const (
 // the program may go on talking meanwhile.
 func (t *turn) requested(m message) error {
 	var a asks
-	if json.Unmarshal(m.Params, &a) != nil {
+	if readable := json.Unmarshal(m.Params, &a) == nil; !readable {
 		t.program.send(t.asking, cancellation(&m))
 		t.skip("a question that cannot be read")
 		return nil

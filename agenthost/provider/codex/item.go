@@ -22,7 +22,7 @@ type call struct {
 // item maps the start or the end of an item.
 func (t *turn) item(completed bool, raw json.RawMessage) error {
 	var it item
-	if err := json.Unmarshal(raw, &it); err != nil {
+	if readable := json.Unmarshal(raw, &it) == nil; !readable {
 		t.skip("an item that cannot be read")
 		return nil
 	}
@@ -62,7 +62,7 @@ func (t *turn) reasoned(completed bool, it item) error {
 // toolItem maps an item that is the call of a tool.
 func (t *turn) toolItem(completed bool, raw json.RawMessage) error {
 	var it item
-	if err := json.Unmarshal(raw, &it); err != nil || it.ID == "" {
+	if readable := json.Unmarshal(raw, &it) == nil; !readable || it.ID == "" {
 		return nil
 	}
 	name, input := it.tool()

@@ -26,7 +26,7 @@ func TestTheRealProgramCallsTheHostsTool(t *testing.T) {
 		func(context.Context, *mcp.CallToolRequest, nothing) (*mcp.CallToolResult, status, error) {
 			return nil, status{Dirty: true}, nil
 		})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" {
 			t.Errorf("%s without the bearer", r.Method)

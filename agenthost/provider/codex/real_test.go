@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -87,6 +88,28 @@ func TestTheRealProgramWritesTheFileAfterTheAnswerOnly(t *testing.T) {
 	}
 }
 
+func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+	options, spec := real(t)
+	options.Sandbox = codex.SandboxNone // its processes have our numbers
+	agent := opened(t, options, spec)
+	out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
+		return agenthost.Answer{Approved: true}, nil
+	}}
+	done := make(chan agenthost.Outcome)
+	go func() {
+		outcome, _ := agent.Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "BASH echo $$ > pid; exec sleep 600"}, out)
+		done <- outcome
+	}()
+	pid := running(t, filepath.Join(spec.Dir, "pid"))
+	if err := agent.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if outcome := <-done; outcome.Reason != protocol.ReasonAborted {
+		t.Errorf("got %+v", outcome)
+	}
+	gone(t, pid)
+}
+
 func TestTheRealProgramResumesAfterSIGKILL(t *testing.T) {
 	options, spec := real(t)
 	agent := opened(t, options, spec)
@@ -152,5 +175,40 @@ func run(t *testing.T, agent agenthost.Agent, out *providertest.Recorder, prompt
 	}
 	if broken := out.Broken(true); len(broken) > 0 {
 		t.Errorf("the contract is broken: %q", slices.Clone(broken))
+	}
+}
+
+// running waits until the command has written its pid, and returns it.
+func running(t *testing.T, path string) int {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		content, _ := os.ReadFile(path)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && pid > 1 {
+			return pid
+		}
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			t.Fatal("the command does not run")
+		}
+	}
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for syscall.Kill(pid, 0) == nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the command still runs")
+		}
 	}
 }

@@ -155,6 +155,16 @@ func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
 	}
 }
 
+func TestACallThatTheAgentItselfDeclinesIsDenied(t *testing.T) {
+	f := newFixture(t, begun+started(command)+
+		completed(`{"type":"commandExecution","id":"c1","command":"touch x","status":"declined"}`)+turnCompleted)
+	out := &providertest.Recorder{}
+	f.want(f.run(out, "hello"), finished)
+	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.Denied || results[0].Result.IsError {
+		t.Errorf("got %+v", out.Entries())
+	}
+}
+
 func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+
 		`{"dir":"in","msg":{"id":3,"method":"turn/start"}}

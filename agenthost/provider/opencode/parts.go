@@ -28,18 +28,18 @@ type call struct {
 
 // message notes what is said of a message. The assistant's first one opens the
 // turn.
-func (t *turn) message(info *messageInfo) *agenthost.Outcome {
+func (t *turn) message(info *messageInfo) {
 	if info.Time.Created < t.since {
-		return nil
+		return
 	}
 	before := t.messages[info.ID]
 	t.messages[info.ID] = info
 	if info.SessionID != t.id {
-		return nil
+		return
 	}
 	if info.Role != roleAssistant {
 		t.accepted = true
-		return nil
+		return
 	}
 	if before == nil && string(info.Summary) == "true" {
 		t.out.Notice("info", "The agent sums up the session to make room")
@@ -47,7 +47,6 @@ func (t *turn) message(info *messageInfo) *agenthost.Outcome {
 	if t.last == nil || t.last.ID <= info.ID {
 		t.last = info
 	}
-	return nil
 }
 
 // part maps a part of an assistant's message. stored means that it was read and
@@ -219,8 +218,8 @@ func (t *turn) announce(c *call, input json.RawMessage) error {
 // completed is a result. A command that failed is completed too, so that its
 // exit status is part of the result.
 func (t *turn) completed(c *call, s toolState) error {
-	if s.Metadata.Exit != nil && *s.Metadata.Exit != 0 {
-		return t.result(c, map[string]any{"output": s.Output, "exit": *s.Metadata.Exit}, false, false)
+	if exit := s.exit(); exit != 0 {
+		return t.result(c, map[string]any{"output": s.Output, "exit": exit}, false, false)
 	}
 	return t.result(c, s.Output, false, false)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,7 +196,7 @@ func (t *turn) send(ctx context.Context, do func() error) {
 		}
 	}
 	select {
-	case t.failed <- fmt.Errorf("OpenCode does not take an answer"):
+	case t.failed <- errors.New("OpenCode does not take an answer"):
 	default:
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -125,6 +126,33 @@ func TestAPermissionAnsweredInATerminalExpires(t *testing.T) {
 	if f.called("POST /permission") {
 		t.Errorf("calls %q", f.calls)
 	}
+}
+
+func TestABusyTurnThatFallsSilentGoesOnStreaming(t *testing.T) {
+	f := newFake(t)
+	asked := make(chan struct{}, 100)
+	f.onCall = func(_ http.ResponseWriter, _, path string) bool {
+		if path == "/session/status" {
+			asked <- struct{}{}
+		}
+		return false
+	}
+	f.onPrompt = func() {
+		f.opening()
+		f.part(textPart(f.session, "msg_2", "prt_1", "", false))
+		f.delta("prt_1", "one ")
+		<-asked
+		<-asked // the first one is done with
+		f.delta("prt_1", "two ")
+		f.delta("prt_1", "three")
+		f.part(textPart(f.session, "msg_2", "prt_1", "one two three", true))
+		f.ending()
+	}
+	o := options(f)
+	o.Quiet = 20 * time.Millisecond
+	out := &providertest.Recorder{}
+	wantOutcome(t, run(t, open(t, o, agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
+	wantSaid(t, out, `text  "one "`, `text  "two "`, `text  "three"`, `end-text  "one two three"`)
 }
 
 func TestATurnWhoseEndNobodySaidIsAskedFor(t *testing.T) {

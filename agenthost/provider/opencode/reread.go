@@ -42,6 +42,13 @@ func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	if t.lost {
 		return nil, nil // nobody to ask; it is done when there is
 	}
+	if !t.behind {
+		// A turn that is busy has missed nothing; reading it would cost its deltas.
+		busy, err := t.program.client.busy(ctx)
+		if _, running := busy[t.id]; running && err == nil {
+			return nil, nil
+		}
+	}
 	return t.reread(ctx, false)
 }
 

@@ -269,7 +269,7 @@ func TestAToolLeftRunningByAKillIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOutcome(t, finish(t, done, out, true), protocol.FinishError, protocol.ReasonAgentExited, "killed")
-	f.onPrompt = func() { f.opening(); f.ending() }
+	f.set(func() { f.onPrompt = func() { f.opening(); f.ending() } })
 	wantOutcome(t, run(t, a, &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
 

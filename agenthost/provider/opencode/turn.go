@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -207,15 +206,17 @@ func (t *turn) hear(ctx context.Context, h heard) (*agenthost.Outcome, error) {
 		t.lost = false
 		return t.reread(ctx, true)
 	}
-	var p properties
-	if err := json.Unmarshal(h.event.Properties, &p); err != nil {
+	if !heeded[h.event.Type] {
+		return nil, nil
+	}
+	p, ok := decode[properties](h.event.Properties)
+	if !ok {
 		t.agent.spec.Log.Warn("agent sent an unusable event", "agent", t.agent.options.Name, "type", h.event.Type)
 		return nil, nil
 	}
 	switch h.event.Type {
 	case eventSessionCreated:
-		var s session
-		if json.Unmarshal(p.Info, &s) == nil && s.ID != t.id && t.sessions[s.ParentID] {
+		if s, ok := decode[session](p.Info); ok && s.ID != t.id && t.sessions[s.ParentID] {
 			t.sessions[s.ID], t.titles[s.ID] = true, s.Title
 		}
 		return nil, nil
@@ -224,11 +225,10 @@ func (t *turn) hear(ctx context.Context, h heard) (*agenthost.Outcome, error) {
 	case eventPermissionAsked, eventPermissionReplied, eventQuestionAsked, eventQuestionReplied, eventQuestionRejected:
 		return nil, t.request(ctx, h.event, p)
 	case eventMessageUpdated:
-		var info messageInfo
-		if json.Unmarshal(p.Info, &info) != nil || !t.ours(ctx, info.SessionID) {
-			return nil, nil
+		if info, ok := decode[messageInfo](p.Info); ok && t.ours(ctx, info.SessionID) {
+			t.message(&info)
 		}
-		return t.message(&info), nil
+		return nil, nil
 	case eventPartUpdated:
 		if p.Part == nil || !t.ours(ctx, p.Part.SessionID) {
 			return nil, nil

@@ -27,6 +27,20 @@ const (
 	eventQuestionRejected  = "question.rejected"
 )
 
+// heeded are the types that are looked at; others may have any properties.
+var heeded = map[string]bool{
+	eventSessionCreated: true, eventSessionStatus: true, eventSessionIdle: true, eventSessionError: true,
+	eventMessageUpdated: true, eventPartUpdated: true, eventPartDelta: true,
+	eventPermissionAsked: true, eventPermissionReplied: true,
+	eventQuestionAsked: true, eventQuestionReplied: true, eventQuestionRejected: true,
+}
+
+// decode reads JSON; false if it is not of that shape.
+func decode[T any](raw json.RawMessage) (v T, ok bool) {
+	ok = json.Unmarshal(raw, &v) == nil
+	return v, ok
+}
+
 // properties is the union of the events' properties.
 type properties struct {
 	SessionID string          `json:"sessionID"`
@@ -140,9 +154,15 @@ type toolState struct {
 	Input    json.RawMessage `json:"input"`
 	Output   string          `json:"output"`
 	Error    string          `json:"error"`
-	Metadata struct {
-		Exit *int `json:"exit"`
-	} `json:"metadata"`
+	Metadata json.RawMessage `json:"metadata"` // each tool's own
+}
+
+// exit is a command's exit status; 0 for what is no command.
+func (s *toolState) exit() int {
+	known, _ := decode[struct {
+		Exit int `json:"exit"`
+	}](s.Metadata)
+	return known.Exit
 }
 
 type tokens struct {

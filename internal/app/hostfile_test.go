@@ -1,0 +1,194 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+func readHostFile(t *testing.T, content string) (HostFile, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "host.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ReadHostFile(path)
+}
+
+func TestAgentsOfTheConfiguration(t *testing.T) {
+	file, err := readHostFile(t, `
+agents:
+  mine: {command: [my-agent, --stdio], modelFlag: --model}
+  opencode: {model: openrouter/some-model}
+  careful: {kind: codex, sandbox: read-only, env: {A: b}}
+  other: {kind: acp, command: [other-agent, --acp]}
+default: careful
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, name := range file.agentNames() {
+		got[name] = file.Agents[name].kind(name)
+	}
+	want := map[string]string{
+		"mine": "jsonl", "opencode": "opencode", "careful": "codex", "other": "acp", "claude": "claude", "codex": "codex", "gemini": "gemini",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAWrongConfigurationIsRefused(t *testing.T) {
+	for rule, c := range map[string]struct{ content, says string }{
+		"a mistyped key":                    {"agents: {x: {comand: [x]}}", "field comand not found"},
+		"an unknown kind":                   {"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`},
+		"a name that is none":               {"agents: {X: {command: [x]}}", `agent name "X"`},
+		"ACP has no name on the wire":       {"agents: {'acp:x': {command: [x]}}", `agent name "acp:x"`},
+		"jsonl without a command":           {"agents: {x: {}}", "agent x: it has no command"},
+		"ACP without a command":             {"agents: {x: {kind: acp, command: ['']}}", "agent x: it has no command"},
+		"arguments of a program we start":   {"agents: {claude: {command: [claude, --dangerous]}}", "the path of the program alone"},
+		"a sandbox that Codex has not":      {"agents: {codex: {sandbox: none}}", `there is no sandbox "none"; use one of read-only, workspace-write, danger-full-access`},
+		"a sandbox of another":              {"agents: {claude: {sandbox: read-only}}", "sandbox is for the kind codex"},
+		"a mode of another":                 {"agents: {codex: {mode: x}}", "mode is for the kind acp"},
+		"a login of another":                {"agents: {claude: {login: x}}", "login is for the kind codex"},
+		"a configuration file of another":   {"agents: {claude: {config: x}}", "config is for the kind opencode"},
+		"a configuration file that is none": {"agents: {opencode: {config: /none}}", "/none is not a file"},
+		"a model flag of another":           {"agents: {claude: {modelFlag: --model}}", "modelFlag is for the kind jsonl"},
+		"a version of what has none":        {"agents: {x: {command: [x], version: '1'}}", "version is not for the kind jsonl"},
+		"a variable without a name":         {"agents: {claude: {env: {'A=B': c}}}", `"A=B" is not the name of a variable`},
+		"a default that is not there":       {"default: cursor", "default agent cursor is not among the agents"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, err := readHostFile(t, c.content)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestAnAgentGetsItsOwnKeysAlone(t *testing.T) {
+	all := map[string]string{}
+	for _, name := range AgentVariables() {
+		all[name] = "host-" + name
+	}
+	c := HostConfig{AgentEnv: all, File: HostFile{Agents: map[string]AgentFile{"mine": {Env: map[string]string{"MY_TOKEN": "my-token", "MODE": "careful"}}}}}
+	names := func(kind string, entry AgentFile) []string {
+		var names []string
+		for _, variable := range c.env(kind, entry) {
+			name, _, _ := strings.Cut(variable, "=")
+			names = append(names, name)
+		}
+		return names
+	}
+	for rule, got := range map[string]struct{ got, want []string }{
+		"Claude Code": {names("claude", AgentFile{}), anthropicVariables},
+		"Codex":       {names("codex", AgentFile{}), openAIVariables},
+		"Gemini":      {names("gemini", AgentFile{}), geminiVariables},
+		"OpenCode":    {names("opencode", AgentFile{}), AgentVariables()},
+		"jsonl":       {names("jsonl", c.File.Agents["mine"]), []string{"MODE", "MY_TOKEN"}},
+	} {
+		if !slices.Equal(got.got, got.want) {
+			t.Errorf("%s: %q, want %q", rule, got.got, got.want)
+		}
+	}
+	env := c.env("codex", AgentFile{Env: map[string]string{"OPENAI_API_KEY": "its-own"}})
+	if env[len(env)-1] != "OPENAI_API_KEY=its-own" {
+		t.Errorf("the entry's own goes last: %q", env)
+	}
+	secrets := c.secrets()
+	for _, secret := range []string{"host-ANTHROPIC_API_KEY", "host-ANTHROPIC_AUTH_TOKEN", "host-GEMINI_API_KEY", "my-token"} {
+		if !slices.Contains(secrets, secret) {
+			t.Errorf("%s is not masked", secret)
+		}
+	}
+	if slices.Contains(secrets, "careful") || slices.Contains(secrets, "host-OPENAI_BASE_URL") {
+		t.Errorf("masked without need: %q", secrets)
+	}
+}
+
+func TestProvidersOfAHost(t *testing.T) {
+	records := t.TempDir()
+	config := HostConfig{AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Log: slog.New(slog.DiscardHandler)}
+	providers, err := config.providers(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(providers)), []string{"claude", "codex", "demo", "gemini", "opencode"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	config.Agent = "acp:sh -c 'exec cat'"
+	if providers, err = config.providers(records); err != nil || providers[config.Agent] == nil || config.defaultAgent() != config.Agent {
+		t.Errorf("%v, %v", providers, err)
+	}
+	config.Agent = "nope"
+	var e *protocol.Error
+	if _, err = config.providers(records); !errors.As(err, &e) || !strings.Contains(e.Hint, "claude, codex, demo, gemini, opencode, and acp:COMMAND") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A session's turn shows this when the program is missing: it is looked for at
+// each start, so that an install helps at once.
+func TestAMissingProgramIsToldWithTheCommandThatMendsIt(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	config := HostConfig{AgentsDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
+	config.File.Agents = map[string]AgentFile{"claude-acp": {Kind: kindACP, Command: []string{"claude-agent-acp"}}}
+	providers, err := config.providers("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, hint := range map[string]string{
+		"opencode": "bellhop agents install opencode", "claude": "bellhop agents install claude",
+		"codex": "bellhop agents install codex", "gemini": "bellhop agents install gemini",
+		"claude-acp": "bellhop agents install claude-agent-acp",
+	} {
+		t.Run(name, func(t *testing.T) {
+			agent, err := providers[name].Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = agent.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "hello"}, nil)
+			var e *protocol.Error
+			if !errors.As(err, &e) || !strings.Contains(e.Message, "is not installed") || !strings.Contains(e.Message, hint) { // turns show no hint
+				t.Errorf("%v", err)
+			}
+			if err := agent.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAMissingDefaultAgentIsToldAtTheStart(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for rule, c := range map[string]struct {
+		config HostConfig
+		fails  bool
+		logs   string
+	}{
+		"of the command line: the host does not start": {HostConfig{Agent: "claude"}, true, ""},
+		"of the file: the host starts and says it":     {HostConfig{File: HostFile{Default: "claude"}}, false, "bellhop agents install claude"},
+		"the demo agent needs nothing":                 {HostConfig{DemoAgent: []string{"demo"}}, false, ""},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			var log bytes.Buffer
+			c.config.AgentsDir, c.config.Log = t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))
+			_, err := c.config.providers("")
+			if (err != nil) != c.fails || (c.logs == "") != (log.Len() == 0) || !strings.Contains(log.String(), c.logs) {
+				t.Errorf("%v, logged %q", err, log.String())
+			}
+		})
+	}
+}
