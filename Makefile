@@ -14,8 +14,8 @@ export CGO_ENABLED := 0
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-dev: console ## build the console if needed, then run broker, agent host and demo agent
-	go run ./cmd/bellhop dev
+dev: console ## build the console if needed, then run broker, agent host and demo agent (ARGS='--agent opencode')
+	go run ./cmd/bellhop dev $(ARGS)
 
 # Each is made again when what it is made of is newer.
 CONSOLE := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/scripts -type f 2>/dev/null)
