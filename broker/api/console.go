@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/broker"
+	"bellhop/protocol"
 )
 
 // console answers what no route does. Names of the API are never pages.
@@ -37,7 +38,7 @@ func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signed
 	return func(r *http.Request) (bool, []string) {
 		caller, err := auth.Authenticate(r)
 		if err != nil {
-			return false, nil
+			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // else the page asks, and hears why not
 		}
 		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
 		if err != nil {
