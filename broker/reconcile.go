@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,7 +107,7 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 		if err != nil {
 			return nil, err
 		}
-		alive = append(page.QueuedTurns, page.OpenTurn)
+		alive = slices.Concat(page.QueuedTurns, []string{page.OpenTurn})
 		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // behind us: the next /session moves it on
 			return alive, nil
 		}

@@ -54,7 +54,7 @@ func TestARelayPassesFramesAsTheyCome(t *testing.T) {
 	})
 	t.Cleanup(end)
 	answer := ask(t, t.Context(), "GET", url+"?token=canary", "", nil)
-	if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || answer.Header.Get("Set-Cookie") != "" {
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || answer.Header.Get("Set-Cookie") != "" {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
 	lines := bufio.NewReader(answer.Body)
@@ -85,7 +85,7 @@ func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
 	})
 	got, err := io.ReadAll(answer.Body)
 	must(t, err)
-	if want := `POST|after=3-4&token=a%2Bb|{"prompt":"x"}|Bearer stream|3-4||`; answer.StatusCode != 409 || string(got) != want {
+	if want := `POST|after=3-4&token=a%2Bb|{"prompt":"x"}|Bearer stream|3-4||`; answer.StatusCode != http.StatusConflict || string(got) != want {
 		t.Errorf("%d %s", answer.StatusCode, got)
 	}
 	if answer.Header.Get("Retry-After") != "7" || answer.Header.Get("Access-Control-Allow-Origin") != "" {
