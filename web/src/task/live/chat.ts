@@ -23,9 +23,8 @@ export interface LiveChat {
   status: 'submitted' | 'streaming' | 'ready' | 'error';
   error: Error | undefined;
   connection: Connection;
+  /** Sends a message under its own id: sent again after a failure, it is not checked in twice. */
   send: (message: Queued) => void;
-  /** Sends the message again under its own id: it is never checked in twice. */
-  retry: (message: Queued) => void;
   stop: () => Promise<void>;
 }
 
@@ -94,5 +93,5 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
 
   const live = useMemo(() => (current ? new Map([...ended, [current.id, current]]) : ended), [ended, current]);
   const stop = useCallback(() => client.interrupt(taskId), [taskId]);
-  return { live, pending, status, error, connection, send: post, retry: post, stop };
+  return { live, pending, status, error, connection, send: post, stop };
 }
