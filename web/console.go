@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,15 +24,17 @@ type Options struct {
 	Base    string // path under which browsers see the broker, "" or "/…" without a slash at its end
 	Version string // of this program
 
-	// Origins are what the page may call beside its own server: the agent hosts
-	// that this request's user streams from. Nil: none.
-	Origins func(r *http.Request) []string
+	// Visitor tells whether a request comes from somebody who is signed in, which
+	// the page then need not find out by a failing call, and what the page may call
+	// beside its own server: the agent hosts that this user streams from. Nil: a
+	// stranger, and nothing.
+	Visitor func(r *http.Request) (signedIn bool, origins []string)
 }
 
 // Console serves the console's files. They are kept in memory, compressed once.
 type Console struct {
-	o     Options
-	index []byte
+	o             Options
+	before, after []byte // of the page's configuration; after is nil without one
 
 	mu     sync.Mutex
 	assets map[string]*asset
@@ -61,16 +65,21 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the console has no page: %w", err)
 	}
-	config, err := json.Marshal(map[string]string{"base": o.Base + "/", "version": o.Version})
-	if err != nil {
+	page = bytes.ReplaceAll(page, []byte(`="./`), []byte(`="`+o.Base+`/`))
+	c := &Console{o: o, assets: map[string]*asset{}}
+	if c.before, c.after, err = cutSlot(page); err != nil {
 		return nil, err
 	}
-	page = bytes.ReplaceAll(page, []byte(`="./`), []byte(`="`+o.Base+`/`))
-	if before, rest, found := bytes.Cut(page, []byte(slotBegin)); found {
-		_, after, _ := bytes.Cut(rest, []byte(slotEnd))
-		page = bytes.Join([][]byte{before, []byte(slotBegin), config, []byte(slotEnd), after}, nil)
+	return c, nil
+}
+
+func cutSlot(page []byte) (before, after []byte, err error) {
+	head, rest, found := bytes.Cut(page, []byte(slotBegin))
+	_, tail, ended := bytes.Cut(rest, []byte(slotEnd))
+	if !found || !ended {
+		return nil, nil, errors.New("the console's page has no place for its configuration: " + slotBegin)
 	}
-	return &Console{o: o, index: page, assets: map[string]*asset{}}, nil
+	return append(head, slotBegin...), append([]byte(slotEnd), tail...), nil
 }
 
 // Serve answers a GET or HEAD for a file of the console, or for one of its pages:
@@ -158,24 +167,27 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-cache")
-	header.Set("Content-Security-Policy", c.policy(r))
+	signedIn, origins := false, []string(nil)
+	if c.o.Visitor != nil {
+		signedIn, origins = c.o.Visitor(r)
+	}
+	header.Set("Content-Security-Policy", policy(origins))
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	header.Set("Vary", "Cookie")
-	a := newAsset(indexFile, c.index)
+	config, err := json.Marshal(map[string]any{"base": c.o.Base + "/", "version": c.o.Version, "signedIn": signedIn})
+	if err != nil {
+		panic(err) // strings and a bool
+	}
+	a := newAsset(indexFile, slices.Concat(c.before, config, c.after))
 	a.tag = "" // the same bytes under another policy are another answer
 	send(w, r, a)
 }
 
 // policy lets the page load its own files and call its own server and the hosts.
-func (c *Console) policy(r *http.Request) string {
-	connect := "'self'"
-	if c.o.Origins != nil {
-		for _, origin := range c.o.Origins(r) {
-			connect += " " + origin
-		}
-	}
+func policy(origins []string) string {
+	connect := strings.Join(append([]string{"'self'"}, origins...), " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
 		"manifest-src 'self'; worker-src 'self'; connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -42,8 +42,8 @@ func get(c *web.Console, method, path string, header ...string) (*httptest.Respo
 
 func TestThePageIsToldWhereItIs(t *testing.T) {
 	for base, want := range map[string]string{
-		"":         `<script id="bellhop-config" type="application/json">{"base":"/","version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
-		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
+		"":         `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
+		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","signedIn":false,"version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
 	} {
 		for _, path := range []string{"/", "/index.html", "/tasks/1"} {
 			rec, ok := get(open(t, web.Options{Base: base, Version: "1.2"}), "GET", path, "Accept", "text/html")
@@ -108,12 +108,23 @@ func TestWhatIsNotTheConsoles(t *testing.T) {
 }
 
 func TestThePolicy(t *testing.T) {
-	c := open(t, web.Options{Origins: func(r *http.Request) []string { return []string{"https://host.example", r.Header.Get("X-Own")} }})
+	c := open(t, web.Options{Visitor: func(r *http.Request) (bool, []string) {
+		return true, []string{"https://host.example", r.Header.Get("X-Own")}
+	}})
 	rec, _ := get(c, "GET", "/", "X-Own", "http://own.example:7701")
 	want := "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; manifest-src 'self'; worker-src 'self'; " +
 		"connect-src 'self' https://host.example http://own.example:7701; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if got := rec.Header().Get("Content-Security-Policy"); got != want {
 		t.Errorf("got %s", got)
+	}
+	if !strings.Contains(rec.Body.String(), `"signedIn":true`) {
+		t.Errorf("got %s", rec.Body)
+	}
+}
+
+func TestAPageWithoutAPlaceForItsConfigurationIsNoConsole(t *testing.T) {
+	if _, err := web.New(web.Options{Files: fstest.MapFS{"index.html": {Data: []byte("<p>")}}}); err == nil {
+		t.Error("it is one")
 	}
 }
 

@@ -30,20 +30,20 @@ func reserved(path string) bool {
 	return strings.HasPrefix(path, "api/") || strings.HasPrefix(path, "mcp/")
 }
 
-// StreamOrigins are the agent hosts that whoever asks streams from; none for
-// strangers, and none while the database does not answer: the console goes
-// through the broker then.
-func StreamOrigins(auth Auth, sessions *broker.Sessions) func(r *http.Request) []string {
-	return func(r *http.Request) []string {
+// Visitor tells who asks for the console's page, and the agent hosts that they
+// stream from: none for strangers, and none while the database does not answer,
+// when the console goes through the broker.
+func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signedIn bool, origins []string) {
+	return func(r *http.Request) (bool, []string) {
 		caller, err := auth.Authenticate(r)
 		if err != nil {
-			return nil
+			return false, nil
 		}
 		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
 		if err != nil {
-			return nil
+			return true, nil
 		}
-		return origins
+		return true, origins
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Console {
 	t.Helper()
 	console, err := web.New(web.Options{
-		Files:   fstest.MapFS{"index.html": {Data: []byte("<title>Console</title>")}, "assets/a.js": {Data: []byte("1")}},
-		Origins: api.StreamOrigins(auth, sessions),
+		Files:   fstest.MapFS{"index.html": {Data: []byte(`<script id="bellhop-config" type="application/json">{}</script>`)}, "assets/a.js": {Data: []byte("1")}},
+		Visitor: api.Visitor(auth, sessions),
 	})
 	must(t, err)
 	return console
@@ -24,7 +24,7 @@ func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Co
 
 func TestTheConsoleAnswersWhatNoRouteDoes(t *testing.T) {
 	s := newSite(t)
-	const page, html = "<title>Console</title>", "text/html,*/*"
+	const page, html = `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":""}</script>`, "text/html,*/*"
 	for _, c := range []struct {
 		name, method, path, accept string
 		status                     int

@@ -181,7 +181,7 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 
 	files, _ := web.Build()
 	console, err := web.New(web.Options{
-		Files: files, Base: api.BasePath(c.PublicURL), Version: c.Version, Origins: api.StreamOrigins(a.Auth, sessions),
+		Files: files, Base: api.BasePath(c.PublicURL), Version: c.Version, Visitor: api.Visitor(a.Auth, sessions),
 	})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ const who = document.getElementById("who");
 const form = document.getElementById("sign-in");
 const signOut = document.getElementById("sign-out");
 
-const { base = "/" } = JSON.parse(document.getElementById("bellhop-config").textContent);
+const { base = "/", signedIn } = JSON.parse(document.getElementById("bellhop-config").textContent);
 
 async function call(method, path, body) {
   const answer = await fetch(base + path, {
@@ -67,6 +67,8 @@ if (link) {
   // A one-time link has no business in the history or in a bookmark.
   history.replaceState(null, "", location.pathname);
   signIn({ link });
-} else {
+} else if (signedIn) {
   refresh();
+} else {
+  show(null);
 }

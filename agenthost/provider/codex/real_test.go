@@ -110,6 +110,16 @@ func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
 	gone(t, pid)
 }
 
+func TestTheRealProgramDoesNotTryAnUnreachableModelForEver(t *testing.T) {
+	options, spec := real(t)
+	options.Env = append(options.Env, "OPENAI_BASE_URL=http://127.0.0.1:9/v1")
+	out := &providertest.Recorder{}
+	outcome, err := opened(t, options, spec).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "hello"}, out)
+	if err != nil || outcome.FinishReason != protocol.FinishError || outcome.Err == "" {
+		t.Errorf("got %+v, %v; it said %+v", outcome, err, out.Entries())
+	}
+}
+
 func TestTheRealProgramResumesAfterSIGKILL(t *testing.T) {
 	options, spec := real(t)
 	agent := opened(t, options, spec)

@@ -1,0 +1,177 @@
+//go:build agents
+
+package agents
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+const (
+	file     = "hello.txt"
+	writeIt  = "WRITE " + file
+	followUp = "And what did you do before?"
+)
+
+func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) {
+	eachAgent(t, func(t *testing.T, d *dev) {
+		task := d.task("story")
+		turn := d.send(task, writeIt)
+		question := turn.question()
+		if turn.deltas < 2 {
+			t.Errorf("no text was streamed before the question: %v", turn.types)
+		}
+		d.shows(task, protocol.StatusIdle, protocol.ReasonWaiting, 1)
+		dir := d.workspace(task)
+		d.nothingWritten(dir)
+
+		d.answers(question, true)
+		turn.finishes()
+		if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(content) == 0 {
+			t.Fatalf("the file has %q (%v)", content, err)
+		}
+		d.ownWorktree(dir)
+		d.nothingWritten(d.project)
+		d.nothingWritten(d.workspace(d.other()))
+		d.showsDiff(task)
+		d.settled(task)
+		d.showsTool(task, protocol.ToolDone)
+		d.shows(task, protocol.StatusIdle, "", 0)
+
+		d.kill()
+		d.start()
+		next := d.send(task, followUp)
+		next.finishes()
+		if next.deltas < 2 {
+			t.Errorf("no text was streamed after the kill: %v", next.types)
+		}
+		if body := d.told(followUp); !strings.Contains(body, writeIt) {
+			t.Errorf("the model was not told what was said before: %s", body)
+		}
+		d.ends(task)
+	})
+}
+
+// other is a session that never has anything to write.
+func (d *dev) other() string {
+	d.t.Helper()
+	task := d.task("bystander")
+	d.send(task, "Say hello").finishes()
+	d.settled(task)
+	return task
+}
+
+func (d *dev) nothingWritten(dir string) {
+	d.t.Helper()
+	if _, err := os.Lstat(filepath.Join(dir, file)); err == nil {
+		d.t.Errorf("%s is in %s", file, dir)
+	}
+}
+
+// ownWorktree wants a worktree of the project on a branch that is not the
+// project's.
+func (d *dev) ownWorktree(dir string) {
+	d.t.Helper()
+	if branch := d.git(dir, "rev-parse", "--abbrev-ref", "HEAD"); branch == "main" || branch == "HEAD" {
+		d.t.Errorf("the session works on %s", branch)
+	}
+	common, err := filepath.EvalSymlinks(d.git(dir, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if want, err := filepath.EvalSymlinks(filepath.Join(d.project, ".git")); err != nil || common != want {
+		d.t.Errorf("the session's repository is %s, not %s (%v)", common, want, err)
+	}
+	if status := d.git(d.project, "status", "--porcelain"); status != "" {
+		d.t.Errorf("the project itself has changed: %s", status)
+	}
+}
+
+// showsDiff asks as a console does; the diff is the file and nothing else.
+func (d *dev) showsDiff(task string) {
+	d.t.Helper()
+	told, err := d.user.Diff(d.t.Context(), task)
+	if err != nil || told.Message == nil || len(told.Message.Artifacts) != 1 {
+		d.t.Fatalf("diff: %+v, %v", told, err)
+	}
+	var diff protocol.Diff
+	if err := json.Unmarshal(told.Message.Artifacts[0].Content, &diff); err != nil {
+		d.t.Fatal(err)
+	}
+	if len(diff.Files) != 1 || diff.Files[0].Path != file || diff.Files[0].Status != protocol.DiffAdded || !strings.Contains(diff.Patch, "+++ b/"+file) {
+		d.t.Errorf("the diff is %+v", diff)
+	}
+}
+
+// showsTool wants the tools of a task, of which there is at least one, in a state.
+func (d *dev) showsTool(task string, want protocol.ToolState) {
+	d.t.Helper()
+	var tools int
+	for _, m := range d.history(task) {
+		for _, a := range m.Artifacts {
+			if a.Type != protocol.ArtifactToolUse {
+				continue
+			}
+			var use protocol.ToolUse
+			if err := json.Unmarshal(a.Content, &use); err != nil {
+				d.t.Fatal(err)
+			}
+			if tools++; use.State != want {
+				d.t.Errorf("the tool is %s, not %s: %s", use.State, want, a.Content)
+			}
+		}
+	}
+	if tools == 0 {
+		d.t.Error("no tool is shown")
+	}
+}
+
+func (d *dev) history(task string) []protocol.Message {
+	d.t.Helper()
+	var all []protocol.Message
+	for m, err := range d.user.History(d.t.Context(), task) {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// settled waits until everything the host said of a task is the broker's.
+func (d *dev) settled(task string) {
+	d.t.Helper()
+	eventually(d.t, "all events have arrived", func() bool {
+		told, err := d.user.Task(d.t.Context(), task)
+		if err != nil || told.OpenTurn != "" || told.LastTurn == nil {
+			return false
+		}
+		for _, s := range d.status().Sessions {
+			if s.ID == task {
+				return s.Unacknowledged == 0 && s.OpenTurn == ""
+			}
+		}
+		return false
+	})
+}
+
+// ends stops everything in order and compares what was kept of the tasks.
+func (d *dev) ends(tasks ...string) {
+	d.t.Helper()
+	for _, task := range tasks {
+		d.settled(task)
+	}
+	letters := d.status().DeadLetters
+	if len(letters) > 0 {
+		d.t.Errorf("the broker refused %+v", letters)
+	}
+	d.stop()
+	for _, task := range tasks {
+		d.sameEverywhere(task)
+	}
+}
