@@ -16,14 +16,18 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
 
     const task = await world.api.newTask('a delivery');
     await world.api.prompt(task.id, 'list');
-    const log = page.getByRole('listitem').filter({ hasText: 'turn.finished' }).first();
-    await expect(log).toContainText('answered 500', { timeout: 25_000 });
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
+    await page.reload();
+    const log = page.getByRole('listitem').filter({ hasText: /turn\.finished.*attempt/s }).first();
+    await expect(log).toContainText('answered 500', { timeout: 15_000 });
     await log.getByRole('button', { name: /turn\.finished/ }).click();
     await expect(log).toContainText('the receiver is being repaired');
 
     broken = false;
     await log.getByRole('button', { name: 'Retry' }).click();
-    await expect(log).toContainText('Delivered', { timeout: 25_000 });
+    await expect.poll(async () => (await world.api.call<{ deliveries: { state: string }[] }>('GET', '/api/deliveries')).deliveries.map((d) => d.state)).toContain('delivered');
+    await page.reload();
+    await expect(log).toContainText('Delivered');
     expect(new Set(receiver.received.map((r) => r.id)).size, 'every attempt has the same id').toBe(1);
   } finally {
     await page.getByRole('button', { name: /^Remove/ }).click();
