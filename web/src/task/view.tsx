@@ -88,6 +88,8 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const failure = failed || undelivered ? (
     <Failure what={chat.error ? 'The agent was not reached' : 'This message did not reach its agent host'} error={chat.error ?? new Error('It is kept here and can be sent again')} retry={retry} />
   ) : undefined;
+  // The turn runs and nothing streams it: the client is still trying to attach.
+  const unattached = task.openTurn !== '' && chat.status === 'submitted' && chat.connection.state !== 'streaming';
   const since = useTurnStart(busy, lastRow?.createdAt);
   return (
     <>
@@ -96,7 +98,11 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
         onOlder={() => history.loadOlder()} onReload={() => void history.load()}
       />
       <div className={styles.foot}>
-        <ReconnectBanner lost={(chat.connection.lostAt !== undefined && streaming) || !connected} what={connected ? 'The connection to the agent host' : 'The connection to the broker'} />
+        <ReconnectBanner
+          lost={(chat.connection.lostAt !== undefined && streaming) || chat.failing !== undefined || unattached || !connected}
+          what={connected ? 'The connection to the agent host' : 'The connection to the broker'}
+          where={chat.failing && describe(chat.failing).where} onRetry={chat.failing && chat.resume}
+        />
         {busy && (
           <Activity
             verb={verbOf({ submitted: chat.status === 'submitted', waiting: interactions.length > 0, connection: chat.connection.state, message: chat.live.get(runningTurn) })}

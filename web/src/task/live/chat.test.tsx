@@ -79,3 +79,15 @@ describe('a live task', () => {
     expect(calls.filter((c) => c.path === '/api/agent').map((c) => c.body['messageId'])).toEqual(['m1', 'm1']);
   });
 });
+
+describe('a turn that cannot be streamed', () => {
+  it('says why, and is tried again on demand', async () => {
+    const { result, rerender, textOf } = show();
+    answers = { 'POST /api/agent/attach': [() => Response.json({ error: 'Task not found', code: 'not_found' }, { status: 404 }), () => grant({ agentStatus: 'busy', streamCursor: '1-0' })], [`GET /api/tasks/task-${taskNumber}`]: [() => Response.json({ openTurn: 't8' })], 'GET /stream/s': [() => frames('t8', ...hello)] };
+    rerender({ open: 't8' });
+    await waitFor(() => expect(result.current.failing?.message).toBe('Task not found'));
+    act(() => result.current.resume());
+    await waitFor(() => expect(textOf('t8')).toBe('Hello'));
+    expect(result.current.failing).toBeUndefined();
+  });
+});

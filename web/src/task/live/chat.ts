@@ -23,6 +23,9 @@ export interface LiveChat {
   status: 'submitted' | 'streaming' | 'ready' | 'error';
   error: Error | undefined;
   connection: Connection;
+  /** Why the open turn cannot be streamed; it is tried again by itself, and at once by resume. */
+  failing: Error | undefined;
+  resume: () => void;
   /** Sends a message under its own id: sent again after a failure, it is not checked in twice. */
   send: (message: Queued) => void;
   stop: () => Promise<void>;
@@ -73,6 +76,8 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
 
   const openTurn = task?.openTurn ?? '';
   const attempts = useRef({ turn: '', count: 0 });
+  const [failing, setFailing] = useState<Error>();
+  const [asked, setAsked] = useState(0);
   useEffect(() => {
     if (!openTurn || busy || !visible) return;
     if (current?.id === openTurn && status === 'ready' && connection.state === 'closed') return; // shown to its end; the task's row follows
@@ -86,12 +91,18 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
       void resumeStream();
     }, delay);
     return () => clearTimeout(timer);
-  }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream]);
+  }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream, asked]);
   useEffect(() => {
     if (status === 'streaming') attempts.current.count = 0;
-  }, [status]);
+    if (status === 'streaming' || !openTurn) setFailing(undefined);
+    else if (status === 'error') setFailing(error);
+  }, [status, openTurn, error]);
+  const resume = useCallback(() => {
+    attempts.current.count = 0;
+    setAsked((n) => n + 1);
+  }, []);
 
   const live = useMemo(() => (current ? new Map([...ended, [current.id, current]]) : ended), [ended, current]);
   const stop = useCallback(() => client.interrupt(taskId), [taskId]);
-  return { live, pending, status, error, connection, send: post, stop };
+  return { live, pending, status, error, connection, failing, resume, send: post, stop };
 }
