@@ -89,7 +89,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
     <Failure what={chat.error ? 'The agent was not reached' : 'This message did not reach its agent host'} error={chat.error ?? new Error('It is kept here and can be sent again')} retry={retry} />
   ) : undefined;
   // The turn runs and nothing streams it: the client is still trying to attach.
-  const unattached = task.openTurn !== '' && chat.status === 'submitted' && chat.connection.state !== 'streaming';
+  const unattached = task.openTurn !== '' && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
   const since = useTurnStart(busy, lastRow?.createdAt);
   return (
     <>

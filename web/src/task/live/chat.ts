@@ -76,10 +76,11 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
 
   const openTurn = task?.openTurn ?? '';
   const attempts = useRef({ turn: '', count: 0 });
+  const resuming = useRef(false);
   const [failing, setFailing] = useState<Error>();
   const [asked, setAsked] = useState(0);
   useEffect(() => {
-    if (!openTurn || busy || !visible) return;
+    if (!openTurn || busy || !visible || resuming.current) return;
     if (current?.id === openTurn && status === 'ready' && connection.state === 'closed') return; // shown to its end; the task's row follows
     if (attempts.current.turn !== openTurn) attempts.current = { turn: openTurn, count: 0 };
     const delay = attempts.current.count === 0 ? 0 : Math.min(30_000, 1000 * 2 ** attempts.current.count);
@@ -88,7 +89,12 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
       if (current?.id !== openTurn) keep();
       setMessages((list) => list.filter((m) => m.role === 'user' || m.id === openTurn));
       clearError();
-      void resumeStream();
+      // useChat shows no status while it attaches, and one attempt at a time is enough.
+      resuming.current = true;
+      void resumeStream().finally(() => {
+        resuming.current = false;
+        setAsked((n) => n + 1);
+      });
     }, delay);
     return () => clearTimeout(timer);
   }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream, asked]);
