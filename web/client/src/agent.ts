@@ -1,8 +1,8 @@
-import { BellhopError, networkError, originOf, refusal } from './error.js';
-import { isFinal, type FollowOptions } from './follow.js';
-import { Backoff, pause } from './retry.js';
+import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
+import type { FollowOptions } from './follow.js';
+import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions } from './turn.js';
-import type { Answer, Attached, CheckedIn, CheckIn, Interaction, Reach, Task } from './wire.js';
+import type { Answer, Attached, CheckedIn, CheckIn, Interaction, Task } from './wire.js';
 
 export interface ClientOptions extends Pick<FollowOptions, 'idleMs' | 'maxRetries' | 'onConnection'> {
   /** The broker's URL; "" (default) is the page's own origin. */
@@ -28,38 +28,35 @@ export interface RequestOptions {
 const patience = 4;
 
 /** What a chat needs of a broker and the agent hosts it names: turns. `BellhopClient` has the rest. */
-export class AgentClient {
+export class AgentClient<O extends ClientOptions = ClientOptions> {
   /** Tasks whose host only the broker reached. */
   readonly relayed = new Set<string>();
 
-  constructor(public options: ClientOptions = {}) {}
+  constructor(public options: O = {} as O) {}
 
   get endpoint(): string {
     return (this.options.endpoint ?? '').replace(/\/+$/, '');
   }
 
-  get fetch(): typeof fetch {
-    return this.options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-  }
-
   /** Where requests go, for errors. */
   get origin(): string {
-    return originOf(this.endpoint || '/');
+    return urlOf(this.endpoint).origin;
   }
 
   /** A request to the broker, signed in; whatever it answers. */
   async send(method: string, path: string, { body, signal, headers }: RequestOptions = {}): Promise<Response> {
-    const { token, credentials, headers: always } = this.options;
+    const { token, credentials = token ? 'omit' : 'same-origin', headers: always } = this.options;
     const secret = typeof token === 'function' ? await token() : token;
-    return this.fetch(this.endpoint + path, {
+    return this.call(this.endpoint + path, secret, credentials, method, { body, signal, headers: { ...always, ...headers } });
+  }
+
+  /** A request to any server. */
+  call(url: string | URL, token: string | undefined, credentials: RequestCredentials, method: string, { body, headers, signal }: RequestOptions): Promise<Response> {
+    const { fetch = globalThis.fetch } = this.options;
+    return fetch(url, {
       method,
-      headers: {
-        'content-type': 'application/json',
-        ...(secret && { authorization: `Bearer ${secret}` }),
-        ...always,
-        ...headers,
-      },
-      credentials: credentials ?? (token ? 'omit' : 'same-origin'),
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
+      credentials,
       body: JSON.stringify(body) ?? null,
       signal: signal ?? null,
     });
@@ -70,14 +67,16 @@ export class AgentClient {
    * when it cannot be reached.
    */
   async request<T>(method: string, path: string, init: RequestOptions = {}): Promise<T> {
-    const signals = [AbortSignal.timeout(this.options.idleMs ?? 30_000), ...(init.signal ? [init.signal] : [])];
+    const dog = new Watchdog(this.options.idleMs, init.signal);
     try {
-      const response = await this.send(method, path, { ...init, signal: AbortSignal.any(signals) });
+      const response = await this.send(method, path, { ...init, signal: dog.signal });
       if (!response.ok) throw await refusal(response, this.origin);
       return (response.status === 204 ? undefined : await response.json()) as T;
     } catch (error) {
       if (init.signal?.aborted || error instanceof BellhopError) throw error;
       throw networkError(this.origin, error);
+    } finally {
+      dog.stop();
     }
   }
 
@@ -91,23 +90,23 @@ export class AgentClient {
    */
   answer(interactionId: string, answer: Answer): Promise<Interaction> {
     return this.#persist(
-      () => this.request('POST', `/api/interactions/${interactionId}`, { body: answer }),
+      () => this.#post(`interactions/${interactionId}`, answer),
       undefined,
-      (status) => status === 404,
+      404,
     );
   }
 
   checkIn(body: CheckIn, signal?: AbortSignal): Promise<CheckedIn> {
-    return this.request('POST', '/api/agent', { body: { ...body, reach: this.reachOf(body.taskId) }, signal });
+    return this.#grant('agent', body, signal);
   }
 
   attach(taskId: string, signal?: AbortSignal): Promise<Attached> {
-    return this.request('POST', '/api/agent/attach', { body: { taskId, reach: this.reachOf(taskId) }, signal });
+    return this.#grant('agent/attach', { taskId }, signal);
   }
 
   /** Stops the task's turn; resolves when the agent has stopped. */
   async interrupt(taskId: string): Promise<void> {
-    await this.request('POST', '/api/agent/interrupt', { body: { taskId } });
+    await this.#post('agent/interrupt', { taskId });
   }
 
   /**
@@ -121,37 +120,44 @@ export class AgentClient {
     return new Turn(this, taskId, grant, { body, prompt: { prompt: message, attachments, whenBusy } });
   }
 
-  /** The task's open turn from its start, null when there is none. */
-  async resume(taskId: string, options: { signal?: AbortSignal | undefined } = {}): Promise<Turn | null> {
-    const { signal } = options;
+  /**
+   * The task's open turn from its start, null when there is none. With a `turnId`, that turn: also when it is over, as long
+   * as it is the task's last.
+   */
+  async resume(taskId: string, options: { signal?: AbortSignal | undefined; turnId?: string | undefined } = {}): Promise<Turn | null> {
+    const { signal, turnId } = options;
     const [grant, { openTurn }] = await this.#persist(() => Promise.all([this.attach(taskId, signal), this.task(taskId, signal)]), signal);
-    if (grant.streamCursor === null) return null;
-    return new Turn(this, taskId, { ...grant, turnId: openTurn }, undefined, grant.streamCursor);
+    // A cursor that the host does not know makes it tell the last turn.
+    const cursor = grant.streamCursor ?? (turnId && '0-0');
+    return cursor ? new Turn(this, taskId, { ...grant, turnId: turnId ?? openTurn }, undefined, cursor) : null;
   }
 
-  private reachOf(taskId: string): Reach | undefined {
-    const { relay } = this.options;
-    return relay === 'always' || this.relayed.has(taskId) ? 'relay' : undefined;
+  #post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    return this.request('POST', `/api/${path}`, { body, signal });
   }
 
-  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal, early?: (status: number) => boolean): Promise<T> {
+  #grant<T>(path: string, body: { taskId: string }, signal?: AbortSignal): Promise<T> {
+    const relay = this.options.relay === 'always' || this.relayed.has(body.taskId);
+    return this.#post(path, { ...body, reach: relay ? 'relay' : undefined }, signal);
+  }
+
+  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal, early?: number): Promise<T> {
     const retry = new Backoff(Math.min(patience, this.options.maxRetries ?? patience));
     for (;;) {
       try {
         return await call();
       } catch (error) {
-        const { status = 0, code = '', retryAfterMs } = error instanceof BellhopError ? error : {};
+        const { status = 0, code } = error as Partial<BellhopError>;
         // A 502 with a code is the broker's own: the agent host failed, and the user is to know now.
-        const final = isFinal(error) ? !early?.(status) : status === 502 && code !== '';
-        const delay = signal?.aborted || final ? undefined : retry.next(retryAfterMs);
-        if (delay === undefined) throw error;
-        await pause(delay, signal);
+        const final = isFinal(error) ? status !== early : status === 502 && code;
+        if (signal?.aborted || final) throw error;
+        await retry.wait(error, signal);
       }
     }
   }
 }
 
-/** An id unlikely enough to be unique within a task; crypto.randomUUID is missing on pages served without TLS. */
+/** An id likely enough to be unique within a task; crypto.randomUUID is missing on pages served without TLS. */
 export function newId(): string {
-  return [0, 0].map(() => Math.random().toString(36).slice(2)).join('');
+  return Date.now() + String(Math.random()).slice(2);
 }

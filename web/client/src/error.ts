@@ -4,6 +4,11 @@
  */
 export class BellhopError extends Error {
   override readonly name = 'BellhopError';
+  readonly code: string;
+  readonly hint: string;
+  /** Whether the same request may work later. */
+  readonly passing: boolean;
+
   /** `body` is the whole answer: a failed check-in carries messageId and turnId. `retryAfterMs` is 0 where nothing was said. */
   constructor(
     readonly status: number,
@@ -12,21 +17,13 @@ export class BellhopError extends Error {
     readonly retryAfterMs = 0,
   ) {
     super(text(body.error) || `${origin} answered ${status}`);
-  }
-
-  get code(): string {
-    return text(this.body.code);
-  }
-
-  get hint(): string {
-    return text(this.body.hint);
-  }
-
-  /** Whether the same request may work later. */
-  get passing(): boolean {
-    return this.status >= 500 || [408, 429].includes(this.status);
+    this.code = text(body.code);
+    this.hint = text(body.hint);
+    this.passing = status >= 500 || [408, 429].includes(status);
   }
 }
+
+const lost = 'network error';
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
@@ -41,13 +38,20 @@ export async function refusal(response: Response, origin: string): Promise<Bellh
 
 /**
  * A server that cannot be reached. The AI SDK takes a TypeError whose message says "network" for a lost connection and
- * keeps the chat's state, so that it can resume.
+ * keeps the chat's state, so that it can resume. `passing` is false for a stream that cannot be continued, on a network
+ * that works.
  */
-export function networkError(origin: string, cause: unknown): TypeError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return why.startsWith('network error') ? (cause as TypeError) : new TypeError(`network error: ${origin}: ${why}`, { cause });
+export function networkError(origin: string, cause: unknown, passing = true): TypeError {
+  const { message = String(cause) } = cause as Error;
+  return message.startsWith(lost) ? (cause as TypeError) : Object.assign(new TypeError(`${lost}: ${origin}: ${message}`, { cause }), { passing });
 }
 
-export function originOf(url: string): string {
-  return new URL(url, globalThis.location?.href).origin;
+/** Whether a failure will not go away by trying again. */
+export function isFinal(error: unknown): boolean {
+  return (error as Partial<BellhopError>).passing === false;
+}
+
+/** A URL, which may be relative to the page's. */
+export function urlOf(url: string): URL {
+  return new URL(url, globalThis.location?.href);
 }

@@ -1,5 +1,6 @@
 import type { AgentClient } from './agent.js';
-import { follow, isFinal, type FollowOptions } from './follow.js';
+import { isFinal } from './error.js';
+import { follow, type FollowOptions } from './follow.js';
 import type { SseEvent } from './sse.js';
 import type { AgentHint, Interaction, Message, Task, TaskHint } from './wire.js';
 

@@ -1,6 +1,6 @@
-import { BellhopError, networkError, refusal } from './error.js';
+import { BellhopError, isFinal, networkError, refusal } from './error.js';
 import type { Reach } from './wire.js';
-import { Backoff, pause, Watchdog } from './retry.js';
+import { Backoff, Watchdog } from './retry.js';
 import { readSse, type SseEvent } from './sse.js';
 
 export type ConnectionState = 'connecting' | 'streaming' | 'reconnecting' | 'closed';
@@ -48,18 +48,18 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
   try {
     for (;;) {
       signal?.throwIfAborted();
-      let failure: unknown = new Error('the stream was cut');
+      let failure: unknown = new Error('cut off');
       const dog = new Watchdog(options.idleMs, signal);
       try {
         const response = await source.connect(dog.signal);
         if (response.status === 204) return;
-        if (!response.ok || !response.body) throw await refusal(response, source.origin());
+        if (!response.ok) throw await refusal(response, source.origin());
         note('streaming');
-        for await (const event of readSse(response.body, () => dog.feed())) {
+        for await (const event of readSse(response.body!, () => dog.feed())) {
           const item = source.read(event);
           if (item === undefined) continue;
           // Only what has an id is progress: a host that says hello and drops for ever is given up.
-          if (event.id !== undefined) retry.attempt = 0;
+          if (event.id) retry.attempt = 0;
           yield item;
           if (source.ends(item)) return;
         }
@@ -69,29 +69,18 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
       } finally {
         dog.stop();
       }
-      let cause = failure;
       try {
         if (await source.mend(failure)) continue;
       } catch (error) {
         // Mending may itself meet a dead network: then both are tried again later.
         if (isFinal(error)) throw error;
-        cause = error;
+        failure = error;
       }
-      const error = cause instanceof BellhopError ? cause : networkError(source.origin(), cause);
-      const retryInMs = retry.next((error as Partial<BellhopError>).retryAfterMs);
-      if (retryInMs === undefined) throw networkError(source.origin(), cause);
-      note('reconnecting', { attempt: retry.attempt, retryInMs, error });
-      await pause(retryInMs, signal);
+      const lost = networkError(source.origin(), failure);
+      const error = failure instanceof BellhopError ? failure : lost;
+      await retry.wait(error, signal, (retryInMs) => note('reconnecting', { attempt: retry.attempt, retryInMs, error }), lost);
     }
   } finally {
     note('closed');
   }
 }
-
-/** Whether a failure will not go away by trying again. */
-export function isFinal(error: unknown): boolean {
-  return error instanceof BellhopError ? !error.passing : error instanceof Lost;
-}
-
-/** A stream that cannot be continued, on a network that works. The AI SDK is to see it as a lost connection. */
-export class Lost extends TypeError {}

@@ -85,5 +85,5 @@ export function isTerminal(part: NativePart): boolean {
 /** The error of a part for people: hosts send a string or {name, message}. */
 export function errorText(error: unknown): string {
   const { message = error } = (error ?? {}) as { message?: unknown };
-  return (typeof message === 'string' && message) || 'Unknown error';
+  return (typeof message === 'string' && message) || 'Failed';
 }

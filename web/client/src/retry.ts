@@ -6,39 +6,33 @@ export class Backoff {
   /** Zero when something was received: the next failure is a first one again. */
   attempt = 0;
 
-  constructor(private readonly limit: number) {}
+  readonly #limit: number;
 
-  /** Milliseconds to wait, undefined when it is time to give up. */
-  next(atLeast = 0): number | undefined {
-    if (this.attempt >= this.limit) return undefined;
-    const delay = Math.min(longest, first * 2 ** this.attempt++);
-    return Math.max(atLeast, delay * (0.5 + Math.random() / 2));
+  constructor(limit: number) {
+    this.#limit = limit;
   }
-}
 
-/** Waits; the network's return or the page's, whichever comes first, ends it early. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await new Promise<unknown>((resolve) => {
-    timer = setTimeout(resolve, ms);
-    onWake(() => resolve(0), over.signal);
-    signal?.addEventListener('abort', resolve, over);
-    if (signal?.aborted) resolve(0);
-  });
-  clearTimeout(timer);
-  over.abort();
-  signal?.throwIfAborted();
+  /**
+   * Waits before the next attempt; throws `last` when it is time to give up. The network's return or the page's, whichever
+   * comes first, ends it early.
+   */
+  async wait(failure: unknown, signal?: AbortSignal, note?: (retryInMs: number) => void, last = failure): Promise<void> {
+    if (this.attempt >= this.#limit) throw last;
+    const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
+    const ms = Math.max(retryAfterMs, Math.min(longest, first * 2 ** this.attempt++) * (0.5 + Math.random() / 2));
+    note?.(ms);
+    const timer = new Watchdog(ms, signal, 0);
+    if (!timer.signal.aborted) await new Promise((over) => timer.signal.addEventListener('abort', over));
+    timer.stop();
+    signal?.throwIfAborted();
+  }
 }
 
 /** Calls back when a browser comes online or its page becomes visible. */
 function onWake(wake: () => void, signal: AbortSignal): void {
-  globalThis.document?.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && wake(), { signal });
+  globalThis.addEventListener?.('visibilitychange', () => document.hidden || wake(), { signal });
   globalThis.addEventListener?.('online', wake, { signal });
 }
-
-/** After waking up, a live connection has this long to show a byte: hosts ping every 10 s. */
-const afterWake = 12_000;
 
 /** Aborts its signal when an outer one does, or after a time without `feed`. */
 export class Watchdog {
@@ -46,18 +40,23 @@ export class Watchdog {
   readonly signal: AbortSignal = this.#abort.signal;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
+  readonly #idleMs: number;
+
   constructor(
-    private readonly idleMs = 30_000,
+    idleMs = 30_000,
     outer?: AbortSignal,
+    /** After waking up, a live connection has this long to show a byte: hosts ping every 10 s. */
+    afterWake = 12_000,
   ) {
+    this.#idleMs = idleMs;
     onWake(() => this.feed(Math.min(idleMs, afterWake)), this.signal);
-    if (outer) this.signal = AbortSignal.any([outer, this.signal]);
+    this.signal = AbortSignal.any([outer ?? this.signal, this.signal]);
     this.feed();
   }
 
-  feed(ms = this.idleMs): void {
+  feed(ms = this.#idleMs): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#abort.abort(new Error(`nothing came for ${ms / 1000} s`)), ms);
+    this.#timer = setTimeout(() => this.#abort.abort(new Error('stalled')), ms);
   }
 
   stop(): void {

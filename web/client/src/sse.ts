@@ -13,9 +13,7 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
-  let data: string[] = [];
-  let event = '';
-  let id: string | undefined;
+  let fields: Record<string, string> = {};
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -27,16 +25,14 @@ export async function* readSse(body: ReadableStream<Uint8Array>, onBytes: () => 
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line === '') {
-          if (data.length > 0) yield { event: event || 'message', data: data.join('\n'), id };
-          data = [];
-          event = '';
-          id = undefined;
+          const { event, data, id } = fields;
+          if (data !== undefined) yield { event: event || 'message', data, id };
+          fields = {};
           continue;
         }
-        const [, field, content = ''] = /^([^:]*)(?:: ?([^]*))?$/.exec(line) ?? [];
-        if (field === 'data') data.push(content);
-        else if (field === 'event') event = content;
-        else if (field === 'id' && !content.includes('\0')) id = content;
+        const [, field, content] = /^([^:]*):? ?([^]*)/.exec(line) as unknown as [string, string, string];
+        if (field === 'data' && 'data' in fields) fields.data += `\n${content}`;
+        else if (field !== 'id' || !content.includes('\0')) fields[field] = content;
       }
     }
   } finally {

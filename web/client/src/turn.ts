@@ -1,6 +1,6 @@
 import type { AgentClient } from './agent.js';
-import { BellhopError, originOf } from './error.js';
-import { follow, isFinal, Lost, type FollowOptions, type Source } from './follow.js';
+import { BellhopError, isFinal, networkError, urlOf } from './error.js';
+import { follow, type FollowOptions, type Source } from './follow.js';
 import { isTerminal, type NativePart } from './part.js';
 import type { SseEvent } from './sse.js';
 import type { Attachment, CheckIn, Reach, WhenBusy } from './wire.js';
@@ -35,7 +35,6 @@ export interface StreamItem {
 
 /** One turn of an agent: its parts, through any number of connections. */
 export class Turn implements Source<StreamItem> {
-  #turnId: string;
   /** Whether anything came, and whether the host said that it can tell it again. */
   #received = false;
   #resumable = false;
@@ -51,13 +50,11 @@ export class Turn implements Source<StreamItem> {
     private readonly start?: { body: CheckIn; prompt: Prompt },
     /** Stream id of the newest part received. */
     public cursor?: string,
-  ) {
-    this.#turnId = grant.turnId ?? '';
-  }
+  ) {}
 
   /** "" until known: a turn attached to is known by its first completed part. */
   get turnId(): string {
-    return this.#turnId;
+    return this.grant.turnId ?? '';
   }
 
   /** Id of the user's message; undefined for a turn attached to. */
@@ -79,13 +76,17 @@ export class Turn implements Source<StreamItem> {
   }
 
   origin(): string {
-    return originOf(this.#url);
+    return this.#url.origin;
   }
 
   /** A relay is wherever this client has its broker, which need not be the broker's own idea of its URL. */
-  get #url(): string {
+  get #url(): URL {
     const { streamUrl, sessionId } = this.grant;
-    return this.reach() === 'relay' ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl;
+    return urlOf(this.#relays ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl);
+  }
+
+  get #relays(): boolean {
+    return this.reach() === 'relay';
   }
 
   reach(): Reach {
@@ -93,28 +94,25 @@ export class Turn implements Source<StreamItem> {
   }
 
   async connect(signal: AbortSignal): Promise<Response> {
-    const url = new URL(this.#url, globalThis.location?.href);
-    const headers: Record<string, string> = { authorization: `Bearer ${this.grant.streamToken}` };
-    const init: RequestInit = { headers, credentials: 'omit', signal };
-    if (this.cursor !== undefined) {
-      url.searchParams.set('after', this.cursor);
-    } else {
-      if (this.#received && !this.#resumable) throw new Lost(`network error: ${url.origin}: cannot resume`);
-      headers['content-type'] = 'application/json';
-      Object.assign(init, { method: 'POST', body: JSON.stringify(this.start?.prompt) });
-    }
-    const response = await this.client.fetch(url, init);
-    if (this.reach() === 'direct') this.#reached = true;
+    const url = this.#url;
+    const starts = this.cursor === undefined;
+    if (starts && this.#received && !this.#resumable) throw networkError(url.origin, 'cannot resume', false);
+    if (!starts) url.searchParams.set('after', this.cursor ?? '');
+    const response = await this.client.call(url, this.grant.streamToken, 'omit', starts ? 'POST' : 'GET', {
+      body: starts ? this.start?.prompt : undefined,
+      signal,
+    });
+    if (!this.#relays) this.#reached = true;
     return response;
   }
 
   read(event: SseEvent): StreamItem | undefined {
     // Some servers end with [DONE], which is no part.
-    if (event.event !== 'message' || !event.data.startsWith('{')) return undefined;
+    if (event.event !== 'message' || event.data[0] !== '{') return undefined;
     const part = JSON.parse(event.data) as NativePart;
-    const turn = part.event?.turnId ?? this.#turnId;
-    if (this.#turnId && turn !== this.#turnId) throw new Lost(`network error: ${this.origin()}: lost this turn`);
-    this.#turnId = turn;
+    const turnId = part.event?.turnId ?? this.turnId;
+    if (this.turnId && turnId !== this.turnId) throw networkError(this.origin(), 'lost this turn', false);
+    this.grant.turnId = turnId;
     this.#received = true;
     this.#refreshed = false;
     if (part.type === 'data-resume') this.#resumable = true;
@@ -127,24 +125,24 @@ export class Turn implements Source<StreamItem> {
   }
 
   async mend(failure: unknown): Promise<boolean> {
-    if (failure instanceof BellhopError && failure.status === 401 && !this.#refreshed) {
+    const refused = failure instanceof BellhopError;
+    if (refused && failure.status === 401 && !this.#refreshed) {
       this.#refreshed = true;
       await this.#refresh();
       return true;
     }
     if (isFinal(failure)) throw failure;
-    if (failure instanceof BellhopError || this.#reached || this.reach() === 'relay' || this.client.options.relay === 'never') return false;
-    this.client.relayed.add(this.taskId);
+    const { relayed, options } = this.client;
+    if (refused || this.#reached || this.#relays || options.relay === 'never') return false;
+    relayed.add(this.taskId);
     await this.#refresh();
-    if (this.reach() === 'relay') return true;
-    this.client.relayed.delete(this.taskId);
-    return false;
+    if (!this.#relays) relayed.delete(this.taskId);
+    return this.#relays;
   }
 
   /** A fresh token: for the same turn as long as nothing of it came, since only a check-in's token can start it. */
   async #refresh(): Promise<void> {
     const start = this.cursor === undefined && this.start;
-    this.grant = { ...this.grant, reach: 'direct', ...(start ? await this.client.checkIn(start.body) : await this.client.attach(this.taskId)) };
-    if (start) this.#turnId = this.grant.turnId ?? '';
+    this.grant = { ...this.grant, reach: 'direct', ...(await (start ? this.client.checkIn(start.body) : this.client.attach(this.taskId))) };
   }
 }

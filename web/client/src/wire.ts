@@ -148,11 +148,11 @@ export interface Interaction {
 
 /** What a user says to an interaction: `approved` to a confirm, `text` to an ask. */
 export interface Answer {
-  approved?: boolean;
-  text?: string;
-  reason?: string;
+  approved?: boolean | undefined;
+  text?: string | undefined;
+  reason?: string | undefined;
   /** Allow the same tool for the rest of the session. */
-  remember?: 'session';
+  remember?: 'session' | undefined;
 }
 
 export interface CheckIn {

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { client } from '../app/http.ts';
 import type { Diff, Message } from '../app/types.ts';
@@ -13,9 +13,11 @@ import { Counts, FileDiff, type Layout } from './view.tsx';
 import styles from './diff.module.css';
 
 /** Asks the agent host what has changed in the task's directory; null for nothing. */
-function useDiff(taskId: string, enabled: boolean) {
+function useDiff(taskId: string, lastTurn: string, enabled: boolean) {
   return useQuery({
-    queryKey: ['diff', taskId],
+    // A turn that ended may have changed more.
+    queryKey: ['diff', taskId, lastTurn],
+    placeholderData: keepPreviousData,
     enabled,
     staleTime: 0,
     queryFn: async (): Promise<Diff | null> => {
@@ -28,8 +30,8 @@ function useDiff(taskId: string, enabled: boolean) {
 }
 
 /** The changes of a task beside its conversation. The default export is what React.lazy asks for. */
-export default function DiffPanel({ taskId, chosen, onClose }: { taskId: string; chosen: Diff | null; onClose: () => void }) {
-  const query = useDiff(taskId, chosen === null);
+export default function DiffPanel({ taskId, lastTurn, chosen, onClose }: { taskId: string; lastTurn: string; chosen: Diff | null; onClose: () => void }) {
+  const query = useDiff(taskId, lastTurn, chosen === null);
   const [layout, setLayout] = useState<Layout>(() => (readSetting('diff-layout') === 'split' ? 'split' : 'unified'));
   const diff = chosen ?? query.data;
   const choose = (next: Layout) => {

@@ -38,7 +38,7 @@ export function SourceThread({ source }: { source: Source }) {
       {query.isPending && <Loading what="the conversation" />}
       {query.error && <Failure what="The conversation could not be loaded" error={query.error} retry={() => void query.refetch()} />}
       {query.data?.messages.length === 0 && <p className={styles.soft}>Nothing was asked yet. Your question goes to the agent that wrote this code.</p>}
-      <div role="log" aria-live="polite" aria-label="Questions and answers">
+      <div role="log" aria-live="polite" aria-label="Thread">
         {query.data?.messages.map((m) => <FollowupView key={m.id} message={m} agentName={agentName} />)}
       </div>
       {agentStatus !== 'active' && <p className={styles.soft}>{agentName} is {agentStatus}: renew the connection to get an answer. Questions are kept.</p>}

@@ -52,7 +52,7 @@ export function Activity({ verb, since, relay, stopping, onStop }: Props) {
 }
 
 /** Shown only when a lost connection has not come back by itself for a while. */
-export function ReconnectBanner({ lost, what }: { lost: boolean; what: string }) {
+export function ReconnectBanner({ lost, what, where, onRetry }: { lost: boolean; what: string; where?: string | undefined; onRetry?: (() => void) | undefined }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     if (!lost) {
@@ -65,7 +65,9 @@ export function ReconnectBanner({ lost, what }: { lost: boolean; what: string })
   if (!lost || !late) return null;
   return (
     <p className={styles.banner} role="status">
-      <Icon name="retry" size={14} /> {what} is lost, trying again. Nothing is missed: the agent goes on by itself.
+      <Icon name="retry" size={14} />
+      <span>{what}{where && <> (<code>{where}</code>)</>} is lost, trying again. Nothing is missed: the agent goes on by itself.</span>
+      {onRetry && <Button small onClick={onRetry}>Retry</Button>}
     </p>
   );
 }

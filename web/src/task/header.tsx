@@ -17,7 +17,7 @@ export function TaskHeader({ task, offline, diffOpen, onDiff }: { task: Task; of
         <span className={styles.where}>{[where, usageOf(task.lastTurn?.usage)].filter(Boolean).join(' · ')}</span>
       </div>
       <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>{status.label}</Badge>
-      <Button small kind="quiet" aria-pressed={diffOpen} onClick={onDiff}><Icon name="diff" />Changes</Button>
+      <Button small kind="quiet" aria-pressed={diffOpen} onClick={onDiff} aria-label="Changes"><Icon name="diff" /><span className={styles.word}>Changes</span></Button>
     </header>
   );
 }

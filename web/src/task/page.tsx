@@ -37,7 +37,7 @@ export function TaskPage() {
       </div>
       {search.diff && (
         <Suspense fallback={<Loading what="the changes" />}>
-          <DiffPanel taskId={taskId} chosen={chosen} onClose={() => showDiff(false)} />
+          <DiffPanel taskId={taskId} lastTurn={task.data.lastTurn?.id ?? ''} chosen={chosen} onClose={() => showDiff(false)} />
         </Suspense>
       )}
     </main>

@@ -1,4 +1,5 @@
 import { BellhopError } from '@bellhop/client';
+import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Diff, Task } from '../app/types.ts';
 import { isTyping } from '../app/shortcuts.ts';
@@ -10,11 +11,12 @@ import { Failure } from '../ui/failure.tsx';
 import { toast } from '../ui/toast.tsx';
 import { Activity, ReconnectBanner, verbOf } from './activity.tsx';
 import { Composer } from './composer/composer.tsx';
-import { takeFirstMessage } from './composer/draft.ts';
+import { readUnsent, saveUnsent, takeFirstMessage } from './composer/draft.ts';
 import { queueOf, useQueue, type ImageFile, type Queued } from './composer/queue.ts';
 import { QueuedMessages } from './composer/queued.tsx';
 import { Dock } from './dock/dock.tsx';
 import { useHistory, useVisible } from './feed.ts';
+import type { HistoryState } from './history.ts';
 import { newId } from './id.ts';
 import { useLiveChat } from './live/chat.ts';
 import { groupRows, mergeTurns, type RowGroup } from './thread/merge.ts';
@@ -36,17 +38,20 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   const busy = streaming || task.openTurn !== '';
   const groups = useGroups(state.rows);
-  const failed = chat.status === 'error' && !busy && notDelivered(chat.error);
-  const turns = useMemo(() => mergeTurns(groups, chat.live, chat.pending, failed), [groups, chat.live, chat.pending, failed]);
+  const stranded = useStranded(task.id, state, chat.pending);
+  const failed = (chat.status === 'error' && !busy && notDelivered(chat.error)) || stranded !== undefined;
+  const pending = stranded ?? chat.pending;
+  const turns = useMemo(() => mergeTurns(groups, chat.live, pending, failed), [groups, chat.live, pending, failed]);
   const current = [...chat.live.keys()].at(-1) ?? '';
   const runningTurn = task.openTurn || (streaming ? (chat.status === 'streaming' ? current : 'pending') : '');
 
   const { send: post } = chat;
   const send = useCallback((message: Queued) => {
     lastSent.current = message;
+    saveUnsent(task.id, message);
     setSent((n) => n + 1);
     post(message);
-  }, [post]);
+  }, [post, task.id]);
   const submit = (text: string, files: readonly ImageFile[]) => {
     const message = { id: newId(), text, files };
     if (busy || (queued.length > 0 && !failed)) queue.add(message);
@@ -54,6 +59,10 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   };
 
   const ready = state.rev !== undefined;
+  useEffect(() => {
+    const unsent = readUnsent(task.id);
+    if (unsent && state.rows.some((r) => r.id === unsent.id)) saveUnsent(task.id, null);
+  }, [task.id, state.rows]);
   useEffect(() => {
     if (busy || !ready || failed) return;
     const first = takeFirstMessage(task.id);
@@ -73,12 +82,14 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const lastRow = state.rows.findLast((r) => r.role === 'USER');
   const undelivered = !busy && lastRow?.status === 'ERROR' && turns.at(-1)?.user?.id === lastRow.id;
   const retry = () => {
-    const message = lastSent.current && lastSent.current.id === (chat.pending?.id ?? lastRow?.id) ? lastSent.current : lastRow && { id: lastRow.id, text: lastRow.message, files: [] };
-    if (message) send(message);
+    const message = lastSent.current && lastSent.current.id === (chat.pending?.id ?? lastRow?.id) ? lastSent.current : (readUnsent(task.id) ?? (lastRow && { id: lastRow.id, text: lastRow.message }));
+    if (message) send({ files: [], ...message });
   };
   const failure = failed || undelivered ? (
-    <Failure what={chat.error ? 'The agent was not reached' : 'This message did not reach its agent host'} error={chat.error ?? new Error('The host did not take it')} retry={retry} />
+    <Failure what={chat.error ? 'The agent was not reached' : 'This message did not reach its agent host'} error={chat.error ?? new Error('It is kept here and can be sent again')} retry={retry} />
   ) : undefined;
+  // The turn runs and nothing streams it: the client is still trying to attach.
+  const unattached = task.openTurn !== '' && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
   const since = useTurnStart(busy, lastRow?.createdAt);
   return (
     <>
@@ -87,7 +98,11 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
         onOlder={() => history.loadOlder()} onReload={() => void history.load()}
       />
       <div className={styles.foot}>
-        <ReconnectBanner lost={(chat.connection.lostAt !== undefined && streaming) || !connected} what={connected ? 'The connection to the agent host' : 'The connection to the broker'} />
+        <ReconnectBanner
+          lost={(chat.connection.lostAt !== undefined && streaming) || chat.failing !== undefined || unattached || !connected}
+          what={connected ? 'The connection to the agent host' : 'The connection to the broker'}
+          where={chat.failing && describe(chat.failing).where} onRetry={chat.failing && chat.resume}
+        />
         {busy && (
           <Activity
             verb={verbOf({ submitted: chat.status === 'submitted', waiting: interactions.length > 0, connection: chat.connection.state, message: chat.live.get(runningTurn) })}
@@ -100,6 +115,15 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
       </div>
     </>
   );
+}
+
+/** A message of an earlier visit that never arrived; this page has not tried to send it. */
+function useStranded(taskId: string, { rows, rev }: HistoryState, tried: UIMessage | undefined): UIMessage | undefined {
+  return useMemo(() => {
+    const unsent = rev === undefined || tried ? null : readUnsent(taskId);
+    if (!unsent || rows.some((r) => r.id === unsent.id)) return undefined;
+    return { id: unsent.id, role: 'user', parts: [{ type: 'text', text: unsent.text }] };
+  }, [taskId, rows, rev, tried]);
 }
 
 /** A refusal or a dead network; anything else is how the turn itself ended, and the thread says so. */

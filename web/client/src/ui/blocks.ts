@@ -1,15 +1,11 @@
 import type { NativePart } from '../part.js';
 import type { UiChunk } from './chunk.js';
 
-type Kind = 'text' | 'reasoning';
-type BlockPart = Extract<NativePart, { type: `${Kind}-${string}` }>;
-
 interface Block {
-  kind: Kind;
+  kind: 'text' | 'reasoning';
   id: string;
   shown: string;
-  open: boolean;
-  /** How much of it a replay has repeated. */
+  /** How much of it was told, which in a replay is less than what was shown. */
   heard: number;
 }
 
@@ -17,55 +13,51 @@ interface Block {
  * Blocks of text and reasoning. Some models reuse an id in every step, so a block is its id and how often the id began; after
  * a rewind the counting starts again and only what was not shown yet is.
  */
-export class Blocks {
-  readonly #blocks = new Map<string, Block>();
-  #counts: Record<string, number> = {};
+export function textBlocks(show: (chunk: UiChunk) => void) {
+  const blocks: Record<string, Block> = {};
+  const open = new Set<Block>();
+  let counts: Record<string, number> = {};
 
-  constructor(private readonly show: (chunk: UiChunk) => void) {}
+  const begin = (block: Block) => {
+    open.add(block);
+    show({ type: `${block.kind}-start`, id: block.id });
+  };
+  const end = (block: Block) => open.delete(block) && show({ type: `${block.kind}-end`, id: block.id });
 
-  take(part: BlockPart): void {
-    const { id } = part;
-    const [kind, phase] = part.type.split('-') as [Kind, 'start' | 'delta' | 'end'];
-    const name = `${kind} ${id}`;
-    const key = () => `${name} ${this.#counts[name]}`;
-    if (phase === 'end') return this.#end(this.#blocks.get(key()));
-    if (phase === 'start' || !this.#blocks.has(key())) {
-      this.#counts[name] = (this.#counts[name] ?? 0) + 1;
-      if (!this.#blocks.has(key())) {
-        this.#blocks.set(key(), { kind, id, shown: '', open: true, heard: 0 });
-        this.show({ type: `${kind}-start`, id });
+  return {
+    /** Whether the part is of a block. */
+    take(part: NativePart): boolean {
+      const [name, kind, phase] = /^(text|reasoning)-(start|delta|end)$/.exec(part.type) ?? [];
+      if (!name) return false;
+      const { id, text } = part as { id: string; text?: unknown };
+      const counted = kind + id;
+      const begins = phase === 'start' || (phase === 'delta' && !counts[counted]);
+      if (begins) counts[counted] = (counts[counted] ?? 0) + 1;
+      const key = counts[counted] + counted;
+      let block = blocks[key];
+      if (phase === 'end') {
+        if (block) end(block);
+        return true;
       }
-    }
-    const block = this.#blocks.get(key());
-    if (block && 'text' in part && typeof part.text === 'string') this.#delta(block, part.text);
-  }
+      if (!block) begin((block = blocks[key] = { kind: kind as Block['kind'], id, shown: '', heard: 0 }));
+      if (begins) block.heard = 0;
+      const told = String(text ?? '');
+      const delta = told.slice(Math.max(0, block.shown.length - block.heard));
+      block.heard += told.length;
+      if (!delta) return true;
+      // Ended by a permission, it goes on behind it.
+      if (!open.has(block)) begin(block);
+      block.shown += delta;
+      show({ type: `${block.kind}-delta`, id, delta });
+      return true;
+    },
 
-  /** Ends what is open. */
-  close(): void {
-    for (const block of this.#blocks.values()) this.#end(block);
-  }
+    /** Ends what is open. */
+    close: () => open.forEach(end),
 
-  /** The turn is told again from its start. */
-  rewind(): void {
-    this.#counts = {};
-    for (const block of this.#blocks.values()) block.heard = 0;
-  }
-
-  #delta(block: Block, text: string): void {
-    const { kind, id, shown, heard } = block;
-    const delta = text.slice(Math.max(0, shown.length - heard));
-    block.heard += text.length;
-    if (delta === '') return;
-    // Ended by a permission, it goes on behind it.
-    if (!block.open) this.show({ type: `${kind}-start`, id });
-    block.open = true;
-    block.shown += delta;
-    this.show({ type: `${kind}-delta`, id, delta });
-  }
-
-  #end(block: Block | undefined): void {
-    if (!block?.open) return;
-    block.open = false;
-    this.show({ type: `${block.kind}-end`, id: block.id });
-  }
+    /** The turn is told again from its start. */
+    rewind(): void {
+      counts = {};
+    },
+  };
 }

@@ -24,7 +24,7 @@ interface ToolChunk {
 
 /** The UIMessageChunks that Bellhop makes; every one is understood or ignored by the AI SDK 5, 6 and 7. */
 export type UiChunk =
-  | { type: 'start'; messageId: string }
+  | { type: 'start'; messageId: string | undefined }
   | { type: 'start-step' | 'finish-step' }
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
@@ -38,7 +38,6 @@ export type UiChunk =
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string | undefined; isAutomatic?: boolean | undefined; signature?: string | undefined }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string | undefined }
   | { type: 'source-url'; sourceId: string; url: string; title?: string | undefined }
-  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string | undefined }
   | { type: 'file'; mediaType: string; url: string }
   | { type: 'data-ask'; id: string; data: AskData }
   | { type: 'data-approval'; id: string; data: ApprovalData }

@@ -1,233 +1,187 @@
-import { errorText, type NativePart, type NativeToolCall, type Resume } from '../part.js';
-import { Blocks } from './blocks.js';
+import { errorText, type NativePart, type NativeToolCall } from '../part.js';
+import { textBlocks } from './blocks.js';
 import type { ApprovalData, AskData, UiChunk } from './chunk.js';
 
 type Of<T extends NativePart['type']> = Extract<NativePart, { type: T }>;
 
-export interface ConvertOptions {
-  /** Approvals as data parts too, for pages that have no others. */
-  live?: boolean | undefined;
-}
+type Call = Partial<NativeToolCall> & { toolCallId: string };
 
-/** How far a tool call was shown. */
-interface ToolState {
-  begun?: boolean;
-  called?: boolean;
-  settled?: boolean;
-}
 
 /**
  * Native parts of one turn to UIMessageChunks. Tolerant: it adds the openers a host left out, because the AI SDK's reducer
  * throws on a delta or a result without one. A replay is merged by ids into what was shown: nothing is shown twice.
  */
 export class Converter {
-  #out: UiChunk[] = [];
-  #started = false;
-  #inStep = false;
-  readonly #blocks = new Blocks((chunk) => this.#show(chunk));
-  readonly #tools = new Map<string, ToolState>();
-  readonly #asks = new Map<string, AskData>();
-  readonly #approvals = new Map<string, NativeToolCall>();
-  /** While a replay runs, the questions that are still open; others need no answer and are not shown. */
-  #open: ReadonlySet<string> | undefined;
-
-  constructor(
-    private readonly messageId: () => string,
-    private readonly options: ConvertOptions = {},
-  ) {}
-
+  /** Chunks of a part. */
+  readonly convert: (part: NativePart) => UiChunk[];
   /** Chunks that end a UI stream while the turn goes on, because the page has to answer. */
-  park(): UiChunk[] {
-    this.#out = [];
-    this.#endStep();
-    this.#out.push({ type: 'finish', finishReason: 'tool-calls' });
-    return this.#out;
-  }
-
+  readonly park: () => UiChunk[];
   /** Ends a replay: what follows is new. */
-  replayed(): void {
-    this.#open = undefined;
-  }
-
+  readonly replayed: () => void;
   /** Whether the page has to be asked. */
-  isOpen(interactionId: string): boolean {
-    return this.#open?.has(interactionId) ?? true;
-  }
+  readonly isOpen: (interactionId: string) => boolean;
 
-  convert(part: NativePart): UiChunk[] {
-    this.#out = [];
-    this.#take(part);
-    if (!this.#started && this.#out.length > 0) {
-      this.#started = true;
-      this.#out.unshift({ type: 'start', messageId: this.messageId() });
-    }
-    return this.#out;
-  }
+  /** `live`: approvals as data parts too, for pages that have no others. */
+  constructor(messageId: () => string | undefined, live = false) {
+    let out: UiChunk[] = [];
+    let started = false;
+    let inStep = false;
+    /** While a replay runs, the questions that are still open; others need no answer and are not shown. */
+    let open: ReadonlySet<string> | undefined;
+    /** How far a tool call was shown: 1 its input began, 2 it was called, 3 it is settled. */
+    const [tools, asks, approvals] = [0, 1, 2].map(() => Object.create(null)) as [Record<string, number>, Record<string, AskData>, Record<string, NativeToolCall>];
 
-  #take(part: NativePart): void {
-    switch (part.type) {
-      case 'start-step':
-        this.#endStep();
-        return this.#step();
-      case 'finish-step':
-        return this.#endStep();
-      case 'text-start':
-      case 'text-delta':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-delta':
-      case 'reasoning-end':
-        return this.#blocks.take(part);
-      case 'source':
-      case 'file':
-        return this.#show(attached(part));
-      case 'finish':
-      case 'abort':
-      case 'error':
-        return this.#end(part);
-      case 'data-resume':
-        return this.#resume(part.data);
-      case 'data-ask':
-      case 'data-answer':
-        return this.#question(part);
-      case 'data-notice':
-      case 'data-queued':
-        return void this.#out.push({ ...part, transient: true } as UiChunk);
-      default:
-        return this.#tool(part);
-    }
-  }
+    const push = (chunk: UiChunk) => void out.push(chunk);
+    const step = () => {
+      if (!inStep) push({ type: 'start-step' });
+      inStep = true;
+    };
+    const show = (chunk: UiChunk) => {
+      step();
+      push(chunk);
+    };
+    const blocks = textBlocks(show);
+    const endStep = () => {
+      blocks.close();
+      if (inStep) push({ type: 'finish-step' });
+      inStep = false;
+    };
+    /** For now only: no part of the message. */
+    const once = (part: Of<'data-notice' | 'data-queued' | 'data-resume'>) => push({ ...part, transient: true } as UiChunk);
+    const isOpen = (id: string) => open?.has(id) ?? true;
 
-  #tool(part: NativePart): void {
-    switch (part.type) {
-      case 'tool-input-start': {
-        const state = this.#state(part.id);
-        if (!state.begun) this.#show({ type: part.type, ...remote(part.id), toolName: part.toolName, title: part.title });
-        state.begun = true;
-        return;
+    /** Whether a call gets further by this. */
+    const reach = (id: string, state: number) => (tools[id] ?? 0) < state && (tools[id] = state);
+
+    /** Shows a call once. An invalid one is settled by that: the error that follows says the same. */
+    const call = ({ toolCallId, toolName = 'tool', input = {}, title, invalid, error }: Call) => {
+      if (!reach(toolCallId, 2)) return;
+      const shown = { ...remote(toolCallId), toolName, input, title };
+      if (!invalid) return show({ type: 'tool-input-available', ...shown });
+      reach(toolCallId, 3);
+      show({ type: 'tool-input-error', ...shown, errorText: errorText(error) });
+    };
+    const settle = (
+      part: Call,
+      end:
+        | { type: 'tool-output-available'; output: unknown; preliminary: boolean | undefined }
+        | { type: 'tool-output-error'; errorText: string }
+        | { type: 'tool-output-denied' },
+      preliminary?: boolean,
+    ) => {
+      const { toolCallId } = part;
+      call(part);
+      if (tools[toolCallId] === 3) return;
+      if (!preliminary) reach(toolCallId, 3);
+      push({ ...remote(toolCallId), ...end });
+    };
+    const approval = (id: string, { toolCallId, toolName, input = {} }: NativeToolCall, rest: Pick<ApprovalData, 'state' | 'approved' | 'reason'>) => {
+      if (live) push({ type: 'data-approval', id, data: { toolCallId, toolName, input, ...rest } });
+    };
+    const request = ({ toolCall, event: _, ...rest }: Of<'tool-approval-request'>) => {
+      const { approvalId } = rest;
+      call(toolCall);
+      if (approvals[approvalId] || !isOpen(approvalId)) return;
+      approvals[approvalId] = toolCall;
+      show({ ...rest, toolCallId: toolCall.toolCallId });
+      approval(approvalId, toolCall, { state: 'open' });
+    };
+    const response = ({ type, approvalId, approved, reason }: Of<'tool-approval-response'>) => {
+      const asked = approvals[approvalId];
+      // The reducer throws on an answer to a request it has not seen; and after the result it would take the result back.
+      if (!asked || tools[asked.toolCallId] === 3) return;
+      push({ type, approvalId, approved, reason });
+      approval(approvalId, asked, { state: 'resolved', approved, reason });
+    };
+    const question = (part: Of<'data-ask'> | Of<'data-answer'>) => {
+      const { id } = part;
+      const known = asks[id];
+      const data: AskData | undefined =
+        part.type === 'data-ask' ? (known ?? { ...part.data, state: 'open' }) : known && { ...known, state: part.data.state, answer: part.data.answer?.text };
+      if (data) show({ type: 'data-ask', id, data: (asks[id] = data) });
+    };
+    const end = (part: Of<'finish' | 'abort' | 'error'>) => {
+      const { type } = part;
+      endStep();
+      if (type === 'finish') {
+        const { finishReason = 'other', totalUsage: usage, rawFinishReason: reason } = part;
+        push({ type, finishReason, messageMetadata: usage || reason ? { usage, reason } : undefined });
+      } else {
+        push(type === 'abort' ? { type, reason: part.reason } : { type, errorText: errorText(part.error) });
       }
-      case 'tool-input-delta': {
-        const { begun, called } = this.#state(part.id);
-        if (begun && !called) this.#show({ type: part.type, toolCallId: part.id, inputTextDelta: part.delta });
-        return;
+    };
+
+    const take = (part: NativePart): unknown => {
+      if (blocks.take(part)) return;
+      const { type } = part;
+      switch (type) {
+        case 'start-step':
+          endStep();
+          return step();
+        case 'finish-step':
+          return endStep();
+        case 'source':
+          // Documents have no address to show.
+          return part.url && show({ type: 'source-url', sourceId: part.id, url: part.url, title: part.title });
+        case 'file': {
+          // JSON of the SDK's GeneratedFile has base64Data: base64 is a getter.
+          const { mediaType, base64Data, base64 = base64Data } = part.file;
+          return show({ type, mediaType, url: `data:${mediaType};base64,${base64}` });
+        }
+        case 'finish':
+        case 'abort':
+        case 'error':
+          return end(part);
+        case 'data-resume':
+          open = part.data.from === '' ? undefined : new Set(part.data.openInteractions);
+          if (part.data.verdict === 'gap') blocks.rewind();
+          return once(part);
+        case 'data-notice':
+        case 'data-queued':
+          return once(part);
+        case 'data-ask':
+        case 'data-answer':
+          return question(part);
+        case 'tool-input-start':
+          return reach(part.id, 1) && show({ type, ...remote(part.id), toolName: part.toolName, title: part.title });
+        case 'tool-input-delta':
+          return tools[part.id] === 1 && show({ type, toolCallId: part.id, inputTextDelta: part.delta });
+        case 'tool-call':
+          return call(part);
+        case 'tool-result': {
+          const { preliminary, output = null } = part;
+          return settle(part, { type: 'tool-output-available', output, preliminary }, preliminary);
+        }
+        case 'tool-error':
+          return settle(part, { type: 'tool-output-error', errorText: errorText(part.error) });
+        case 'tool-output-denied':
+          // The AI SDK 5 does not know of denials: the error is what it shows, and what later versions replace.
+          if (live) settle(part, { type: 'tool-output-error', errorText: 'Denied' }, true);
+          return settle(part, { type });
+        case 'tool-approval-request':
+          return request(part);
+        case 'tool-approval-response':
+          return response(part);
       }
-      case 'tool-call':
-        return this.#call(part);
-      case 'tool-result': {
-        const { preliminary, output = null } = part;
-        return this.#settle(part, { type: 'tool-output-available', output, preliminary }, !preliminary);
+    };
+
+    this.isOpen = isOpen;
+    this.replayed = () => void (open = undefined);
+    this.park = () => {
+      out = [];
+      endStep();
+      push({ type: 'finish', finishReason: 'tool-calls' });
+      return out;
+    };
+    this.convert = (part) => {
+      out = [];
+      take(part);
+      if (!started && out.length > 0) {
+        started = true;
+        out.unshift({ type: 'start', messageId: messageId() });
       }
-      case 'tool-error':
-        return this.#settle(part, { type: 'tool-output-error', errorText: errorText(part.error) });
-      case 'tool-output-denied':
-        // The AI SDK 5 does not know of denials: the error is what it shows, and what later versions replace.
-        if (this.options.live) this.#settle(part, { type: 'tool-output-error', errorText: 'Denied' }, false);
-        return this.#settle(part, { type: part.type });
-      case 'tool-approval-request':
-        return this.#request(part);
-      case 'tool-approval-response':
-        return this.#response(part);
-    }
-  }
-
-  /** Shows a call once. An invalid one is settled by that: the error that follows says the same. */
-  #call({ toolCallId, toolName = 'tool', input = {}, title, invalid, error }: Partial<NativeToolCall> & { toolCallId: string }): void {
-    const state = this.#state(toolCallId);
-    if (state.called) return;
-    state.begun = state.called = true;
-    const call = { ...remote(toolCallId), toolName, input, title };
-    if (invalid) {
-      state.settled = true;
-      this.#show({ type: 'tool-input-error', ...call, errorText: errorText(error) });
-    } else {
-      this.#show({ type: 'tool-input-available', ...call });
-    }
-  }
-
-  #settle(
-    call: Partial<NativeToolCall> & { toolCallId: string },
-    end:
-      | { type: 'tool-output-available'; output: unknown; preliminary: boolean | undefined }
-      | { type: 'tool-output-error'; errorText: string }
-      | { type: 'tool-output-denied' },
-    settled = true,
-  ): void {
-    const state = this.#state(call.toolCallId);
-    if (state.settled) return;
-    this.#call(call);
-    state.settled = settled;
-    this.#out.push({ ...remote(call.toolCallId), ...end });
-  }
-
-  #request({ toolCall, event: _, ...request }: Of<'tool-approval-request'>): void {
-    const { approvalId } = request;
-    this.#call(toolCall);
-    if (this.#approvals.has(approvalId) || !this.isOpen(approvalId)) return;
-    this.#approvals.set(approvalId, toolCall);
-    this.#show({ ...request, toolCallId: toolCall.toolCallId });
-    this.#approval(approvalId, toolCall, { state: 'open' });
-  }
-
-  #response({ type, approvalId, approved, reason }: Of<'tool-approval-response'>): void {
-    const call = this.#approvals.get(approvalId);
-    // The reducer throws on an answer to a request it has not seen; and after the result it would take the result back.
-    if (!call || this.#state(call.toolCallId).settled) return;
-    this.#out.push({ type, approvalId, approved, reason });
-    this.#approval(approvalId, call, { state: 'resolved', approved, reason });
-  }
-
-  #approval(id: string, { toolCallId, toolName, input = {} }: NativeToolCall, rest: Pick<ApprovalData, 'state' | 'approved' | 'reason'>): void {
-    if (this.options.live) this.#out.push({ type: 'data-approval', id, data: { toolCallId, toolName, input, ...rest } });
-  }
-
-  #question(part: Of<'data-ask'> | Of<'data-answer'>): void {
-    const known = this.#asks.get(part.id);
-    let data: AskData;
-    if (part.type === 'data-ask') data = known ?? { ...part.data, state: 'open' };
-    else if (known) data = { ...known, state: part.data.state, answer: part.data.answer?.text };
-    else return;
-    this.#asks.set(part.id, data);
-    this.#show({ type: 'data-ask', id: part.id, data });
-  }
-
-  #resume(data: Resume): void {
-    this.#open = data.from === '' ? undefined : new Set(data.openInteractions);
-    if (data.verdict === 'gap') this.#blocks.rewind();
-    this.#out.push({ type: 'data-resume', data, transient: true });
-  }
-
-  #end(part: Of<'finish' | 'abort' | 'error'>): void {
-    this.#endStep();
-    if (part.type === 'finish') {
-      const { type, finishReason = 'other', totalUsage: usage, rawFinishReason: reason } = part;
-      this.#out.push({ type, finishReason, messageMetadata: usage || reason ? { usage, reason } : undefined });
-    } else if (part.type === 'abort') {
-      this.#out.push({ type: part.type, reason: part.reason });
-    } else {
-      this.#out.push({ type: part.type, errorText: errorText(part.error) });
-    }
-  }
-
-  #state(toolCallId: string): ToolState {
-    const state = this.#tools.get(toolCallId) ?? {};
-    this.#tools.set(toolCallId, state);
-    return state;
-  }
-
-  #show(chunk: UiChunk): void {
-    this.#step();
-    this.#out.push(chunk);
-  }
-
-  #step(): void {
-    if (!this.#inStep) this.#out.push({ type: 'start-step' });
-    this.#inStep = true;
-  }
-
-  #endStep(): void {
-    this.#blocks.close();
-    if (this.#inStep) this.#out.push({ type: 'finish-step' });
-    this.#inStep = false;
+      return out;
+    };
   }
 }
 
@@ -237,15 +191,4 @@ export class Converter {
  */
 function remote(toolCallId: string): { toolCallId: string; dynamic: true; providerExecuted: true } {
   return { toolCallId, dynamic: true, providerExecuted: true };
-}
-
-function attached(part: Of<'source' | 'file'>): UiChunk {
-  if (part.type === 'file') {
-    // JSON of the SDK's GeneratedFile has base64Data: base64 is a getter.
-    const { mediaType, base64, base64Data = '' } = part.file;
-    return { type: 'file', mediaType, url: `data:${mediaType};base64,${base64 ?? base64Data}` };
-  }
-  const { id: sourceId, sourceType, event: _, ...source } = part;
-  const title = source.title ?? (sourceType === 'url' ? undefined : (source.filename ?? sourceId));
-  return { ...source, type: `source-${sourceType}`, sourceId, title } as UiChunk;
 }

@@ -9,27 +9,32 @@ export function promptOf(message: UIMessage): { text: string; attachments: Attac
   for (const part of message.parts) {
     if (part.type === 'text') text.push(part.text);
     if (part.type !== 'file') continue;
-    const [, data] = /^data:image\/[^,]*;base64,(.*)$/s.exec(part.url) ?? [];
-    if (data) attachments.push({ type: 'image', mediaType: part.mediaType, data });
-    else artifacts.push({ type: 'FILE', content: { mediaType: part.mediaType, url: part.url, filename: part.filename ?? '' } });
+    const { mediaType, url, filename = '' } = part;
+    const [, data] = url.split(/^data:image\/[^,]*;base64,/);
+    if (data) attachments.push({ type: 'image', mediaType, data });
+    else artifacts.push({ type: 'FILE', content: { mediaType, url, filename } });
   }
   // A message may be an image alone, a check-in needs words.
-  return { text: text.join('\n') || (attachments.length + artifacts.length > 0 ? '(attachment)' : ''), attachments, artifacts };
+  return { text: text.join('\n') || (attachments[0] || artifacts[0] ? '(attachment)' : ''), attachments, artifacts };
 }
 
 interface Approval {
   id: string;
   approved: boolean;
-  reason?: string;
+  reason?: string | undefined;
 }
 
-/** The permissions a message's reader has answered. Approvals are not in the types of the AI SDK 5. */
-export function answersIn(message: UIMessage): Approval[] {
-  return message.parts.flatMap((part): Approval[] => {
-    if (!('state' in part) || (part.state as string) !== 'approval-responded' || !('approval' in part)) return [];
-    const { id, approved, reason } = part.approval as unknown as Approval;
-    return [{ id, approved, ...(reason !== undefined && { reason }) }];
+/** The permissions of a message, of all states or of one. Approvals are not in the types of the AI SDK 5. */
+export function approvalsIn(message: UIMessage, wanted?: string): Approval[] {
+  return message.parts.flatMap((part) => {
+    const { state, approval } = part as unknown as { state?: string; approval?: Approval };
+    return approval && (!wanted || state === `approval-${wanted}`) ? [approval] : [];
   });
+}
+
+/** The answers of a message's reader that were not sent. */
+export function answersIn(message: UIMessage): Approval[] {
+  return approvalsIn(message, 'responded').filter(({ id }) => !sent.has(`${message.id} ${id}`));
 }
 
 /**
@@ -49,6 +54,5 @@ export function markSent(message: UIMessage, approvalId: string): void {
  */
 export function shouldSendAutomatically({ messages }: { messages: UIMessage[] }): boolean {
   const last = messages.at(-1);
-  if (last?.role !== 'assistant' || last.parts.some((part) => 'state' in part && (part.state as string) === 'approval-requested')) return false;
-  return answersIn(last).some(({ id }) => !sent.has(`${last.id} ${id}`));
+  return last?.role === 'assistant' && !approvalsIn(last, 'requested')[0] && !!answersIn(last)[0];
 }

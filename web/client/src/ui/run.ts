@@ -5,14 +5,9 @@ import type { UiChunk } from './chunk.js';
 import { Converter } from './convert.js';
 
 export interface RunOptions {
-  live: boolean;
+  approvals?: 'park' | 'live' | undefined;
   /** The page waits for an answer that was given elsewhere. */
-  onAnswered: (interactionId: string) => void;
-}
-
-/** In the queue: the UI stream ends here, until the page has answered. */
-interface Parked {
-  parked: string;
+  onAnswered?: ((interactionId: string) => void) | undefined;
 }
 
 /**
@@ -22,22 +17,26 @@ interface Parked {
 export class Run {
   readonly #converter: Converter;
   readonly #reading = new AbortController();
-  readonly #queue: (UiChunk | Parked)[] = [];
+  /** A permission's id is where the UI stream ends until the page has answered. */
+  readonly #queue: (UiChunk | string)[] = [];
   readonly #answered = new Set<string>();
   #view: ReadableStreamDefaultController<UIMessageChunk> | undefined;
   #parkedOn: string | undefined;
-  #shown: boolean;
+  readonly #shown: Set<string>;
   #done = false;
   #failure: unknown;
 
-  /** `shown`: the replay up to the first permission, or its end, is in the page's message already. */
-  constructor(
-    readonly turn: Turn,
-    private readonly options: RunOptions,
-    shown = false,
-  ) {
-    this.#shown = shown;
-    this.#converter = new Converter(() => turn.turnId || `turn-${turn.cursor ?? ''}`, options);
+  readonly #live: boolean;
+  readonly #turn: Turn;
+  readonly #options: () => RunOptions;
+
+  /** `shown`: permissions that are in the page's message already, and so is all that was told up to the last of them. */
+  constructor(turn: Turn, options: () => RunOptions, shown: Iterable<string> = []) {
+    this.#turn = turn;
+    this.#options = options;
+    this.#shown = new Set(shown);
+    this.#live = options().approvals === 'live';
+    this.#converter = new Converter(() => turn.turnId || undefined, this.#live);
     void this.#read();
   }
 
@@ -53,11 +52,9 @@ export class Run {
         this.#close();
         this.#view = view;
         this.#parkedOn = undefined;
-        const aborted = () => {
-          if (this.#view === view) this.detach(signal?.reason);
-        };
+        const aborted = () => this.#view === view && this.detach(signal?.reason);
+        signal?.addEventListener('abort', aborted);
         if (signal?.aborted) aborted();
-        else signal?.addEventListener('abort', aborted, { once: true });
         this.#flush();
       },
       cancel: () => this.#stop(),
@@ -71,11 +68,10 @@ export class Run {
     view?.error(reason ?? this.#reading.signal.reason);
   }
 
-  /** Answers once, however often the page says so; an answer given elsewhere stands, and the stream tells of it. */
+  /** An answer given elsewhere stands, and the stream tells of it. */
   async answer(interactionId: string, answer: Answer): Promise<void> {
-    if (this.#answered.has(interactionId)) return;
     this.#answered.add(interactionId);
-    await this.turn.client.answer(interactionId, answer).catch((error: unknown) => {
+    await this.#turn.client.answer(interactionId, answer).catch((error: unknown) => {
       this.#answered.delete(interactionId);
       throw error;
     });
@@ -84,12 +80,12 @@ export class Run {
   async #read(): Promise<void> {
     let until: string | undefined;
     try {
-      for await (const item of this.turn.parts({ signal: this.#reading.signal })) {
+      for await (const item of this.#turn.parts({ signal: this.#reading.signal })) {
         if (item.part.type === 'data-resume') until = item.part.data.to;
         this.#take(item);
-        if (until !== undefined && item.id === until) {
+        if (item.id === until) {
           this.#converter.replayed();
-          this.#shown = false;
+          this.#shown.clear();
         }
       }
     } catch (error) {
@@ -100,22 +96,23 @@ export class Run {
   }
 
   #take({ part }: StreamItem): void {
-    const next: (UiChunk | Parked)[] = this.#converter.convert(part);
-    const parks =
-      part.type === 'tool-approval-request' && !(part.isAutomatic || this.options.live || this.#answered.has(part.approvalId)) && this.#converter.isOpen(part.approvalId);
-    if (parks) next.push(...this.#converter.park(), { parked: part.approvalId });
-    if (!this.#shown) this.#queue.push(...next);
-    else if (parks) this.#shown = false;
-    if (part.type === 'tool-approval-response' && this.#parkedOn === part.approvalId && !this.#answered.has(part.approvalId)) {
-      this.options.onAnswered(part.approvalId);
-    }
+    const next: (UiChunk | string)[] = this.#converter.convert(part);
+    const { type, approvalId = '', isAutomatic } = part as { type: string; approvalId?: string; isAutomatic?: boolean };
+    const asked = !this.#answered.has(approvalId);
+    const parks = type === 'tool-approval-request' && asked && !isAutomatic && !this.#live && this.#converter.isOpen(approvalId);
+    const { size } = this.#shown;
+    const known = this.#shown.delete(approvalId);
+    // Where the page's message ends, its text and its step ended too.
+    if (parks || known) next.push(...this.#converter.park(), approvalId);
+    if (!size) this.#queue.push(...next);
+    if (type === 'tool-approval-response' && asked && this.#parkedOn === approvalId) this.#options().onAnswered?.(approvalId);
     this.#flush();
   }
 
   #flush(): void {
     for (let next; this.#view && (next = this.#queue.shift()); ) {
-      if ('parked' in next) {
-        this.#parkedOn = next.parked;
+      if (typeof next === 'string') {
+        this.#parkedOn = next;
         this.#close();
       } else {
         // One set of chunks serves three versions of the SDK, whose unions differ; each ignores the types it does not know.

@@ -1,12 +1,12 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import { AgentClient, newId, type ClientOptions } from '../agent.js';
-import { BellhopError } from '../error.js';
-import type { PromptOptions } from '../turn.js';
+import type { BellhopError } from '../error.js';
+import type { PromptOptions, Turn } from '../turn.js';
 import type { Answer, WhenBusy } from '../wire.js';
-import { answersIn, markSent, promptOf } from './message.js';
-import { Run } from './run.js';
+import { answersIn, approvalsIn, markSent, promptOf } from './message.js';
+import { Run, type RunOptions } from './run.js';
 
-export interface BellhopOptions extends ClientOptions {
+export interface BellhopOptions extends ClientOptions, RunOptions {
   /** Default: the chat's id is the task's. */
   taskId?: string | undefined;
   /**
@@ -31,20 +31,17 @@ type Reconnect<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToSt
 export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   /** A resumed stream begins with the turn. Read by the AI SDK 6 and 7. */
   readonly resumeStreamIsReplay = true;
-  readonly client: AgentClient;
+  readonly client: AgentClient<BellhopOptions>;
   readonly #runs = new Map<string, Run>();
   /** Messages that were not checked in. */
   readonly #failed = new Set<string>();
-  #options: BellhopOptions;
 
   constructor(options: BellhopOptions = {}) {
-    this.#options = options;
     this.client = new AgentClient(options);
   }
 
   /** Takes new options for what comes; running turns go on. */
   configure(options: BellhopOptions): void {
-    this.#options = options;
     this.client.options = options;
   }
 
@@ -53,22 +50,22 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     if (trigger === 'submit-message' && target?.role === 'assistant') return this.#continue(chatId, target, send);
     const user = messages.findLast((message) => message.role === 'user');
-    if (!user) throw new TypeError('No message to send');
-    const prompt = promptOf(user);
+    if (!user) throw new TypeError('No message');
+    const { text, ...files } = promptOf(user);
     const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
     // Asking again is another message; sending again after a failure is the same.
     const again = trigger === 'regenerate-message' && !this.#failed.has(user.id);
     this.#failed.add(user.id);
-    const turn = await this.client.prompt(this.#taskId(chatId), prompt.text, {
-      whenBusy: this.#options.whenBusy,
+    const turn = await this.client.prompt(this.#taskId(chatId), text, {
+      whenBusy: this.client.options.whenBusy,
       ...extra,
       messageId: again ? newId() : user.id,
-      artifacts: [...prompt.artifacts, ...(extra.artifacts ?? [])],
-      attachments: prompt.attachments,
+      artifacts: files.artifacts.concat(extra.artifacts ?? []),
+      attachments: files.attachments,
       signal: abortSignal,
     });
     this.#failed.delete(user.id);
-    return this.#run(chatId, new Run(turn, this.#runOptions)).attach(abortSignal);
+    return this.#run(turn).attach(abortSignal);
   };
 
   reconnectToStream = async ({ chatId, abortSignal }: Reconnect<M> & { abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UIMessageChunk> | null> => {
@@ -86,40 +83,31 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     return this.client.interrupt(this.#taskId(chatId));
   }
 
-  get #runOptions() {
-    return { live: this.#options.approvals === 'live', onAnswered: (id: string) => this.#options.onAnswered?.(id) };
-  }
-
   #taskId(chatId: string): string {
-    return this.#options.taskId ?? chatId;
+    return this.client.options.taskId ?? chatId;
   }
 
-  #run(chatId: string, run: Run): Run {
-    this.#runs.get(this.#taskId(chatId))?.detach();
-    this.#runs.set(this.#taskId(chatId), run);
+  #run(turn: Turn, shown?: Iterable<string>): Run {
+    this.#runs.get(turn.taskId)?.detach();
+    const run = new Run(turn, () => this.client.options, shown);
+    this.#runs.set(turn.taskId, run);
     return run;
   }
 
-  async #resume(chatId: string, signal: AbortSignal | undefined, shown?: boolean): Promise<Run | undefined> {
-    const turn = await this.client.resume(this.#taskId(chatId), { signal });
-    return turn ? this.#run(chatId, new Run(turn, this.#runOptions, shown)) : undefined;
+  async #resume(chatId: string, signal: AbortSignal | undefined, message?: M): Promise<Run | undefined> {
+    const turn = await this.client.resume(this.#taskId(chatId), { signal, turnId: message?.id });
+    return turn ? this.#run(turn, message && approvalsIn(message).map(({ id }) => id)) : undefined;
   }
 
   /** The page answered: the same turn flows on into the same message. */
   async #continue(chatId: string, message: M, { abortSignal, body }: Send<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { remember } = (body ?? {}) as Pick<Answer, 'remember'>;
     let run = this.#runs.get(this.#taskId(chatId));
-    if (!run || run.over) run = await this.#resume(chatId, abortSignal, true);
-    const answers = answersIn(message);
-    // The turn ended meanwhile: there is nothing to add.
-    if (!run) {
-      for (const { id } of answers) markSent(message, id);
-      return new ReadableStream({ start: (view) => view.close() });
-    }
+    if (!run || run.over) run = (await this.#resume(chatId, abortSignal, message))!;
     const stream = run.attach(abortSignal);
     try {
-      for (const { id, ...answer } of answers) {
-        await run.answer(id, { ...answer, ...(remember && { remember }) }).catch(ignoreLate);
+      for (const { id, approved, reason } of answersIn(message)) {
+        await run.answer(id, { approved, reason, remember }).catch(ignoreLate);
         markSent(message, id);
       }
     } catch (error) {
@@ -132,7 +120,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
 
 /** Somebody else answered, or its time is over: the stream tells what became of it. */
 function ignoreLate(error: unknown): void {
-  if (!(error instanceof BellhopError && (error.status === 409 || error.status === 410))) throw error;
+  if (![409, 410].includes((error as BellhopError).status)) throw error;
 }
 
 const shared = new Map<string, BellhopTransport>();
@@ -142,12 +130,10 @@ const shared = new Map<string, BellhopTransport>();
  * endpoint and task, since useChat of the AI SDK 7 adopts a transport made while rendering, which would have forgotten the turn.
  */
 export function bellhop<M extends UIMessage = UIMessage>(options: BellhopOptions = {}): BellhopTransport<M> {
+  const key = JSON.stringify([options.endpoint, options.taskId, options.token]);
+  const transport = shared.get(key) ?? new BellhopTransport(options);
+  transport.configure(options);
   // On a server, transports of several users must not meet.
-  if (typeof window === 'undefined') return new BellhopTransport<M>(options);
-  const key = JSON.stringify([options.endpoint, options.taskId, typeof options.token === 'string' && options.token]);
-  const known = shared.get(key);
-  known?.configure(options);
-  const transport = known ?? new BellhopTransport(options);
-  shared.set(key, transport);
+  if (globalThis.window) shared.set(key, transport);
   return transport as unknown as BellhopTransport<M>;
 }

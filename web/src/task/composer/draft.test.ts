@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readDraft, saveDraft, saveFirstMessage, takeFirstMessage } from './draft.ts';
+import { readDraft, readUnsent, saveDraft, saveFirstMessage, saveUnsent, takeFirstMessage } from './draft.ts';
 
 afterEach(() => localStorage.clear());
 
@@ -27,5 +27,18 @@ describe('the first message of a task', () => {
   it('is taken once', () => {
     saveFirstMessage('t', 'go');
     expect([takeFirstMessage('t'), takeFirstMessage('t')]).toEqual(['go', null]);
+  });
+});
+
+describe('a message that was sent', () => {
+  it('is kept with its id until it is known to have arrived', () => {
+    saveUnsent('t', { id: 'm', text: 'go' });
+    expect(readUnsent('t')).toEqual({ id: 'm', text: 'go' });
+    saveUnsent('t', null);
+    expect(readUnsent('t')).toBeNull();
+  });
+  it('is nothing when what is stored is not ours', () => {
+    localStorage.setItem('bellhop.unsent.t', '{');
+    expect(readUnsent('t')).toBeNull();
   });
 });

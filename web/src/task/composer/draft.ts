@@ -13,3 +13,21 @@ export function takeFirstMessage(taskId: string): string | null {
   if (text !== null) writeSetting(`first.${taskId}`, null);
   return text;
 }
+
+/** A message that was sent and is not in history yet. */
+export interface Unsent {
+  id: string;
+  text: string;
+}
+
+/** Until history has a message, this browser keeps it: a refused one is in no other place. */
+export const saveUnsent = (taskId: string, message: Unsent | null) => writeSetting(`unsent.${taskId}`, message && JSON.stringify({ id: message.id, text: message.text }));
+
+export function readUnsent(taskId: string): Unsent | null {
+  try {
+    const stored: unknown = JSON.parse(readSetting(`unsent.${taskId}`) ?? 'null');
+    return typeof stored === 'object' && stored !== null && 'id' in stored && 'text' in stored ? { id: String(stored.id), text: String(stored.text) } : null;
+  } catch {
+    return null;
+  }
+}

@@ -23,9 +23,11 @@ export interface LiveChat {
   status: 'submitted' | 'streaming' | 'ready' | 'error';
   error: Error | undefined;
   connection: Connection;
+  /** Why the open turn cannot be streamed; it is tried again by itself, and at once by resume. */
+  failing: Error | undefined;
+  resume: () => void;
+  /** Sends a message under its own id: sent again after a failure, it is not checked in twice. */
   send: (message: Queued) => void;
-  /** Sends the message again under its own id: it is never checked in twice. */
-  retry: (message: Queued) => void;
   stop: () => Promise<void>;
 }
 
@@ -74,8 +76,11 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
 
   const openTurn = task?.openTurn ?? '';
   const attempts = useRef({ turn: '', count: 0 });
+  const resuming = useRef(false);
+  const [failing, setFailing] = useState<Error>();
+  const [asked, setAsked] = useState(0);
   useEffect(() => {
-    if (!openTurn || busy || !visible) return;
+    if (!openTurn || busy || !visible || resuming.current) return;
     if (current?.id === openTurn && status === 'ready' && connection.state === 'closed') return; // shown to its end; the task's row follows
     if (attempts.current.turn !== openTurn) attempts.current = { turn: openTurn, count: 0 };
     const delay = attempts.current.count === 0 ? 0 : Math.min(30_000, 1000 * 2 ** attempts.current.count);
@@ -84,15 +89,26 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
       if (current?.id !== openTurn) keep();
       setMessages((list) => list.filter((m) => m.role === 'user' || m.id === openTurn));
       clearError();
-      void resumeStream();
+      // useChat shows no status while it attaches, and one attempt at a time is enough.
+      resuming.current = true;
+      void resumeStream().finally(() => {
+        resuming.current = false;
+        setAsked((n) => n + 1);
+      });
     }, delay);
     return () => clearTimeout(timer);
-  }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream]);
+  }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream, asked]);
   useEffect(() => {
     if (status === 'streaming') attempts.current.count = 0;
-  }, [status]);
+    if (status === 'streaming' || !openTurn) setFailing(undefined);
+    else if (status === 'error') setFailing(error);
+  }, [status, openTurn, error]);
+  const resume = useCallback(() => {
+    attempts.current.count = 0;
+    setAsked((n) => n + 1);
+  }, []);
 
   const live = useMemo(() => (current ? new Map([...ended, [current.id, current]]) : ended), [ended, current]);
   const stop = useCallback(() => client.interrupt(taskId), [taskId]);
-  return { live, pending, status, error, connection, send: post, retry: post, stop };
+  return { live, pending, status, error, connection, failing, resume, send: post, stop };
 }

@@ -1,0 +1,89 @@
+// An agent for tests that speaks the headless interface (protocol section 4) and does what no good agent does.
+import { createInterface } from 'node:readline';
+
+let session;
+const send = (line) => process.stdout.write(`${JSON.stringify({ session_id: session, ...line })}\n`);
+const chunk = (content) => send({ type: 'chunk', content });
+const drained = () => new Promise((resolve) => (process.stdout.writableNeedDrain ? process.stdout.once('drain', resolve) : resolve()));
+let stopped = false;
+
+/** Words that tell where one was lost or came twice. */
+const word = (n) => `w${n} `;
+
+const verbs = {
+  say: (text) => chunk(text),
+  /** N words, MS apart. */
+  async drip(n, ms) {
+    for (let i = 1; i <= Number(n) && !stopped; i++) {
+      chunk(word(i));
+      await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+    }
+  },
+  /** N parts as fast as they go. */
+  async flood(n, size = 8) {
+    for (let i = 1; i <= Number(n) && !stopped; i++) {
+      chunk(i % 40 === 0 ? `w${i}\n\n` : word(i).padEnd(Number(size), 'x'));
+      await drained();
+    }
+  },
+  /** KIB of prose with headings, lists and code, in pieces of 64 bytes, MS apart. */
+  async prose(kib, ms = 4) {
+    const text = prose(Number(kib) * 1024);
+    for (let at = 0; at < text.length && !stopped; at += 64) {
+      chunk(text.slice(at, at + 64));
+      await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+    }
+  },
+  /** A tool whose output is the base64 given. */
+  tool(base64) {
+    const text = Buffer.from(base64, 'base64').toString();
+    send({ type: 'tool_start', id: 'c1', name: 'run_command', arguments: { command: text } });
+    send({ type: 'tool_message', id: 'c1', name: 'run_command', content: text });
+    chunk('done');
+  },
+  /** Text given as base64. */
+  text: (base64) => chunk(Buffer.from(base64, 'base64').toString()),
+  /** A permission for a command given as base64. */
+  confirm(base64) {
+    const command = Buffer.from(base64, 'base64').toString();
+    send({ type: 'tool_start', id: 'c2', name: 'run_command', arguments: { command } });
+    send({ type: 'confirm', request_id: 'r1', prompt: `Run ${command}?`, tool_name: 'run_command', args: { command }, security_warning: { level: 'CRITICAL', message: 'look twice' } });
+    return new Promise((resolve) => (answered = resolve));
+  },
+  /** One line of KIB without a break. */
+  async line(kib) {
+    const text = 'x'.repeat(Number(kib) * 1024);
+    for (let at = 0; at < text.length; at += 65536) {
+      chunk(text.slice(at, at + 65536));
+      await drained();
+    }
+    chunk('\n\nthe end of the line');
+  },
+};
+
+function prose(length) {
+  const paragraph = (n) => `## Step ${n}\n\nThe build reads \`config/${n}.yaml\` and **merges** it over the defaults; what is [not named](https://example.org/${n}) stays.\n\n- first of ${n}\n- second of ${n}\n\n\`\`\`go\nfunc step${n}(ctx context.Context) error {\n\treturn run(ctx, ${n})\n}\n\`\`\`\n\n`;
+  let text = '';
+  for (let n = 1; text.length < length; n++) text += paragraph(n);
+  return text.slice(0, length);
+}
+
+let answered = () => undefined;
+
+createInterface({ input: process.stdin }).on('line', async (raw) => {
+  const line = JSON.parse(raw);
+  session = line.session_id ?? session;
+  if (line.type === 'interrupt') stopped = true;
+  if (line.type === 'confirmation') {
+    send({ type: 'tool_message', id: 'c2', name: 'run_command', content: line.value ? 'ran' : 'denied', ...(!line.value && { is_error: true }) });
+    answered();
+  }
+  if (line.type !== 'input') return;
+  stopped = false;
+  const [verb, ...args] = line.text.split(' ');
+  send({ type: 'state', state: 'thinking' });
+  if (verb === 'say') verbs.say(args.join(' '));
+  else if (verbs[verb]) await verbs[verb](...args);
+  else chunk(`I do not know ${verb}.`);
+  send({ type: 'state', state: 'waiting_for_input', reason: stopped ? 'interrupted' : 'done' });
+}).on('close', () => process.exit(0));

@@ -1,0 +1,38 @@
+import { Receiver } from './kit/receiver.ts';
+import { expect, test } from './kit/test.ts';
+
+test('a delivery that was refused shows why, and is retried by hand', async ({ bell, world }) => {
+  const receiver = await new Receiver().start();
+  let broken = true;
+  receiver.answer = () => (broken ? [500, { error: 'the receiver is being repaired' }] : [200, {}]);
+  const { page } = bell;
+  try {
+    await page.goto('/deliveries');
+    await page.getByRole('button', { name: 'Add webhook' }).click();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByRole('dialog').getByRole('button', { name: 'Add webhook' }).click();
+    await expect(page.getByText(/^whsec_/)).toBeVisible();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    const task = await world.api.newTask('a delivery');
+    await world.api.prompt(task.id, 'list');
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
+    await page.reload();
+    const log = page.getByRole('listitem').filter({ hasText: /turn\.finished.*attempt/s }).first();
+    await expect(log).toContainText('answered 500', { timeout: 15_000 });
+    await log.getByRole('button', { name: /turn\.finished/ }).click();
+    await expect(log).toContainText('the receiver is being repaired');
+
+    broken = false;
+    await log.getByRole('button', { name: 'Retry' }).click();
+    await expect.poll(async () => (await world.api.call<{ deliveries: { state: string }[] }>('GET', '/api/deliveries')).deliveries.map((d) => d.state)).toContain('delivered');
+    await page.reload();
+    await expect(log).toContainText('Delivered');
+    expect(new Set(receiver.received.map((r) => r.id)).size, 'every attempt has the same id').toBe(1);
+  } finally {
+    await page.getByRole('button', { name: /^Remove/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove webhook' }).click();
+    await expect(page.getByText('None yet.')).toBeVisible();
+    await receiver.stop();
+  }
+});

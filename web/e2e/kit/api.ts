@@ -1,0 +1,79 @@
+/** The broker as a program sees it: what a page shows is compared with what is kept. */
+export class Api {
+  constructor(
+    readonly broker: string,
+    private readonly token: string,
+  ) {}
+
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(this.broker + path, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  /** The same broker for another token. */
+  as(token: string): Api {
+    return new Api(this.broker, token);
+  }
+
+  newTask(title: string, more: { hostId?: string; agent?: string } = {}): Promise<Task> {
+    return this.call<Task>('POST', '/api/tasks', { title, ...more });
+  }
+
+  task(id: string): Promise<Task> {
+    return this.call<Task>('GET', `/api/tasks/${id}`);
+  }
+
+  async messages(id: string): Promise<Message[]> {
+    return (await this.call<{ messages: Message[] }>('GET', `/api/tasks/${id}/messages?limit=500`)).messages;
+  }
+
+  /** What the agent said, as it is kept. */
+  async said(id: string): Promise<string> {
+    const kept = await this.messages(id);
+    return kept.filter((m) => m.role === 'ASSISTANT').map((m) => m.message).join('');
+  }
+
+  async interactions(taskId: string): Promise<Interaction[]> {
+    const { interactions } = await this.call<{ interactions: Interaction[] }>('GET', '/api/interactions?state=open');
+    return interactions.filter((i) => i.taskId === taskId);
+  }
+
+  /** Sends a prompt as a program would, without reading the stream. */
+  async prompt(taskId: string, message: string): Promise<void> {
+    const checkIn = await this.call<{ streamUrl: string; streamToken: string }>('POST', '/api/agent', { taskId, message });
+    const stream = await fetch(checkIn.streamUrl, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${checkIn.streamToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ prompt: message }),
+    });
+    if (!stream.ok) throw new Error(`POST ${checkIn.streamUrl}: ${stream.status}`);
+    await stream.body?.cancel();
+  }
+}
+
+export interface Task {
+  id: string;
+  openTurn: string;
+  agentStatus: string;
+  lastTurn: { finishReason: string; reason: string } | null;
+}
+
+export interface Message {
+  id: string;
+  role: 'USER' | 'ASSISTANT';
+  status: string;
+  message: string;
+  artifacts: { type: string; content: Record<string, unknown> }[];
+}
+
+export interface Interaction {
+  id: string;
+  taskId: string;
+  kind: string;
+}

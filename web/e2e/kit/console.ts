@@ -1,0 +1,64 @@
+import { expect, type Locator, type Page } from '@playwright/test';
+import type { Api, Task } from './api.ts';
+
+/** The console's pages by what a person calls things on them. */
+export class Console {
+  readonly thread: Locator;
+  readonly dock: Locator;
+  readonly message: Locator;
+  readonly allow: Locator;
+
+  constructor(
+    readonly page: Page,
+    readonly api: Api,
+  ) {
+    this.thread = page.getByRole('log', { name: 'Conversation' });
+    this.dock = page.getByRole('region', { name: 'The agent asks you' });
+    this.message = page.getByRole('textbox', { name: 'Message', exact: true });
+    this.allow = this.dock.getByRole('button', { name: 'Allow once' });
+  }
+
+  /** Starts a task from the first page, as a person does; answers its id. */
+  async newTask(message: string): Promise<string> {
+    await this.page.goto('/');
+    await this.page.getByRole('textbox', { name: 'First message' }).fill(message);
+    await this.page.keyboard.press('Enter');
+    await this.page.waitForURL('**/tasks/*');
+    return this.taskId();
+  }
+
+  taskId(): string {
+    return new URL(this.page.url()).pathname.split('/').at(-1) ?? '';
+  }
+
+  async open(task: Pick<Task, 'id'> | string): Promise<void> {
+    await this.page.goto(`/tasks/${typeof task === 'string' ? task : task.id}`);
+    await expect(this.message).toBeVisible();
+  }
+
+  async send(message: string): Promise<void> {
+    await this.message.fill(message);
+    await this.message.press('Enter');
+  }
+
+  /** Waits until the task's last turn is over, here and at the broker. */
+  async done(): Promise<void> {
+    const id = this.taskId();
+    await expect.poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), { timeout: 20_000 }).toBe('');
+    await expect(this.stop).toBeHidden();
+  }
+
+  get stop(): Locator {
+    return this.page.getByRole('button', { name: /^Stop/ });
+  }
+
+  /** The answer of the last turn as text. */
+  async answer(): Promise<string> {
+    return (await this.thread.getByRole('article').last().innerText()).trim();
+  }
+
+  /** All the words w1 w2 … that the thread shows, in their order. */
+  async words(): Promise<string[]> {
+    return (await this.thread.innerText()).match(/\bw\d+/g) ?? [];
+  }
+}

@@ -1,0 +1,70 @@
+import { test as base, expect, type BrowserContext, type Page } from '@playwright/test';
+import { Console } from './console.ts';
+import { Guard } from './guard.ts';
+import { openFarHost, openWorld, type FarHost, type World } from './world.ts';
+
+export { expect };
+
+interface WorkerFixtures {
+  world: World;
+  far: FarHost;
+  /** Cookies of somebody who signed in. */
+  session: Awaited<ReturnType<BrowserContext['storageState']>>;
+}
+
+interface Fixtures {
+  guard: Guard;
+  /** The console, signed in. */
+  bell: Console;
+  /** The console without a session. */
+  stranger: Page;
+  /** One more tab of the same browser. */
+  tab: () => Promise<Console>;
+}
+
+/** Tests against a running broker and host; any error in a page fails them at the end. */
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  world: [
+    async ({}, use) => {
+      const world = await openWorld();
+      await use(world);
+      await world.stop();
+    },
+    { scope: 'worker' },
+  ],
+  far: [
+    async ({ world }, use) => {
+      const far = await openFarHost(world);
+      await use(far);
+      await far.stop();
+    },
+    { scope: 'worker' },
+  ],
+  session: [
+    async ({ world, playwright }, use) => {
+      const request = await playwright.request.newContext({ baseURL: world.broker });
+      await request.post('/api/auth/login', { data: { email: world.email, password: world.password }, failOnStatusCode: true });
+      await use(await request.storageState());
+      await request.dispose();
+    },
+    { scope: 'worker' },
+  ],
+  baseURL: async ({ world }, use) => use(world.broker),
+  guard: [
+    async ({ context }, use) => {
+      const guard = new Guard();
+      await guard.watch(context);
+      await use(guard);
+      expect(guard.findings(), 'errors in the page').toEqual([]);
+    },
+    { auto: true },
+  ],
+  bell: async ({ context, page, session, world }, use) => {
+    await context.addCookies(session.cookies);
+    await use(new Console(page, world.api));
+  },
+  stranger: async ({ page }, use) => use(page),
+  tab: async ({ context, bell }, use) => {
+    await use(async () => new Console(await context.newPage(), bell.api));
+  },
+});

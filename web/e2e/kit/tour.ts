@@ -1,0 +1,77 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, type Page } from '@playwright/test';
+import { accessible } from './axe.ts';
+import type { Console } from './console.ts';
+import { saveNotebook } from './notebook.ts';
+import type { World } from './world.ts';
+
+const shots = fileURLToPath(new URL('../shots/', import.meta.url));
+mkdirSync(shots, { recursive: true });
+
+interface Stop {
+  name: string;
+  go: () => Promise<void>;
+}
+
+/** Something of everything, so that no page is empty. */
+export async function furnish(world: World): Promise<{ talk: string; asks: string; failed: string; notebook: string; source: string }> {
+  const ended = async (id: string) => expect.poll(async () => ((await world.api.task(id)).lastTurn ? 'ended' : 'open')).toBe('ended');
+  const talk = await world.api.newTask('What can you do?');
+  await world.api.prompt(talk.id, 'help then list then slow 12');
+  await ended(talk.id);
+  const failed = await world.api.newTask('Migrate the booking tables');
+  await world.api.prompt(failed.id, 'read missing.txt then fail');
+  await ended(failed.id);
+  const asks = await world.api.newTask('Fix the flaky lobby test');
+  await world.api.prompt(asks.id, 'list then run go test -race -count=20 ./lobby/... 2>&1 | tail -40');
+  await expect.poll(() => world.api.interactions(asks.id)).toHaveLength(1);
+  const { notebook, source } = await saveNotebook(world.api, 'tour');
+  return { talk: talk.id, asks: asks.id, failed: failed.id, notebook: notebook.id, source: source.id };
+}
+
+/** Every page of the console, and the dialogs on them. */
+export function tour(bell: Console, world: World, known: Awaited<ReturnType<typeof furnish>>): Stop[] {
+  const { page } = bell;
+  const heading = (name: string | RegExp) => expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
+  const dialog = async (path: string, button: string) => {
+    await page.goto(path);
+    await page.getByRole('button', { name: button }).first().click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+  };
+  return [
+    { name: 'home', go: async () => { await page.goto('/'); await heading('What is next?'); } },
+    { name: 'task', go: async () => { await bell.open(known.talk); await expect(bell.thread).toContainText('1 2 3 4 5'); } },
+    { name: 'permission', go: async () => { await bell.open(known.asks); await expect(bell.allow).toBeEnabled(); } },
+    { name: 'failed', go: async () => { await bell.open(known.failed); await expect(bell.thread).toContainText('fail'); } },
+    { name: 'inbox', go: async () => { await page.goto('/inbox'); await heading('Inbox'); await expect(bell.allow.first()).toBeEnabled(); } },
+    { name: 'notebooks', go: async () => { await page.goto('/notebooks'); await heading('Notebooks'); await expect(page.getByText('Strings of the lobby').first()).toBeVisible(); } },
+    { name: 'notebook', go: async () => { await page.goto(`/notebooks/${known.notebook}`); await expect(page.getByText('Reverse a string')).toBeVisible(); } },
+    { name: 'source', go: async () => { await page.goto(`/sources/${known.source}`); await expect(page.getByRole('textbox', { name: 'Question' })).toBeVisible(); } },
+    { name: 'deliveries', go: async () => { await page.goto('/deliveries'); await heading('Deliveries'); await expect(page.getByText(/Loading/)).toBeHidden(); } },
+    { name: 'hosts', go: async () => { await page.goto('/hosts'); await heading('Agent hosts'); await expect(page.getByRole('table')).toBeVisible(); } },
+    { name: 'tokens', go: async () => { await page.goto('/tokens'); await heading('API tokens'); await expect(page.getByRole('table')).toBeVisible(); } },
+    { name: 'settings', go: async () => { await page.goto('/settings'); await heading('Settings'); } },
+    { name: 'not-found', go: async () => { await page.goto('/nowhere'); await heading('Not found'); } },
+    { name: 'dialog-host', go: () => dialog('/hosts', 'Add host') },
+    { name: 'dialog-token', go: () => dialog('/tokens', 'New token') },
+    { name: 'dialog-webhook', go: () => dialog('/deliveries', 'Add webhook') },
+    { name: 'dialog-confirm', go: () => dialog('/tokens', 'Revoke') },
+    { name: 'dialog-keys', go: async () => { await page.goto('/inbox'); await heading('Inbox'); await page.keyboard.press('?'); await expect(page.getByRole('dialog')).toBeVisible(); } },
+    { name: 'dialog-task', go: async () => { await page.goto('/settings'); await heading('Settings'); await page.keyboard.press('c'); await expect(page.getByRole('dialog')).toBeVisible(); } },
+  ];
+}
+
+/** Visits all, leaves a picture of each, and fails where axe finds something. */
+export async function visit(page: Page, stops: Stop[], suffix: string): Promise<void> {
+  for (const { name, go } of stops) {
+    await go();
+    await page.screenshot({ path: `${shots}${name}-${suffix}.png`, animations: 'disabled' });
+    await accessible(page, `${name} ${suffix}`);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name} ${suffix} scrolls sideways by`).toBeLessThanOrEqual(0);
+  }
+}
+
+export async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: `${shots}${name}.png`, animations: 'disabled' });
+}

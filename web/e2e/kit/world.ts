@@ -1,0 +1,75 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Api } from './api.ts';
+import { directory, freePort, start } from './program.ts';
+import { FaultProxy } from './proxy.ts';
+
+const agent = fileURLToPath(new URL('../agents/mischief.mjs', import.meta.url));
+
+/** A broker with its own host, as "bellhop dev" runs them. */
+export interface World {
+  broker: string;
+  host: string;
+  email: string;
+  password: string;
+  /** The sign-in link that was printed. */
+  link: string;
+  api: Api;
+  data: string;
+  stop: () => Promise<void>;
+}
+
+export async function openWorld(): Promise<World> {
+  const { path, remove } = directory();
+  const dev = await start(['dev', '--data', path, '--listen', '127.0.0.1:0', '--host-listen', '127.0.0.1:0'], (said) => said.includes('everything is kept in'));
+  const file = JSON.parse(readFileSync(join(path, 'dev.json'), 'utf8')) as Record<'brokerUrl' | 'hostUrl' | 'email' | 'password' | 'apiToken', string>;
+  const link = /sign in\s+(\S+)/.exec(dev.output())?.[1] ?? '';
+  return {
+    broker: file.brokerUrl, host: file.hostUrl, email: file.email, password: file.password, link,
+    api: new Api(file.brokerUrl, file.apiToken), data: path,
+    stop: async () => {
+      await dev.stop();
+      remove();
+    },
+  };
+}
+
+/** A second host, behind a network that fails on demand, with an agent that misbehaves on demand. */
+export interface FarHost {
+  id: string;
+  url: string;
+  proxy: FaultProxy;
+  stop: () => Promise<void>;
+}
+
+export async function openFarHost(world: World, name = 'far'): Promise<FarHost> {
+  const { path, remove } = directory();
+  const proxy = await new FaultProxy().start();
+  proxy.target = await freePort();
+  const url = `http://127.0.0.1:${proxy.target}`;
+  const password = 'a-password-of-tests-only';
+  const config = join(path, 'host.yaml');
+  writeFileSync(config, `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`);
+  const host = await start(['host'], () => fetch(`${url}/readyz`).then((r) => r.ok, () => false), {
+    BELLHOP_HOST_LISTEN: `127.0.0.1:${proxy.target}`,
+    BELLHOP_HOST_PUBLIC_URL: proxy.url,
+    BELLHOP_HOST_PASSWORD: password,
+    BELLHOP_HOST_DATA: join(path, 'data'),
+    BELLHOP_HOST_CONFIG: config,
+    BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
+  });
+  const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password });
+  // Pages may call the host's public address once the broker has heard of it at a check-in.
+  const task = await world.api.newTask('warm-up', { hostId: id, agent: 'mischief' });
+  await world.api.prompt(task.id, 'say hello');
+  await world.api.call('DELETE', `/api/tasks/${task.id}`);
+  return {
+    id, url, proxy,
+    stop: async () => {
+      await proxy.stop();
+      await host.stop();
+      remove();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { expect, test as base } from './kit/test.ts';
+import { furnish, shoot, tour, visit } from './kit/tour.ts';
+
+const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>({
+  known: [async ({ world }, use) => use(await furnish(world)), { scope: 'worker' }],
+});
+
+test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
+
+test('every page fits a phone at night', async ({ bell, world, known }) => {
+  test.slow();
+  await visit(bell.page, tour(bell, world, known), 'phone');
+});
+
+test('a task from list to answer with a thumb', async ({ bell }) => {
+  const { page } = bell;
+  await page.goto('/');
+  await page.getByRole('button', { name: 'New task' }).tap();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'First message' }).fill('write phone.txt: from a phone');
+  await page.getByRole('button', { name: 'Start task' }).tap();
+  await expect(bell.allow).toBeEnabled();
+  await expect(page.getByRole('region', { name: 'Tasks' })).toBeHidden();
+  await shoot(page, 'phone-permission');
+  for (const button of [bell.allow, bell.dock.getByRole('button', { name: /^Deny/ }).first(), page.getByRole('button', { name: /Send message|Queue message/ })]) {
+    const box = await button.boundingBox();
+    expect(Math.min(box?.height ?? 0, box?.width ?? 0), 'a target for a thumb').toBeGreaterThanOrEqual(44);
+  }
+  await bell.allow.tap();
+  await bell.done();
+  await page.getByRole('link', { name: 'Back to tasks' }).tap();
+  await expect(page.getByRole('link', { name: /write phone\.txt/ })).toContainText('Done');
+});

@@ -1,0 +1,46 @@
+import { code, saveNotebook } from './kit/notebook.ts';
+import { Receiver } from './kit/receiver.ts';
+import { expect, test } from './kit/test.ts';
+
+test('a question in a notebook is answered by the agent’s webhook, with a new version', async ({ bell, world }) => {
+  const receiver = await new Receiver().start();
+  try {
+    receiver.answer = () => [200, { success: true, response: 'It does **not** keep marks together. Here is one that does.', codeUpdate: { code: code.replace('reverse(s', 'Reverse(s'), description: 'exported' } }];
+    const { notebook } = await saveNotebook(world.api, 'answering', receiver.url);
+    const { page } = bell;
+    await page.goto('/notebooks');
+    await page.getByRole('link', { name: /Strings of the lobby/ }).first().click();
+    await page.waitForURL(`**/notebooks/${notebook.id}`);
+    await expect(page.getByRole('listitem').filter({ hasText: 'A mistake' })).toContainText('Errors found');
+    const good = page.getByRole('listitem').filter({ hasText: 'Reverse a string' });
+    await expect(good).toContainText('Verified');
+    await good.getByRole('link').click();
+
+    await expect(page.getByText('The code was read, not run.')).toBeVisible();
+    await page.getByRole('textbox', { name: 'Question' }).fill('Does it keep combining marks together?');
+    await page.keyboard.press('Enter');
+    const thread = page.getByRole('log', { name: 'Questions and answers' });
+    await expect(thread).toContainText('It does not keep marks together.');
+    await expect(thread).toContainText('Answered');
+    expect(receiver.received[0]?.body).toMatchObject({ type: 'followup_message', message: 'Does it keep combining marks together?', sourceCode: code });
+    expect(receiver.received[0]?.signature).toMatch(/^v1,/);
+
+    await thread.getByText('Made version 2').click();
+    await expect(thread.getByRole('region', { name: 'Changes' })).toContainText('func Reverse(s string)');
+    await page.getByRole('button', { name: 'Versions (2)' }).click();
+    await expect(page.getByRole('button', { name: /Version 2/ })).toContainText('exported');
+  } finally {
+    await receiver.stop();
+  }
+});
+
+test('a disconnected agent is shown as such, and renewed', async ({ bell, world }) => {
+  const { source } = await saveNotebook(world.api, 'leaving');
+  const { page } = bell;
+  await page.goto(`/sources/${source.id}`);
+  await page.getByRole('button', { name: /^Disconnect/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Disconnect', exact: true }).click();
+  await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'Renew connection' }).click();
+  await expect(page.getByText('Connected', { exact: true })).toBeVisible();
+});

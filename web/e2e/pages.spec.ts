@@ -1,0 +1,51 @@
+import { accessible } from './kit/axe.ts';
+import { Console } from './kit/console.ts';
+import { expect, test as base } from './kit/test.ts';
+import { furnish, shoot, tour, visit } from './kit/tour.ts';
+import { openWorld } from './kit/world.ts';
+
+/** Pages with the same content, once a worker. */
+const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>({
+  known: [async ({ world }, use) => use(await furnish(world)), { scope: 'worker' }],
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.describe(colorScheme, () => {
+    test.use({ colorScheme });
+
+    test('every page is free of errors, of calls elsewhere and of what axe finds', async ({ bell, world, known }) => {
+      test.slow();
+      await visit(bell.page, tour(bell, world, known), colorScheme);
+    });
+
+    test('the sign-in page too', async ({ stranger: page }) => {
+      await page.goto('/');
+      await expect(page.getByRole('heading', { name: 'Sign in to Bellhop' })).toBeVisible();
+      await shoot(page, `signin-${colorScheme}`);
+      await accessible(page, `sign in, ${colorScheme}`);
+    });
+  });
+}
+
+test('a new user finds pages that say what to do first', async ({ page }) => {
+  const world = await openWorld();
+  try {
+    await page.goto(world.link);
+    const bell = new Console(page, world.api);
+    for (const [path, says] of [['/', 'Start your first task'], ['/inbox', 'Nothing waits for you'], ['/notebooks', 'No notebook yet'], ['/deliveries', 'Nothing was delivered yet']] as const) {
+      if (path !== '/') await page.goto(world.broker + path);
+      await expect(page.getByRole('heading', { name: says })).toBeVisible();
+      await accessible(page, `empty ${path}`);
+      await shoot(page, `empty${path.replaceAll('/', '-')}`);
+    }
+    await page.goto(world.broker);
+    await page.getByRole('textbox', { name: 'First message' }).fill('write hello.md: # Hello');
+    await page.getByRole('button', { name: 'Start task' }).click();
+    await expect(bell.allow).toBeEnabled();
+    await bell.allow.click();
+    await bell.done();
+    await shoot(page, 'first-task');
+  } finally {
+    await world.stop();
+  }
+});

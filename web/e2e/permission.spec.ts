@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from './kit/test.ts';
+import type { World } from './kit/world.ts';
+
+/** A file of that name anywhere in the host's workspaces. */
+function written(world: World, name: string): string | undefined {
+  const top = join(world.data, 'host');
+  if (!existsSync(top)) return undefined;
+  const found = readdirSync(top, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith(`/${name}`));
+  return found && readFileSync(join(top, found), 'utf8');
+}
+
+test('typing never answers a permission; Ctrl+Enter allows it while typing', async ({ bell, world }) => {
+  const id = await bell.newTask('slow 8 then write typed.txt: by keyboard');
+  await bell.message.click();
+  // Somebody is in the middle of a sentence when the question comes, and does not stop.
+  for (let i = 0; !(await bell.allow.isVisible()); i++) await bell.page.keyboard.type(`and ${i} `);
+  await expect(bell.message).toBeFocused();
+  await bell.page.keyboard.type(' yes y n 1 2 allow');
+  for (const key of ['Space', 'Space', 'Enter', 'y', 'Enter', 'Space', 'Backspace', 'Tab', 'Shift+Tab', 'Shift+Enter', 'a', 'Delete', 'ArrowDown']) await bell.page.keyboard.press(key);
+  await expect(bell.allow).toBeEnabled();
+  await bell.page.keyboard.type('  after it is armed  ');
+  await bell.page.keyboard.press('Enter');
+  await bell.page.keyboard.press('Space');
+  await expect(bell.allow).toBeVisible();
+  expect(await world.api.interactions(id)).toHaveLength(1);
+  expect(written(world, 'typed.txt')).toBeUndefined();
+
+  // What Enter sent meanwhile waits; it is not part of this story.
+  const queue = bell.page.getByRole('list', { name: 'Queued messages' });
+  for (let n = await queue.getByRole('listitem').count(); n > 0; n--) await queue.getByRole('button', { name: 'Remove queued message' }).first().click();
+  await bell.message.fill('still typing');
+  await bell.page.keyboard.press('Control+Enter');
+  await expect(bell.dock).toBeHidden();
+  await bell.done();
+  await expect(bell.message).toHaveValue('still typing');
+  expect(written(world, 'typed.txt')).toContain('by keyboard');
+});
+
+test('Ctrl+Shift+Backspace denies, and nothing is written', async ({ bell, world }) => {
+  await bell.newTask('write denied.txt: no');
+  await expect(bell.allow).toBeEnabled();
+  await bell.page.keyboard.press('Control+Shift+Backspace');
+  await expect(bell.dock).toBeHidden();
+  await bell.done();
+  await expect(bell.thread).toContainText(/denied/i);
+  expect(written(world, 'denied.txt')).toBeUndefined();
+});
+
+test('a reason reaches the agent', async ({ bell }) => {
+  await bell.newTask('run rm -r everything');
+  await expect(bell.dock).toContainText('rm -r everything');
+  await bell.dock.getByRole('button', { name: 'Deny with reason' }).click();
+  await bell.page.keyboard.type('there is a backup rule');
+  await bell.page.keyboard.press('Enter');
+  await bell.done();
+  await expect(bell.thread).toContainText('there is a backup rule');
+});
+
+test('allowed for the session, a tool does not ask again', async ({ bell }) => {
+  await bell.newTask('write one.txt: 1');
+  await bell.dock.getByRole('button', { name: 'Allow for this session' }).click();
+  await bell.done();
+  await bell.send('write two.txt: 2');
+  await expect(bell.thread.getByRole('article')).toHaveCount(2);
+  await bell.done();
+  await expect(bell.dock).toBeHidden();
+});
+
+test('an open permission survives a reload, shows in the title, and is answered in the inbox', async ({ bell, world }) => {
+  const id = await bell.newTask('write inbox.txt: from the inbox');
+  await expect(bell.allow).toBeEnabled();
+  await bell.page.reload();
+  await expect(bell.allow).toBeEnabled();
+  await expect(bell.page).toHaveTitle(/Needs you/);
+  await bell.page.getByRole('link', { name: /Inbox/ }).click();
+  const mine = bell.page.getByRole('listitem').filter({ has: bell.page.getByRole('link', { name: /inbox\.txt/ }) });
+  await mine.getByRole('button', { name: 'Allow once' }).click();
+  await expect.poll(async () => (await world.api.task(id)).openTurn).toBe('');
+  expect(written(world, 'inbox.txt')).toContain('from the inbox');
+});
+
+test('stopping takes the question away', async ({ bell, world }) => {
+  const id = await bell.newTask('write stopped.txt: never');
+  await expect(bell.dock).toBeVisible();
+  await bell.stop.click();
+  await expect(bell.dock).toBeHidden();
+  await bell.done();
+  expect(await world.api.interactions(id)).toEqual([]);
+  expect(written(world, 'stopped.txt')).toBeUndefined();
+});

@@ -1,0 +1,57 @@
+import { expect, test } from './kit/test.ts';
+
+test('two tabs show the same turn, the same question, and its answer', async ({ bell, tab }) => {
+  const id = await bell.newTask('slow 12 then write tabs.txt: both');
+  const other = await tab();
+  await other.open(id);
+  await expect(bell.allow).toBeEnabled();
+  await expect(other.allow).toBeEnabled();
+  await other.allow.click();
+  await expect(bell.dock).toBeHidden();
+  await expect(other.dock).toBeHidden();
+  await bell.done();
+  await other.done();
+  await expect.poll(() => other.answer()).toBe(await bell.answer());
+});
+
+test('a message sent in one tab appears in the other, once', async ({ bell, tab }) => {
+  const id = await bell.newTask('slow 4');
+  await bell.done();
+  const other = await tab();
+  await other.open(id);
+  await other.send('slow 6');
+  await expect(bell.thread).toContainText('slow 6');
+  await expect(bell.thread).toContainText('1 2 3 4 5 6');
+  await bell.done();
+  await other.done();
+  for (const one of [bell, other]) {
+    await expect(one.thread.getByRole('article')).toHaveCount(2);
+    expect((await one.thread.innerText()).match(/slow 6/g)).toHaveLength(1);
+    expect((await one.thread.innerText()).match(/1 2 3 4 5 6/g)).toHaveLength(1);
+  }
+});
+
+test('the list in the other tab follows: badge, rename, archive with undo', async ({ bell, tab }) => {
+  const other = await tab();
+  await other.page.goto('/');
+  await bell.newTask('write list.txt: badge');
+  const list = other.page.getByRole('region', { name: 'Tasks' });
+  const row = list.getByRole('link', { name: /write list\.txt/ });
+  await expect(row).toContainText('Waiting for you');
+  await expect(bell.allow).toBeEnabled();
+  await bell.page.keyboard.press('Control+Enter');
+  await expect(row).toContainText('Done');
+
+  const actions = other.page.getByRole('button', { name: /Actions for write list/ });
+  await actions.click();
+  await other.page.getByRole('menuitem', { name: 'Rename' }).click();
+  await other.page.getByRole('textbox', { name: 'New title' }).fill('A better name');
+  await other.page.keyboard.press('Enter');
+  await expect(bell.page.getByRole('heading', { level: 1 })).toHaveText('A better name');
+
+  await other.page.getByRole('button', { name: 'Actions for A better name' }).click();
+  await other.page.getByRole('menuitem', { name: 'Archive' }).click();
+  await expect(list.getByRole('link', { name: /A better name/ })).toBeHidden();
+  await other.page.getByRole('button', { name: 'Undo' }).click();
+  await expect(list.getByRole('link', { name: /A better name/ })).toBeVisible();
+});
