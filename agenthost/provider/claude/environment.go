@@ -26,6 +26,10 @@ var quiet = []string{
 // without a prompt follows.
 const stateEvents = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1"
 
+// memory makes the program read the memory (CLAUDE.md, .claude/rules) of the
+// directories it is given by --add-dir.
+const memory = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
+
 // environment of a session's program; of two values the later one counts.
 func environment(options Options, spec agenthost.AgentSpec) []string {
 	var env []string
@@ -39,7 +43,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 
 // own is the part of the environment that the terminal client needs too.
 func own(options Options, spec agenthost.AgentSpec) []string {
-	return slices.Concat([]string{"HOME=" + spec.StateDir}, quiet, options.Env, spec.Env)
+	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, quiet, options.Env, spec.Env)
 }
 
 // lookup returns the value that counts.
@@ -69,9 +73,12 @@ func arguments(path string, session []string, spec agenthost.AgentSpec, mcp stri
 	return append(append(args, session...), common(spec, mcp)...)
 }
 
-// common are the arguments of both clients.
+// common are the arguments of both clients. A repository is not trusted: its
+// settings would allow tools that nobody was asked about, and its hooks, servers
+// and key helpers run by themselves. Without them goes its memory, which is only
+// text; as a directory that was added the workspace brings that back.
 func common(spec agenthost.AgentSpec, mcp string) []string {
-	var args []string
+	args := []string{"--setting-sources", "user", "--add-dir=" + spec.Dir}
 	if model := strings.TrimSpace(spec.Model); model != "" {
 		args = append(args, "--model", model)
 	}

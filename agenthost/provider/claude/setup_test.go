@@ -113,7 +113,7 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 		t.Errorf("two programs on one session: %q", left)
 	}
 	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"), filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
-	if want := []string{os.Args[0], "--resume", native, "--permission-mode", "default", "--settings", settings, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
+	if want := []string{os.Args[0], "--resume", native, "--permission-mode", "default", "--settings", settings, "--setting-sources", "user", "--add-dir=" + s.spec.Dir, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
 		t.Errorf("got %q", client.Command)
 	}
 	for _, want := range []string{"HOME=" + s.spec.StateDir, "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "ANTHROPIC_API_KEY=0123456789-0123456789-end", "DISABLE_AUTOUPDATER=1"} {

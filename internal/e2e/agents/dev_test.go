@@ -233,7 +233,6 @@ func (d *dev) status() agenthost.HostStatus {
 // workspace.
 func (d *dev) shows(task string, status protocol.Status, reason string, open int) {
 	d.t.Helper()
-	var last string
 	eventually(d.t, fmt.Sprintf("%s %q with %d open questions is shown", status, reason, open), func() bool {
 		s := d.status()
 		session := one(d.t, s.Sessions, func(s agenthost.SessionStatus) bool { return s.ID == task })
@@ -243,10 +242,6 @@ func (d *dev) shows(task string, status protocol.Status, reason string, open int
 			return false
 		}
 		is := fmt.Sprint(session.Status, session.Reason, session.OpenInteractions, space.Status, space.Reason, told.AgentStatus, told.Reason, told.OpenInteractions)
-		if is != last {
-			d.t.Logf("shown: %s", is)
-		}
-		last = is
 		return is == fmt.Sprint(status, reason, open, status, reason, status, reason, open)
 	})
 }

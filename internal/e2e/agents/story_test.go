@@ -37,7 +37,6 @@ func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) 
 		}
 		d.ownWorktree(dir)
 		d.nothingWritten(d.project)
-		d.nothingWritten(d.workspace(d.other()))
 		d.showsDiff(task)
 		d.settled(task)
 		d.showsTool(task, protocol.ToolDone)
@@ -55,15 +54,6 @@ func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) 
 		}
 		d.ends(task)
 	})
-}
-
-// other is a session that never has anything to write.
-func (d *dev) other() string {
-	d.t.Helper()
-	task := d.task("bystander")
-	d.send(task, "Say hello").finishes()
-	d.settled(task)
-	return task
 }
 
 func (d *dev) nothingWritten(dir string) {

@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"context"
 	"iter"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type talk struct {
 	transcript client.Transcript
 	types      []string // of all parts
 	deltas     int      // of text
+	asked      string   // the question; a replay tells it again
 }
 
 // send checks a message in; nothing is read yet.
@@ -30,8 +32,12 @@ func (d *dev) send(task, message string) *talk {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	next, stop := iter.Pull2(stream.Events(d.t.Context()))
-	d.t.Cleanup(stop)
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	next, stop := iter.Pull2(stream.Events(ctx))
+	d.t.Cleanup(func() {
+		stop()
+		cancel()
+	})
 	return &talk{t: d.t, d: d, task: task, next: next}
 }
 
@@ -44,7 +50,7 @@ func (k *talk) until(is func(*protocol.Part) bool) bool {
 			return false
 		}
 		if err != nil {
-			k.t.Fatalf("read the turn: %v; so far %v", err, k.types)
+			k.t.Fatalf("read the turn: %v; so far %v of %q", err, k.types, k.transcript.Text())
 		}
 		k.transcript.Apply(event)
 		if event.Part == nil {
@@ -63,19 +69,29 @@ func (k *talk) until(is func(*protocol.Part) bool) bool {
 // question reads until the agent asks for permission.
 func (k *talk) question() string {
 	k.t.Helper()
-	var id string
-	if !k.until(func(p *protocol.Part) bool {
-		id = p.ApprovalID
-		return p.Type == protocol.PartToolApprovalRequest
-	}) {
+	if k.ended() {
 		k.t.Fatalf("the turn ended without a question: %v, %+v", k.types, k.transcript.End)
 	}
-	return id
+	return k.asked
+}
+
+// ended reads until the agent asks for permission once more, or the turn ends.
+func (k *talk) ended() bool {
+	k.t.Helper()
+	return !k.until(func(p *protocol.Part) bool {
+		if p.Type != protocol.PartToolApprovalRequest || p.ApprovalID == k.asked {
+			return false
+		}
+		k.asked = p.ApprovalID
+		return true
+	})
 }
 
 func (k *talk) end() *client.End {
 	k.t.Helper()
-	k.until(func(*protocol.Part) bool { return false })
+	if !k.ended() {
+		k.t.Fatalf("the agent asks instead of ending its turn: %v, %q", k.types, k.transcript.Text())
+	}
 	if k.transcript.End == nil {
 		k.t.Fatalf("the stream has no end: %v", k.types)
 	}

@@ -1,0 +1,92 @@
+//go:build agents
+
+package agents
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bellhop/protocol"
+)
+
+func TestTheDeathOfOneAgentEndsItsTurnAndNoOther(t *testing.T) {
+	eachAgent(t, func(t *testing.T, d *dev) {
+		bystander, victim := d.task("bystander"), d.task("victim")
+		other := d.send(bystander, writeIt)
+		question := other.question()
+		turn := d.send(victim, "SLOW 6000")
+		if !turn.until(func(p *protocol.Part) bool { return p.Type == protocol.PartTextDelta }) {
+			t.Fatalf("the turn ended at once: %+v", turn.transcript.End)
+		}
+		d.shows(victim, protocol.StatusBusy, "", 0)
+
+		d.kills(victim, "panic: oh no")
+		end := turn.end()
+		if end.Type != protocol.PartError || !strings.Contains(end.Error, "panic: oh no") {
+			t.Errorf("the turn ended with %+v", end)
+		}
+		d.shows(victim, protocol.StatusIdle, "", 0)
+		d.shows(bystander, protocol.StatusIdle, protocol.ReasonWaiting, 1)
+		d.answers(question, true)
+		other.finishes()
+		if _, err := os.Stat(d.workspace(bystander) + "/" + file); err != nil {
+			t.Error(err)
+		}
+		d.nothingWritten(d.workspace(victim))
+		d.send(victim, "Say hello").finishes()
+		d.ends(bystander, victim)
+	})
+}
+
+// kills the program of a session, which says a last word as if by itself.
+func (d *dev) kills(session, word string) {
+	d.t.Helper()
+	pid := d.program(session)
+	stderr, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", pid), os.O_WRONLY, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, err = fmt.Fprintln(stderr, word)
+	if closed := stderr.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func TestAKillDuringAQuestionEndsTheTurnForTheReaderAndWritesNothing(t *testing.T) {
+	eachAgent(t, func(t *testing.T, d *dev) {
+		task := d.task("killed")
+		turn := d.send(task, writeIt)
+		question := turn.question()
+		d.shows(task, protocol.StatusIdle, protocol.ReasonWaiting, 1)
+		d.kill()
+		d.start()
+
+		// The reader goes on by itself where the connection broke.
+		if end := turn.end(); end.Type == protocol.PartError || end.Reason != protocol.ReasonHostRestarted {
+			t.Errorf("the turn ended with %+v", end)
+		}
+		d.settled(task)
+		if err := d.answer(question, true); protocol.CodeOf(err) != protocol.CodeAnswered {
+			t.Errorf("an answer after the kill: %v", err)
+		}
+		// What was said before may come with the next prompt, and the scripted model
+		// then reads it there.
+		next := d.send(task, "Say hello")
+		for !next.ended() {
+			d.answers(next.asked, false)
+		}
+		d.shows(task, protocol.StatusIdle, "", 0)
+		d.nothingWritten(d.workspace(task))
+		d.nothingWritten(d.project)
+		d.ends(task)
+	})
+}
