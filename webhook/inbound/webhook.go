@@ -50,8 +50,9 @@ type Webhook struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	tasks  *httpapi.Limiter
-	wrongs *wrongSignatures
+	tasks    *httpapi.Limiter
+	wrongs   *wrongSignatures
+	verified verifiedTokens
 }
 
 // New returns a Webhook; it starts nothing in the background.
@@ -127,7 +128,11 @@ type verify func(presented string, secret []byte, now time.Time) (token.Claims, 
 
 // authenticate is the gates from token shape to rate limit.
 func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented string, check verify) (token.Claims, error) {
-	taskID, err := token.Inspect(presented)
+	known, seen := h.verified.find(presented)
+	taskID, err := known.claims.TaskID, error(nil)
+	if !seen {
+		taskID, err = token.Inspect(presented)
+	}
 	if err != nil {
 		return token.Claims{}, tokenError(err)
 	}
@@ -139,7 +144,12 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 	default:
 		return token.Claims{}, inTime(ctx, err)
 	}
-	claims, err := check(presented, secret, h.now())
+	claims := known.claims
+	if !seen || !known.holds(secret, h.now()) {
+		if claims, err = check(presented, secret, h.now()); err == nil {
+			h.verified.add(presented, secret, claims)
+		}
+	}
 	switch {
 	case errors.Is(err, token.ErrExpired):
 		discard(c.Request())

@@ -1,0 +1,54 @@
+package inbound_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/crypto/token"
+)
+
+// A token that was right once is not right for ever, nor for anything else.
+func TestATokenThatWasRightIsCheckedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		then   func(s *site, presented string) string // the token to send next
+		status int
+		body   string
+	}{
+		"nothing has changed":       {func(_ *site, p string) string { return p }, 200, taken},
+		"it has expired":            {func(s *site, p string) string { s.clock.Advance(10 * time.Minute); return p }, 401, expired},
+		"the task has a new secret": {func(s *site, p string) string { s.desk.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid},
+		"the task is gone":          {func(s *site, p string) string { delete(s.desk.secrets, taskID); return p }, 404, notFound},
+		"its signature is another": {func(s *site, p string) string {
+			other := s.sign(other)
+			return p[:strings.LastIndex(p, ".")] + other[strings.LastIndex(other, "."):]
+		}, 401, invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			presented := s.token()
+			for range 2 {
+				r, _ := post(path+"?token="+presented, text)
+				want(t, s.do(r), 200, taken)
+			}
+			r, _ := post(path+"?token="+c.then(s, presented), text)
+			want(t, s.do(r), c.status, c.body)
+		})
+	}
+}
+
+// What a renewal accepts at any age is no token for events.
+func TestATokenOfARenewalIsNotAFreshOne(t *testing.T) {
+	s := newSite(t)
+	presented := s.token()
+	s.clock.Advance(time.Hour)
+	renewal := httptest.NewRequest(http.MethodPost, path+"/renew?token="+presented, http.NoBody)
+	renewal.Header.Set("Authorization", "Bearer agent-password")
+	if rec := s.do(renewal); rec.Code != http.StatusOK {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	r, _ := post(path+"?token="+presented, text)
+	want(t, s.do(r), 401, expired)
+}
