@@ -115,7 +115,7 @@ export class Turn implements Source<StreamItem> {
     this.grant.turnId = turnId;
     this.#received = true;
     this.#refreshed = false;
-    if (part.type === 'data-resume') this.#resumable = true;
+    if (/^data-(resume|queued)$/.test(part.type)) this.#resumable = true;
     this.cursor = event.id ?? this.cursor;
     return { part, id: event.id };
   }
