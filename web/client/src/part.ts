@@ -78,7 +78,7 @@ type Body =
 export type NativePart = Body & { event?: PartEvent };
 
 /** Whether the part ends its turn's stream. */
-export function isTerminal(part: NativePart): boolean {
+export function isTerminal(part: NativePart): part is Extract<NativePart, { type: 'finish' | 'abort' | 'error' }> {
   return /^(finish|abort|error)$/.test(part.type);
 }
 

@@ -38,6 +38,7 @@ export type UiChunk =
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string | undefined; isAutomatic?: boolean | undefined; signature?: string | undefined }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string | undefined }
   | { type: 'source-url'; sourceId: string; url: string; title?: string | undefined }
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string | undefined }
   | { type: 'file'; mediaType: string; url: string }
   | { type: 'data-ask'; id: string; data: AskData }
   | { type: 'data-approval'; id: string; data: ApprovalData }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { BellhopTransport, toUIMessages, type BellhopOptions } from '../../src/ai-sdk.js';
+import { BellhopTransport, type BellhopOptions } from '../../src/ai-sdk.js';
+import { toUIMessages } from '../../src/history.js';
 import { BellhopClient } from '../../src/index.js';
 import { Chat, until } from '../kit/chat.js';
 import { FaultProxy } from '../kit/proxy.js';

@@ -33,7 +33,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 test('the package holds code, types and README, and nothing else', () => {
   expect(files.filter((path) => !/^(dist\/.+\.(js|d\.ts)|src\/.+\.ts)$/.test(path)).sort()).toEqual(['README.md', 'package.json']);
-  for (const entry of ['dist/index.js', 'dist/index.d.ts', 'dist/ai-sdk.js', 'dist/ai-sdk.d.ts']) expect(files).toContain(entry);
+  for (const entry of ['dist/index.js', 'dist/index.d.ts', 'dist/ai-sdk.js', 'dist/ai-sdk.d.ts', 'dist/history.js', 'dist/history.d.ts']) expect(files).toContain(entry);
 });
 
 test('it needs nothing at run time', () => {
