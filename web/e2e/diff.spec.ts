@@ -1,4 +1,5 @@
 import { expect, test } from './kit/test.ts';
+import { shoot } from './kit/tour.ts';
 
 test('what a turn changed is shown by file, with counts, unified and split', async ({ bell }) => {
   await bell.newTask('write diff.txt: a line that is new');
@@ -13,6 +14,7 @@ test('what a turn changed is shown by file, with counts, unified and split', asy
   await expect(panel).toContainText('+1 lines added');
   await panel.getByRole('button', { name: 'Split' }).click();
   await expect(panel.getByRole('region', { name: 'Changes in diff.txt' })).toContainText('a line that is new');
+  await shoot(bell.page, 'diff');
   await bell.page.reload();
   await expect(panel.getByRole('button', { name: 'Split' })).toHaveAttribute('aria-pressed', 'true');
 });

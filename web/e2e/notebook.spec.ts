@@ -1,6 +1,7 @@
 import { code, saveNotebook } from './kit/notebook.ts';
 import { Receiver } from './kit/receiver.ts';
 import { expect, test } from './kit/test.ts';
+import { shoot } from './kit/tour.ts';
 
 test('a question in a notebook is answered by the agent’s webhook, with a new version', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
@@ -27,6 +28,8 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
 
     await thread.getByText('Made version 2').click();
     await expect(thread.getByRole('region', { name: 'Changes' })).toContainText('func Reverse(s string)');
+    await thread.scrollIntoViewIfNeeded();
+    await shoot(page, 'notebook-answered');
     await page.getByRole('button', { name: 'Versions (2)' }).click();
     await expect(page.getByRole('button', { name: /Version 2/ })).toContainText('exported');
   } finally {
