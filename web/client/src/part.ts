@@ -72,6 +72,7 @@ type Body =
   | { type: 'data-answer'; id: string; data: Answered }
   | { type: 'data-notice'; data: Notice }
   | { type: 'data-queued'; data?: unknown }
+  | { type: 'data-context-restored'; data?: unknown }
   | { type: 'data-resume'; data: Resume };
 
 /** Readers ignore parts whose type they do not know. */

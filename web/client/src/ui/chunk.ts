@@ -44,6 +44,7 @@ export type UiChunk =
   | { type: 'data-approval'; id: string; data: ApprovalData }
   | { type: 'data-notice'; data: Notice; transient: true }
   | { type: 'data-queued'; data: unknown; transient: true }
+  | { type: 'data-context-restored'; data: unknown; transient: true }
   | { type: 'data-resume'; data: Resume; transient: true }
   | { type: 'finish'; finishReason: string; messageMetadata?: TurnMetadata | undefined }
   | { type: 'abort'; reason?: string | undefined }

@@ -47,7 +47,7 @@ export class Converter {
       inStep = false;
     };
     /** For now only: no part of the message. */
-    const once = (part: Of<'data-notice' | 'data-queued' | 'data-resume'>) => push({ ...part, transient: true } as UiChunk);
+    const once = (part: Of<'data-notice' | 'data-queued' | 'data-context-restored' | 'data-resume'>) => push({ ...part, transient: true } as UiChunk);
     const isOpen = (id: string) => open?.has(id) ?? true;
 
     /** Whether a call gets further by this. */
@@ -137,6 +137,7 @@ export class Converter {
           return once(part);
         case 'data-notice':
         case 'data-queued':
+        case 'data-context-restored':
           return once(part);
         case 'data-ask':
         case 'data-answer':
