@@ -17,10 +17,11 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
     await expect(good).toContainText('Verified');
     await good.getByRole('link').click();
 
+    await expect(page.getByRole('heading', { name: 'Reverse a string', level: 1 })).toBeVisible();
     await expect(page.getByText('The code was read, not run.')).toBeVisible();
     await page.getByRole('textbox', { name: 'Question' }).fill('Does it keep combining marks together?');
     await page.keyboard.press('Enter');
-    const thread = page.getByRole('log', { name: 'Questions and answers' });
+    const thread = page.getByRole('region', { name: 'Conversation' }).getByRole('log');
     await expect(thread).toContainText('It does not keep marks together.');
     await expect(thread).toContainText('Answered');
     expect(receiver.received[0]?.body).toMatchObject({ type: 'followup_message', message: 'Does it keep combining marks together?', sourceCode: code });
