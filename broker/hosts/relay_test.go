@@ -73,3 +73,26 @@ func TestGuardedStreamsNeedTheirOwnClient(t *testing.T) {
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A host may answer before it has the whole prompt.
+func TestAPromptThatGoesOnDoesNotEndTheStream(t *testing.T) {
+	const limit = 30 * time.Millisecond
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex()
+		_ = control.Flush()
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-time.After(4 * limit)
+		_, _ = io.WriteString(w, "done")
+	}))
+	answer, err := newClient(t, hosts.Options{Timeout: limit}).Relay(t.Context(), target(url), &broker.RelayRequest{
+		SessionID: "s1", Method: "POST", Header: http.Header{}, Body: &slowly{limit / 2, strings.NewReader("promptprompt")}, Length: 12,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "done" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
