@@ -163,8 +163,8 @@ type prompt struct {
 	failed error
 }
 
-// Read implements io.Reader. Once all is read the body's deadline is lifted: it
-// would end the request while it waits for the host.
+// Read implements io.Reader. Once all is read the body's deadline is lifted, as
+// httpapi.ReadBody does.
 func (p *prompt) Read(b []byte) (int, error) {
 	n, err := p.body.Read(b)
 	switch {
