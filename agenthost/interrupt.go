@@ -82,7 +82,9 @@ func (t *turn) halt(agent Agent) {
 		return
 	}
 	t.s.host.opts.Log.Error("an agent does not stop and is left behind", "session", t.s.id, "turn", t.rec.ID)
-	t.end(Outcome{})
+	if !t.end(Outcome{}) { // it has ended after all; another turn may have its agent already
+		return
+	}
 	t.s.closeAgent()
 	t.s.startQueued()
 }

@@ -5,8 +5,12 @@ import (
 	"bellhop/protocol"
 )
 
-// maxQueued bounds the turns of a session that wait for the open one.
-const maxQueued = 16
+// maxQueued and maxQueuedBytes bound what waits in a session's memory. One prompt
+// alone may be of any size that was let in.
+const (
+	maxQueued      = 16
+	maxQueuedBytes = 2 * protocol.MaxLine
+)
 
 // queued is a turn whose prompt has come while another was open. It is kept when
 // its client leaves. It is not kept when the host ends: then it was not started,
@@ -26,10 +30,33 @@ func checkWhenBusy(what string) error {
 	return protocol.Errorf(protocol.CodeInvalid, `whenBusy must be "reject", "queue" or "interrupt"`)
 }
 
+// size is what the prompt occupies.
+func (q *queued) size() int {
+	n := len(q.req.Prompt)
+	for _, a := range q.req.Attachments {
+		n += len(a.Data)
+	}
+	return n
+}
+
+// busy reports whether another turn goes first. Between two turns that is one that
+// waits: it is about to start.
+func (s *session) busy() bool { return s.turn != nil || len(s.queue) > 0 }
+
+// fits reports whether q may wait too.
+func (s *session) fits(q *queued) bool {
+	total := q.size()
+	for _, other := range s.queue {
+		total += other.size()
+	}
+	return len(s.queue) == 0 || len(s.queue) < maxQueued && total <= maxQueuedBytes
+}
+
 // enqueue has the turn wait for the open one, which an interrupt ends at once. Its
 // stream says so and then is the turn's own.
 func (s *session) enqueue(rec TurnRecord, req *protocol.PromptRequest) (*Stream, error) {
-	if len(s.queue) >= maxQueued {
+	q := &queued{rec: rec, req: req, fan: sse.NewFanout()}
+	if !s.fits(q) {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBusy, Message: "Too many turns are waiting already", Hint: "Wait for one to end, or interrupt it",
 		}
@@ -37,10 +64,9 @@ func (s *session) enqueue(rec TurnRecord, req *protocol.PromptRequest) (*Stream,
 	if s.host.in(draining, stopped) {
 		return nil, errStopping()
 	}
-	q := &queued{rec: rec, req: req, fan: sse.NewFanout()}
 	if req.WhenBusy == protocol.WhenBusyInterrupt {
 		s.queue = append([]*queued{q}, s.queue...)
-		if s.turn.stop == "" {
+		if s.turn != nil && s.turn.stop == "" {
 			s.turn.beginStop(protocol.ReasonAborted)
 		}
 	} else {
@@ -113,7 +139,14 @@ func (s *session) dropQueue() {
 	}
 }
 
+// discard ends a queued turn that will not start, its stream too.
 func (s *session) discard(q *queued) {
+	end, err := marshal(&protocol.Part{
+		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
+	})
+	if err == nil {
+		q.fan.Publish(encodeFrame("", end)) // it is no frame of the session
+	}
 	q.fan.Close()
 	if q.rec.Expires.IsZero() { // nobody was told of it
 		return

@@ -71,6 +71,9 @@ func (h *Host) stopTurns() {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
+		s.mu.Lock()
+		s.dropQueue() // before its turn comes, so that what says so is sent too
+		s.mu.Unlock()
 		wg.Go(func() {
 			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
 				h.opts.Log.Error("a turn is still open; the next start ends it", "session", s.id, "error", err)

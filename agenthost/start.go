@@ -72,10 +72,10 @@ func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
 // start makes the turn durable and lets the agent begin. The stream is subscribed
 // before that: it misses nothing.
 func (s *session) start(rec TurnRecord, req *protocol.PromptRequest) (*Stream, error) {
-	if s.turn != nil && (req.WhenBusy == protocol.WhenBusyQueue || req.WhenBusy == protocol.WhenBusyInterrupt) {
+	if s.busy() && (req.WhenBusy == protocol.WhenBusyQueue || req.WhenBusy == protocol.WhenBusyInterrupt) {
 		return s.enqueue(rec, req)
 	}
-	if s.turn != nil {
+	if s.busy() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeBusy, Message: "A turn is open",
 			Hint: "Wait for it to end, interrupt it, or send whenBusy",

@@ -60,8 +60,9 @@ func (t *turn) run(prompt Prompt) {
 		t.s.host.opts.Log.Warn("a turn could not begin", "session", t.s.id, "turn", t.rec.ID, "error", err)
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
-	t.end(outcome)
-	t.s.startQueued()
+	if t.end(outcome) { // else whoever ended it goes on when its agent is out of the way
+		t.s.startQueued()
+	}
 }
 
 // play lets the agent work. A provider that panics ends this turn and no other.
@@ -138,41 +139,41 @@ func (t *turn) fail(err error) {
 
 // end journals the turn's finish. While that cannot be written (a full disk) the
 // turn stays open and it is tried again: one that ended without a durable finish
-// would be open for ever at the broker.
-func (t *turn) end(outcome Outcome) {
+// would be open for ever at the broker. It reports whether this was the end.
+func (t *turn) end(outcome Outcome) bool {
 	defer t.cancel()
 	wait := 100 * time.Millisecond
 	for {
-		err := t.tryEnd(outcome)
+		ended, err := t.tryEnd(outcome)
 		if err == nil {
-			return
+			return ended
 		}
 		t.s.host.opts.Log.Error("a turn's finish could not be written", "session", t.s.id, "turn", t.rec.ID, "error", err)
 		select {
 		case <-t.s.host.posting.Done(): // the next start will write it
-			return
+			return false
 		case <-time.After(wait):
 		}
 		wait = min(wait*2, 5*time.Second)
 	}
 }
 
-func (t *turn) tryEnd(outcome Outcome) error {
+func (t *turn) tryEnd(outcome Outcome) (ended bool, err error) {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.over {
-		return nil
+		return false, nil
 	}
 	before := t.voice.snapshot()
 	b := s.begin()
 	t.finish(b, outcome)
 	if err := b.commit(); err != nil {
 		t.voice = before
-		return err
+		return false, err
 	}
 	failpoint.Hit("finish-journaled")
-	return nil
+	return true, nil
 }
 
 // finish puts everything that ends a turn into b: its open text, its questions and

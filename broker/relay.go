@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 
 	"bellhop/protocol"
 )
@@ -29,8 +31,12 @@ type RelayRequest struct {
 	Length    int64 // of Body; -1 unknown
 }
 
-// maxOrigins bounds the header that lists them.
-const maxOrigins = 64
+// maxOrigins and maxOriginBytes bound the header that lists them: proxies give all
+// headers of an answer 4 KiB or 8.
+const (
+	maxOrigins     = 64
+	maxOriginBytes = 2 << 10
+)
 
 // Relay passes a stream of a task's host on to a browser that does not reach the
 // host (protocol 1.6).
@@ -88,19 +94,27 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 	}
 	slices.Sort(origins)
 	origins = slices.DeleteFunc(slices.Compact(origins), func(o string) bool { return o == "" })
-	return origins[:min(len(origins), maxOrigins)], nil
+	n, size := 0, 0
+	for n < min(len(origins), maxOrigins) && size+len(origins[n])+1 <= maxOriginBytes {
+		size += len(origins[n]) + 1
+		n++
+	}
+	return origins[:n], nil
 }
+
+// nameable is a host as a policy's grammar has it: no address of IPv6, and a name
+// of another script only as it travels.
+var nameable = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$`)
 
 // originOf is a URL's origin, "" if a policy could not name it.
 func originOf(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	for _, c := range u.Host {
-		if c <= ' ' || c == ';' || c == ',' || c == '\'' || c == '*' || c > '~' {
-			return ""
-		}
+	host := strings.TrimSuffix(strings.ToLower(u.Host), ":")
+	if len(host) > 253+6 || !nameable.MatchString(host) {
+		return ""
 	}
-	return u.Scheme + "://" + u.Host
+	return u.Scheme + "://" + host
 }

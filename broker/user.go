@@ -21,6 +21,10 @@ const (
 	TokenAgent TokenKind = "agent"
 )
 
+// APITokenPrefix starts every API token. It tells one from the stream tokens of
+// hosts, to which none may be sent.
+const APITokenPrefix = "bhp_"
+
 // APIToken is a bearer token of a user; the token itself is shown once and
 // only its SHA-256 is kept.
 type APIToken struct {

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -33,8 +35,8 @@ type Options struct {
 
 // Console serves the console's files. They are kept in memory, compressed once.
 type Console struct {
-	o             Options
-	before, after []byte // of the page's configuration; after is nil without one
+	o     Options
+	pages [2]*asset // for strangers, for who is signed in
 
 	mu     sync.Mutex
 	assets map[string]*asset
@@ -65,10 +67,20 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the console has no page: %w", err)
 	}
-	page = bytes.ReplaceAll(page, []byte(`="./`), []byte(`="`+o.Base+`/`))
-	c := &Console{o: o, assets: map[string]*asset{}}
-	if c.before, c.after, err = cutSlot(page); err != nil {
+	base := (&url.URL{Path: o.Base}).EscapedPath() + "/"
+	page = bytes.ReplaceAll(page, []byte(`="./`), []byte(`="`+html.EscapeString(base)))
+	before, after, err := cutSlot(page)
+	if err != nil {
 		return nil, err
+	}
+	c := &Console{o: o, assets: map[string]*asset{}}
+	for i, signedIn := range []bool{false, true} {
+		config, err := json.Marshal(map[string]any{"base": base, "version": o.Version, "signedIn": signedIn})
+		if err != nil {
+			return nil, err
+		}
+		c.pages[i] = newAsset(indexFile, slices.Concat(before, config, after))
+		c.pages[i].tag = "" // the same bytes under another policy are another answer
 	}
 	return c, nil
 }
@@ -106,7 +118,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 
 // asset reads a file once; nil when there is none.
 func (c *Console) asset(name string) *asset {
-	if path.Clean(name) != name || strings.HasPrefix(path.Base(name), ".") {
+	if path.Clean(name) != name || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 		return nil
 	}
 	c.mu.Lock()
@@ -166,7 +178,7 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 // page is index.html, with the policy of whoever asks.
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Cache-Control", "no-cache")
+	header.Set("Cache-Control", "private, no-cache") // the policy names the visitor's hosts
 	signedIn, origins := false, []string(nil)
 	if c.o.Visitor != nil {
 		signedIn, origins = c.o.Visitor(r)
@@ -175,14 +187,12 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
-	header.Set("Vary", "Cookie")
-	config, err := json.Marshal(map[string]any{"base": c.o.Base + "/", "version": c.o.Version, "signedIn": signedIn})
-	if err != nil {
-		panic(err) // strings and a bool
+	header.Add("Vary", "Cookie, Authorization")
+	if signedIn {
+		send(w, r, c.pages[1])
+	} else {
+		send(w, r, c.pages[0])
 	}
-	a := newAsset(indexFile, slices.Concat(c.before, config, c.after))
-	a.tag = "" // the same bytes under another policy are another answer
-	send(w, r, a)
 }
 
 // policy lets the page load its own files and call its own server and the hosts.
@@ -198,13 +208,13 @@ func send(w http.ResponseWriter, r *http.Request, a *asset) {
 	header.Set("Content-Type", a.media)
 	header.Add("Vary", "Accept-Encoding")
 	body := a.body
-	if a.compressed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if a.compressed != nil && takesGzip(r.Header) {
 		body = a.compressed
 		header.Set("Content-Encoding", "gzip")
 	}
 	if a.tag != "" {
 		header.Set("ETag", "W/"+a.tag)
-		if strings.Contains(r.Header.Get("If-None-Match"), a.tag) {
+		if has(r.Header, a.tag) {
 			header.Del("Content-Encoding")
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -214,4 +224,25 @@ func send(w http.ResponseWriter, r *http.Request, a *asset) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body)
 	}
+}
+
+// has reports whether a reader says that it has the version of a tag. Tags hold no
+// quotes but their own, so that none is found inside of another.
+func has(header http.Header, tag string) bool {
+	known := strings.Join(header.Values("If-None-Match"), ",")
+	return strings.TrimSpace(known) == "*" || strings.Contains(known, tag)
+}
+
+// takesGzip reports whether gzip is named and not refused by a weight of 0.
+func takesGzip(header http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		q, found := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(weight), " ", ""), "q=")
+		value, err := strconv.ParseFloat(q, 64)
+		return !found || err == nil && value > 0
+	}
+	return false
 }

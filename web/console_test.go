@@ -22,6 +22,7 @@ func open(t *testing.T, o web.Options) *web.Console {
 			"assets/a-1.js": {Data: []byte(strings.Repeat("let a = 1;\n", 100))},
 			"icon.svg":      {Data: []byte("<svg/>")},
 			".keep":         {Data: []byte("x")},
+			".vite/m.json":  {Data: []byte("x")},
 		}
 	}
 	console, err := web.New(o)
@@ -42,12 +43,13 @@ func get(c *web.Console, method, path string, header ...string) (*httptest.Respo
 
 func TestThePageIsToldWhereItIs(t *testing.T) {
 	for base, want := range map[string]string{
+		"/a \"b":   `<script id="bellhop-config" type="application/json">{"base":"/a%20%22b/","signedIn":false,"version":"1.2"}</script><script src="/a%20%22b/assets/a-1.js"></script>`,
 		"":         `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
 		"/bellhop": `<script id="bellhop-config" type="application/json">{"base":"/bellhop/","signedIn":false,"version":"1.2"}</script><script src="/bellhop/assets/a-1.js"></script>`,
 	} {
 		for _, path := range []string{"/", "/index.html", "/tasks/1"} {
 			rec, ok := get(open(t, web.Options{Base: base, Version: "1.2"}), "GET", path, "Accept", "text/html")
-			if !ok || rec.Body.String() != want || rec.Header().Get("Cache-Control") != "no-cache" {
+			if !ok || rec.Body.String() != want || rec.Header().Get("Cache-Control") != "private, no-cache" {
 				t.Errorf("%s%s: %v %s %v", base, path, ok, rec.Body, rec.Header())
 			}
 		}
@@ -64,9 +66,16 @@ func TestFilesAreCachedByTheirNames(t *testing.T) {
 		if got := rec.Header().Get("Cache-Control") + "|" + rec.Header().Get("Content-Type"); !ok || got != want {
 			t.Errorf("%s: %s", path, got)
 		}
-		again, _ := get(c, "GET", path, "If-None-Match", rec.Header().Get("ETag"))
-		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
-			t.Errorf("%s: %d", path, again.Code)
+		tag := rec.Header().Get("ETag")
+		for known, status := range map[string]int{
+			tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, " * ": 304, `"other"`: 200, strings.Trim(tag, `W/"`): 200, "": 200,
+		} {
+			for _, method := range []string{"GET", "HEAD"} {
+				again, _ := get(c, method, path, "If-None-Match", known, "Accept-Encoding", "gzip")
+				if again.Code != status || again.Code == 304 && again.Body.Len()+len(again.Header().Get("Content-Encoding")) > 0 {
+					t.Errorf("%s %s, %s: %d %v", method, path, known, again.Code, again.Header())
+				}
+			}
 		}
 	}
 }
@@ -77,6 +86,12 @@ func TestFilesAreCompressedForWhoCanRead(t *testing.T) {
 	small, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", "br, gzip")
 	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len() >= whole.Body.Len() {
 		t.Fatalf("%v, %d of %d bytes", small.Header(), small.Body.Len(), whole.Body.Len())
+	}
+	for accepted, want := range map[string]string{"gzip;q=0": "", "GZIP; Q=0.5": "gzip", "identity, gzip ;q=0.0": "", "xgzip": "", "br": "", "": ""} {
+		rec, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", accepted)
+		if got := rec.Header().Get("Content-Encoding"); got != want {
+			t.Errorf("%s: %q", accepted, got)
+		}
 	}
 	reader, err := gzip.NewReader(small.Body)
 	if err != nil {
@@ -96,6 +111,7 @@ func TestWhatIsNotTheConsoles(t *testing.T) {
 	for name, r := range map[string][]string{
 		"a file of a former build":    {"GET", "/assets/a-0.js", "Accept", "text/html"},
 		"a hidden file":               {"GET", "/.keep"},
+		"a file of a hidden folder":   {"GET", "/.vite/m.json"},
 		"a way out":                   {"GET", "/assets/../.keep"},
 		"a folder":                    {"GET", "/assets"},
 		"what is no page, for a tool": {"GET", "/tasks"},

@@ -82,10 +82,11 @@ func (a *API) attachStream(c echo.Context) error {
 // slow. Either resumes by id: to the peer it is no error.
 func (a *API) serve(c echo.Context, stream *agenthost.Stream, version int) error {
 	defer stream.Close()
-	options := sse.ServeOptions{Ping: a.Ping}
+	options, ended := sse.ServeOptions{Ping: a.Ping}, func() bool { return false }
 	if version != 0 {
 		c.Response().Header().Set(uiHeader, "v1")
-		if err := convertStream(stream, &options, version); err != nil {
+		var err error
+		if ended, err = convertStream(stream, &options, version); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (a *API) serve(c echo.Context, stream *agenthost.Stream, version int) error
 	if err == nil && stream.Live != nil {
 		err = sse.Serve(c.Request().Context(), w, stream.Live, options)
 	}
-	if err == nil && version != 0 {
+	if err == nil && ended() { // not when the stream was cut
 		err = w.Write(uiDone)
 	}
 	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {

@@ -39,8 +39,9 @@ func uiVersion(c echo.Context) (int, error) {
 	return version, nil
 }
 
-// convertStream makes a stream of native frames one of UI message chunks.
-func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version int) error {
+// convertStream makes a stream of native frames one of UI message chunks. ended
+// reports whether the turn's end is among them.
+func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version int) (ended func() bool, err error) {
 	converter := uistream.New(stream.TurnID, version)
 	options.Convert = func(batch [][]byte) ([][]byte, error) {
 		out := make([][]byte, 0, len(batch))
@@ -61,9 +62,8 @@ func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version 
 		}
 		return out, nil
 	}
-	backlog, err := options.Convert(stream.Backlog)
-	stream.Backlog = backlog
-	return err
+	stream.Backlog, err = options.Convert(stream.Backlog)
+	return converter.Ended, err
 }
 
 func appendChunk(out [][]byte, chunk []byte) ([][]byte, error) {

@@ -83,3 +83,25 @@ func TestFormatsThatThereAreNot(t *testing.T) {
 	}
 	h.prompt("s1", token, "text x").rest() // nothing was started by them
 }
+
+// A stream that is cut must not look like a turn that has ended.
+func TestACutUIMessageStreamIsNotDone(t *testing.T) {
+	h := newHost(t, nil)
+	token := h.announce("s1", "t1")
+	s := h.stream(request{"POST", "/stream/s1?format=ui&token=" + token, `{"prompt":"text hello\nask Which?"}`, nil})
+	for {
+		frame, err := s.reader.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(frame.Data), `"data-ask"`) {
+			break
+		}
+	}
+	if status, _, body := h.call(request{"POST", "/session/s1/revoke", "", []string{bearerPassword}}); status != 200 {
+		t.Fatal(status, body)
+	}
+	if rest := s.chunks(); len(rest) > 0 {
+		t.Errorf("it ends with %q", rest)
+	}
+}

@@ -62,11 +62,18 @@ func underBase(base string, handler http.Handler) http.Handler {
 	if base == "" {
 		return handler
 	}
-	inner := http.StripPrefix(base, handler)
+	escaped := (&url.URL{Path: base}).EscapedPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, base+"/") {
-			inner.ServeHTTP(w, r)
-			return
+		if rest, under := strings.CutPrefix(r.URL.Path, base); under && strings.HasPrefix(rest, "/") {
+			inner, target := *r, *r.URL
+			target.Path = rest
+			if raw, plain := strings.CutPrefix(target.RawPath, escaped); plain {
+				target.RawPath = raw
+			} else {
+				target.RawPath = "" // the base in other escapes: routes go by the path
+			}
+			inner.URL = &target
+			r = &inner
 		}
 		handler.ServeHTTP(w, r)
 	})

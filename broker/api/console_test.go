@@ -1,6 +1,10 @@
 package api_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -97,6 +101,41 @@ func TestReachIsDirectOrRelay(t *testing.T) {
 		rec := s.as(s.ada, "POST", path, `{"taskId":"`+id+`"`+body+`,"reach":"relay"}`)
 		if got := field(t, rec, "streamUrl"); rec.Code != 200 || got != publicURL+"/sub/api/agent/stream/"+id || field(t, rec, "reach") != string(protocol.ReachRelay) {
 			t.Errorf("%s: %s", path, rec.Body)
+		}
+	}
+}
+
+func TestTheBasePathMayBeSpelledInAnyWay(t *testing.T) {
+	s := newSite(t)
+	s.api.PublicURL = publicURL + "/sub"
+	handler := s.api.Handler()
+	for path, want := range map[string]string{
+		"/sub/healthz":                   "200",
+		"/su%62/healthz":                 "200",
+		"/healthz":                       "200", // a proxy has cut it off
+		"/sub/tasks/a%2Fb":               "200 page",
+		"/su%62/tasks/a%2Fb":             "200 page",
+		"/sub":                           "200 page",
+		"/sub/api/tasks/a%2Fb":           "401",
+		"/su%62/api/nonsense%2Fb":        "404",
+		"/sub/api/agent/stream/a%2Fb":    "404",
+		"/sub/assets/..%2f..%2fsecret":   "404",
+		"/sub/assets/%2e%2e/%2e%2e/.env": "404",
+		"/subway":                        "200 page",
+	} {
+		r := httptest.NewRequest("GET", path, http.NoBody)
+		r.Header.Set("Accept", "text/html")
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		got := strconv.Itoa(rec.Code)
+		if strings.HasPrefix(rec.Body.String(), "<script") {
+			got += " page"
+		}
+		if got != want || rec.Code == 404 && !strings.HasPrefix(rec.Body.String(), `{"error"`) {
+			t.Errorf("%s: %s, not %s: %s", path, got, want, rec.Body)
+		}
+		if rec.Code == 200 && !slices.Contains(rec.Header().Values("Vary"), "Origin") {
+			t.Errorf("%s: Vary %q", path, rec.Header().Values("Vary"))
 		}
 	}
 }

@@ -118,7 +118,9 @@ func TestARelayEndsWithEitherSide(t *testing.T) {
 	answer := ask(t, t.Context(), "GET", url, "", nil)
 	s.api.End()
 	<-gone
-	_, _ = io.ReadAll(answer.Body) // ends
+	if _, err := io.ReadAll(answer.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a broker that ends looks like a turn that does: %v", err)
+	}
 }
 
 func TestARelayWithoutItsHost(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TokenPrefix starts every API token, so that scanners and people know one.
-const TokenPrefix = "bhp_"
+const TokenPrefix = broker.APITokenPrefix
 
 const (
 	maxTokenName       = 200

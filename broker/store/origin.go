@@ -6,6 +6,10 @@ import (
 	"bellhop/internal/database"
 )
 
+// maxOriginsKept is how many origins an owner may have. A host whose address
+// changes all the time begins anew; what it still uses comes back.
+const maxOriginsKept = 32
+
 // AddStreamOrigin implements broker.OriginStore. It is asked at every check-in and
 // almost always knows the answer: reading first keeps SQLite's one writer free.
 func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error {
@@ -13,6 +17,11 @@ func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error
 	err := s.conn(ctx).Raw(`SELECT count(*) FROM stream_origins WHERE owner = ? AND origin = ?`, owner, origin).Scan(&known).Error
 	if err == nil && known == 0 {
 		err = s.db.Write(ctx, func(ctx context.Context) error {
+			err := s.conn(ctx).Exec(`DELETE FROM stream_origins WHERE owner = ? AND (SELECT count(*) FROM stream_origins WHERE owner = ?) >= ?`,
+				owner, owner, maxOriginsKept).Error
+			if err != nil {
+				return err
+			}
 			return s.conn(ctx).Exec(`INSERT INTO stream_origins (owner, origin) VALUES (?, ?) ON CONFLICT DO NOTHING`, owner, origin).Error
 		})
 	}

@@ -28,7 +28,7 @@ type recordedConn struct {
 
 // RoundTrip records answers of /stream.
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !strings.HasPrefix(req.URL.Path, "/stream/") {
+	if !strings.HasPrefix(strings.TrimPrefix(req.URL.Path, "/api/agent"), "/stream/") { // the host's own, or relayed
 		return transport.RoundTrip(req)
 	}
 	conn := &recordedConn{method: req.Method, after: req.Header.Get("Last-Event-ID")}

@@ -38,7 +38,7 @@ func ReadBody(c echo.Context, limit int64) ([]byte, error) {
 	_, err := buf.ReadFrom(http.MaxBytesReader(nil, r.Body, limit))
 	if err != nil {
 		c.Response().Header().Set("Connection", "close")
-		return nil, bodyError(err, limit)
+		return nil, BodyError(err, limit)
 	}
 	if err := setReadDeadline(c.Response(), time.Time{}); err != nil {
 		return nil, err
@@ -46,7 +46,8 @@ func ReadBody(c echo.Context, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-func bodyError(err error, limit int64) error {
+// BodyError is what a failure to read a body of at most limit bytes is answered with.
+func BodyError(err error, limit int64) error {
 	var tooLarge *http.MaxBytesError
 	var timeout net.Error
 	switch {

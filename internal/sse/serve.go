@@ -48,11 +48,13 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 					return err
 				}
 			}
-			if err := w.WriteBatch(out); err != nil {
-				return err
+			if len(out) > 0 { // else the peer has heard nothing, and the ping stays due
+				if err := w.WriteBatch(out); err != nil {
+					return err
+				}
+				ping.Reset(opts.Ping)
 			}
 			reuse = spare(batch)
-			ping.Reset(opts.Ping)
 			continue
 		}
 		select {

@@ -223,3 +223,40 @@ func TestConnectingAndLeavingLeavesNothing(t *testing.T) {
 		t.Fatalf("%d subscriptions left", n)
 	}
 }
+
+func TestServeConverts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fanout, rec := sse.NewFanout(), httptest.NewRecorder()
+		done := make(chan error)
+		refused := errors.New("no frame")
+		convert := func(batch [][]byte) (out [][]byte, err error) {
+			for _, frame := range batch {
+				switch string(frame) {
+				case "nothing":
+				case "bad":
+					return nil, refused
+				default:
+					out = append(out, frame, frame)
+				}
+			}
+			return out, nil
+		}
+		go func() {
+			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}), fanout.Subscribe(), sse.ServeOptions{Convert: convert})
+		}()
+		synctest.Wait()
+		fanout.Publish([]byte("x"))
+		for range 3 { // frames of which the peer gets nothing are silence
+			time.Sleep(8 * time.Second)
+			fanout.Publish([]byte("nothing"))
+		}
+		synctest.Wait()
+		fanout.Publish([]byte("bad"))
+		if err := <-done; !errors.Is(err, refused) {
+			t.Fatal(err)
+		}
+		if got, want := rec.Body.String(), "xx: ping\n\n: ping\n\n"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}

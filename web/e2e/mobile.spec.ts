@@ -7,9 +7,9 @@ const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>
 
 test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
 
-test('every page fits a phone at night', async ({ bell, world, known }) => {
+test('every page fits a phone at night', async ({ bell, known }) => {
   test.slow();
-  await visit(bell.page, tour(bell, world, known), 'phone');
+  await visit(bell.page, tour(bell, known), 'phone');
 });
 
 test('a task from list to answer with a thumb', async ({ bell }) => {

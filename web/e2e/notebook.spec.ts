@@ -1,6 +1,7 @@
 import { code, saveNotebook } from './kit/notebook.ts';
 import { Receiver } from './kit/receiver.ts';
 import { expect, test } from './kit/test.ts';
+import { shoot } from './kit/tour.ts';
 
 test('a question in a notebook is answered by the agent’s webhook, with a new version', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
@@ -16,10 +17,11 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
     await expect(good).toContainText('Verified');
     await good.getByRole('link').click();
 
+    await expect(page.getByRole('heading', { name: 'Reverse a string', level: 1 })).toBeVisible();
     await expect(page.getByText('The code was read, not run.')).toBeVisible();
     await page.getByRole('textbox', { name: 'Question' }).fill('Does it keep combining marks together?');
     await page.keyboard.press('Enter');
-    const thread = page.getByRole('log', { name: 'Questions and answers' });
+    const thread = page.getByRole('region', { name: 'Conversation' }).getByRole('log');
     await expect(thread).toContainText('It does not keep marks together.');
     await expect(thread).toContainText('Answered');
     expect(receiver.received[0]?.body).toMatchObject({ type: 'followup_message', message: 'Does it keep combining marks together?', sourceCode: code });
@@ -27,6 +29,8 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
 
     await thread.getByText('Made version 2').click();
     await expect(thread.getByRole('region', { name: 'Changes' })).toContainText('func Reverse(s string)');
+    await thread.scrollIntoViewIfNeeded();
+    await shoot(page, 'notebook-answered');
     await page.getByRole('button', { name: 'Versions (2)' }).click();
     await expect(page.getByRole('button', { name: /Version 2/ })).toContainText('exported');
   } finally {

@@ -26,6 +26,7 @@ type Converter struct {
 	version   int
 
 	started bool
+	ended   bool
 	stepped bool     // inside of a step
 	open    []block  // text and reasoning, in order
 	inputs  []string // calls whose input streams
@@ -76,6 +77,9 @@ func encode(c *chunk) ([]byte, error) {
 	err := enc.Encode(c)
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
+
+// Ended reports whether the turn's end has been told: only then Done may be.
+func (c *Converter) Ended() bool { return c.ended }
 
 func (c *Converter) convert(p *part) []chunk {
 	kind, what, _ := strings.Cut(p.Type, "-")
@@ -178,6 +182,7 @@ func (c *Converter) data(p *part) []chunk {
 }
 
 func (c *Converter) end(p *part) []chunk {
+	c.ended = true
 	chunks := c.endStep()
 	end := chunk{Type: p.Type}
 	switch p.Type {

@@ -159,5 +159,5 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
 
 /** An id likely enough to be unique within a task; crypto.randomUUID is missing on pages served without TLS. */
 export function newId(): string {
-  return Date.now() + String(Math.random()).slice(2);
+  return String(Math.random());
 }

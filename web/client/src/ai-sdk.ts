@@ -1,4 +1,3 @@
 export type { ApprovalData, AskData, TurnMetadata } from './ui/chunk.js';
-export { toUIMessages } from './ui/history.js';
 export { shouldSendAutomatically } from './ui/message.js';
 export { bellhop, BellhopTransport, type BellhopOptions } from './ui/transport.js';

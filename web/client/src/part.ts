@@ -72,13 +72,14 @@ type Body =
   | { type: 'data-answer'; id: string; data: Answered }
   | { type: 'data-notice'; data: Notice }
   | { type: 'data-queued'; data?: unknown }
+  | { type: 'data-context-restored'; data?: unknown }
   | { type: 'data-resume'; data: Resume };
 
 /** Readers ignore parts whose type they do not know. */
 export type NativePart = Body & { event?: PartEvent };
 
 /** Whether the part ends its turn's stream. */
-export function isTerminal(part: NativePart): boolean {
+export function isTerminal(part: NativePart): part is Extract<NativePart, { type: 'finish' | 'abort' | 'error' }> {
   return /^(finish|abort|error)$/.test(part.type);
 }
 

@@ -56,7 +56,7 @@ export class Watchdog {
 
   feed(ms = this.#idleMs): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#abort.abort(new Error('stalled')), ms);
+    this.#timer = setTimeout(() => this.#abort.abort(new Error(`silent for ${ms / 1000} s`)), ms);
   }
 
   stop(): void {

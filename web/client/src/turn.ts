@@ -35,9 +35,8 @@ export interface StreamItem {
 
 /** One turn of an agent: its parts, through any number of connections. */
 export class Turn implements Source<StreamItem> {
-  /** Whether anything came, and whether the host said that it can tell it again. */
-  #received = false;
-  #resumable = false;
+  /** Whether the host said that it can tell again what came; undefined before anything came. */
+  #resumable: boolean | undefined;
   /** Whether the token is fresh, and whether the host ever answered from here. */
   #refreshed = false;
   #reached = false;
@@ -95,9 +94,10 @@ export class Turn implements Source<StreamItem> {
 
   async connect(signal: AbortSignal): Promise<Response> {
     const url = this.#url;
-    const starts = this.cursor === undefined;
-    if (starts && this.#received && !this.#resumable) throw networkError(url.origin, 'cannot resume', false);
-    if (!starts) url.searchParams.set('after', this.cursor ?? '');
+    const { cursor } = this;
+    const starts = cursor === undefined;
+    if (!starts) url.searchParams.set('after', cursor);
+    else if (this.#resumable === false) throw networkError(url.origin, 'cannot resume', false);
     const response = await this.client.call(url, this.grant.streamToken, 'omit', starts ? 'POST' : 'GET', {
       body: starts ? this.start?.prompt : undefined,
       signal,
@@ -113,9 +113,8 @@ export class Turn implements Source<StreamItem> {
     const turnId = part.event?.turnId ?? this.turnId;
     if (this.turnId && turnId !== this.turnId) throw networkError(this.origin(), 'lost this turn', false);
     this.grant.turnId = turnId;
-    this.#received = true;
     this.#refreshed = false;
-    if (part.type === 'data-resume') this.#resumable = true;
+    this.#resumable ||= /^data-(resume|queued)$/.test(part.type);
     this.cursor = event.id ?? this.cursor;
     return { part, id: event.id };
   }

@@ -41,6 +41,16 @@ const verbs = {
     send({ type: 'tool_message', id: 'c1', name: 'run_command', content: text });
     chunk('done');
   },
+  /** N steps of a sentence and a tool: two messages each, and one at the end. */
+  async work(n) {
+    for (let i = 1; i <= Number(n); i++) {
+      chunk(`Now step ${i}: the rate limit is read from \`config/${i}.yaml\`.`);
+      send({ type: 'tool_start', id: `t${i}`, name: 'read_file', arguments: { path: `config/${i}.yaml` } });
+      send({ type: 'tool_message', id: `t${i}`, name: 'read_file', content: `limit: ${i}\nburst: ${i * 2}\n` });
+      await drained();
+    }
+    chunk('All is read.');
+  },
   /** Text given as base64. */
   text: (base64) => chunk(Buffer.from(base64, 'base64').toString()),
   /** A permission for a command given as base64. */

@@ -46,14 +46,31 @@ export class Api {
 
   /** Sends a prompt as a program would, without reading the stream. */
   async prompt(taskId: string, message: string): Promise<void> {
+    await (await this.stream(taskId, message)).cancel();
+  }
+
+  /** Milliseconds from sending a prompt to the first piece of the answer. */
+  async firstText(taskId: string, message: string): Promise<number> {
+    const from = performance.now();
+    const body = await this.stream(taskId, message);
+    const decoder = new TextDecoder();
+    let seen = '';
+    for await (const bytes of body) {
+      seen += decoder.decode(bytes, { stream: true });
+      if (seen.includes('"text-delta"')) break;
+    }
+    return performance.now() - from;
+  }
+
+  private async stream(taskId: string, message: string): Promise<ReadableStream<Uint8Array>> {
     const checkIn = await this.call<{ streamUrl: string; streamToken: string }>('POST', '/api/agent', { taskId, message });
     const stream = await fetch(checkIn.streamUrl, {
       method: 'POST',
       headers: { authorization: `Bearer ${checkIn.streamToken}`, 'content-type': 'application/json' },
       body: JSON.stringify({ prompt: message }),
     });
-    if (!stream.ok) throw new Error(`POST ${checkIn.streamUrl}: ${stream.status}`);
-    await stream.body?.cancel();
+    if (!stream.ok || !stream.body) throw new Error(`POST ${checkIn.streamUrl}: ${stream.status}`);
+    return stream.body;
   }
 }
 
@@ -61,7 +78,7 @@ export interface Task {
   id: string;
   openTurn: string;
   agentStatus: string;
-  lastTurn: { finishReason: string; reason: string } | null;
+  lastTurn: { id: string; finishReason: string; reason: string } | null;
 }
 
 export interface Message {

@@ -5,7 +5,7 @@ import type { AxeResults } from 'axe-core';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Fails with what keeps people from using the page. */
+/** Notes what keeps people from using the page; the test goes on and fails at its end. */
 export async function accessible(page: Page, what: string): Promise<void> {
   await page.evaluate(source);
   const found = await page.evaluate(async () => {
@@ -13,5 +13,5 @@ export async function accessible(page: Page, what: string): Promise<void> {
     const { violations } = await axe.run();
     return violations.map((v) => `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ''}`).join('\n')}`);
   });
-  expect(found, `axe: ${what}`).toEqual([]);
+  expect.soft(found, `axe: ${what}`).toEqual([]);
 }

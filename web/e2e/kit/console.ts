@@ -59,6 +59,6 @@ export class Console {
 
   /** All the words w1 w2 … that the thread shows, in their order. */
   async words(): Promise<string[]> {
-    return (await this.thread.innerText()).match(/\bw\d+/g) ?? [];
+    return (await this.thread.innerText()).match(/w\d+/g) ?? [];
   }
 }

@@ -31,7 +31,7 @@ export async function furnish(world: World): Promise<{ talk: string; asks: strin
 }
 
 /** Every page of the console, and the dialogs on them. */
-export function tour(bell: Console, world: World, known: Awaited<ReturnType<typeof furnish>>): Stop[] {
+export function tour(bell: Console, known: Awaited<ReturnType<typeof furnish>>): Stop[] {
   const { page } = bell;
   const heading = (name: string | RegExp) => expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
   const dialog = async (path: string, button: string) => {
@@ -40,7 +40,7 @@ export function tour(bell: Console, world: World, known: Awaited<ReturnType<type
     await expect(page.getByRole('dialog')).toBeVisible();
   };
   return [
-    { name: 'home', go: async () => { await page.goto('/'); await heading('What is next?'); } },
+    { name: 'home', go: async () => { await page.goto('/'); await expect(page.getByRole('button', { name: 'New task' })).toBeVisible(); await expect(page.getByText(/Loading/)).toBeHidden(); } },
     { name: 'task', go: async () => { await bell.open(known.talk); await expect(bell.thread).toContainText('1 2 3 4 5'); } },
     { name: 'permission', go: async () => { await bell.open(known.asks); await expect(bell.allow).toBeEnabled(); } },
     { name: 'failed', go: async () => { await bell.open(known.failed); await expect(bell.thread).toContainText('fail'); } },
@@ -68,7 +68,7 @@ export async function visit(page: Page, stops: Stop[], suffix: string): Promise<
     await go();
     await page.screenshot({ path: `${shots}${name}-${suffix}.png`, animations: 'disabled' });
     await accessible(page, `${name} ${suffix}`);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name} ${suffix} scrolls sideways by`).toBeLessThanOrEqual(0);
+    expect.soft(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name} ${suffix} scrolls sideways by`).toBeLessThanOrEqual(0);
   }
 }
 

@@ -18,7 +18,8 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
   }, [link, mutate]);
 
   if (me.data && !signIn.isSuccess) return children;
-  if (me.isPending || signIn.isPending || signIn.isSuccess) return <div className={styles.waiting} role="status">{me.isPending ? 'Loading …' : 'Signing in …'}</div>;
+  const byLink = signIn.isPending && 'link' in signIn.variables;
+  if (me.isPending || byLink || signIn.isSuccess) return <div className={styles.waiting} role="status">{me.isPending ? 'Loading …' : 'Signing in …'}</div>;
   if (me.error) return <main className={styles.page}><Failure what="The console could not start" error={me.error} retry={() => void me.refetch()} /></main>;
-  return <SignIn failure={signIn.error} onSignIn={(credentials) => mutate(credentials)} />;
+  return <SignIn failure={signIn.error} pending={signIn.isPending} onSignIn={(credentials) => mutate(credentials)} />;
 }

@@ -60,6 +60,8 @@ export function Counts({ additions, deletions }: { additions: number; deletions:
 export function Hunks({ hunks, layout }: { hunks: readonly Hunk[]; layout: Layout }) {
   return (
     <table className={cx(styles.table, layout === 'split' && styles.split)}>
+      {/* The first row spans all columns and would make them equally wide. */}
+      {layout === 'split' && <colgroup><col className={styles.numbers} /><col /><col className={styles.numbers} /><col /></colgroup>}
       <tbody>
         {hunks.map((h, i) => [
           <tr key={`h${i}`} className={styles.hunk}><td colSpan={layout === 'split' ? 4 : 3}>{h.header}</td></tr>,

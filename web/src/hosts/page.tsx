@@ -59,9 +59,9 @@ function HostRow({ host, onRemove }: { host: Host; onRemove: () => void }) {
   return (
     <tr>
       <td><strong>{host.name}</strong><div className={`${styles.soft} ${styles.mono}`}>{host.url}</div></td>
-      <td><Health health={host.health} /></td>
-      <td>{host.openTurns}</td>
-      <td>
+      <td data-label="Health"><Health health={host.health} /></td>
+      <td data-label="Open turns">{host.openTurns}</td>
+      <td data-label="Browsers reach it">
         {host.reach ? (
           <select aria-label={`How browsers reach ${host.name}`} value={host.reach} disabled={update.isPending} onChange={(e) => update.mutate({ id: host.id, reach: e.target.value === 'relay' ? 'relay' : 'direct' })}>
             <option value="direct">directly</option>

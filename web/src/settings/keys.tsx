@@ -1,12 +1,13 @@
 import { Dialog } from '../ui/dialog.tsx';
 import styles from './keys.module.css';
 
-const command = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';
+const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+const command = mac ? '⌘' : 'Ctrl';
 
 const groups: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
   { title: 'Anywhere', keys: [['C', 'New task'], ['/', 'Search tasks'], ['J  K', 'Next and previous task'], ['I', 'Inbox'], ['?', 'This help'], ['Esc', 'Close, or stop the agent in a task']] },
   { title: 'Writing', keys: [['Enter', 'Send'], ['Shift Enter', 'New line'], ['↑', 'Your last message, when the field is empty']] },
-  { title: 'Permissions', keys: [[`${command} Enter`, 'Allow once'], [`${command} Shift ⌫`, 'Deny']] },
+  { title: 'Permissions', keys: [[`${command} Enter`, 'Allow once'], [`${command} Shift ${mac ? '⌫' : 'Backspace'}`, 'Deny']] },
 ];
 
 export function KeysTable() {

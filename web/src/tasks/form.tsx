@@ -60,7 +60,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
           )}
         </Field>
         <Field label="Project">
-          {(id) => <input id={id} placeholder="none: a directory of its own" value={project} onChange={(e) => setProject(e.target.value.trim())} />}
+          {(id) => <input id={id} placeholder="its own directory" value={project} onChange={(e) => setProject(e.target.value.trim())} />}
         </Field>
         {hosts && hosts.length > 0 && (
           <Field label="Host">

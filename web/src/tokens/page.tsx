@@ -37,10 +37,10 @@ export function TokensPage() {
               {query.data.map((t) => (
                 <tr key={t.id}>
                   <td><strong>{t.name}</strong></td>
-                  <td>{t.kind === 'agent' ? <>notebooks, as <span className={styles.mono}>{t.agentIdentifier}</span></> : 'everything you can'}</td>
-                  <td className={styles.soft}><Ago at={t.createdAt} /></td>
-                  <td className={styles.soft}>{t.lastUsedAt ? <Ago at={t.lastUsedAt} /> : 'never'}</td>
-                  <td className={styles.soft}>{t.expiresAt ? new Date(t.expiresAt).toLocaleDateString() : 'never'}</td>
+                  <td data-label="Reaches">{t.kind === 'agent' ? <>notebooks, as <span className={styles.mono}>{t.agentIdentifier}</span></> : 'everything you can'}</td>
+                  <td className={styles.soft} data-label="Created"><Ago at={t.createdAt} /></td>
+                  <td className={styles.soft} data-label="Last used">{t.lastUsedAt ? <Ago at={t.lastUsedAt} /> : 'never'}</td>
+                  <td className={styles.soft} data-label="Expires">{t.expiresAt ? new Date(t.expiresAt).toLocaleDateString() : 'never'}</td>
                   <td><ConfirmButton label="Revoke" title={`Revoke ${t.name}?`} action="Revoke token" onConfirm={() => remove.mutate(t.id)} text={<p>Programs that use it are refused from now on.</p>} /></td>
                 </tr>
               ))}

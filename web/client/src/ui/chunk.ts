@@ -38,11 +38,13 @@ export type UiChunk =
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string | undefined; isAutomatic?: boolean | undefined; signature?: string | undefined }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string | undefined }
   | { type: 'source-url'; sourceId: string; url: string; title?: string | undefined }
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string | undefined }
   | { type: 'file'; mediaType: string; url: string }
   | { type: 'data-ask'; id: string; data: AskData }
   | { type: 'data-approval'; id: string; data: ApprovalData }
   | { type: 'data-notice'; data: Notice; transient: true }
   | { type: 'data-queued'; data: unknown; transient: true }
+  | { type: 'data-context-restored'; data: unknown; transient: true }
   | { type: 'data-resume'; data: Resume; transient: true }
   | { type: 'finish'; finishReason: string; messageMetadata?: TurnMetadata | undefined }
   | { type: 'abort'; reason?: string | undefined }

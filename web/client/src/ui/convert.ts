@@ -1,4 +1,4 @@
-import { errorText, type NativePart, type NativeToolCall } from '../part.js';
+import { errorText, isTerminal, type NativePart, type NativeToolCall } from '../part.js';
 import { textBlocks } from './blocks.js';
 import type { ApprovalData, AskData, UiChunk } from './chunk.js';
 
@@ -47,7 +47,7 @@ export class Converter {
       inStep = false;
     };
     /** For now only: no part of the message. */
-    const once = (part: Of<'data-notice' | 'data-queued' | 'data-resume'>) => push({ ...part, transient: true } as UiChunk);
+    const once = (part: Of<'data-notice' | 'data-queued' | 'data-context-restored' | 'data-resume'>) => push({ ...part, transient: true } as UiChunk);
     const isOpen = (id: string) => open?.has(id) ?? true;
 
     /** Whether a call gets further by this. */
@@ -113,6 +113,7 @@ export class Converter {
 
     const take = (part: NativePart): unknown => {
       if (blocks.take(part)) return;
+      if (isTerminal(part)) return end(part);
       const { type } = part;
       switch (type) {
         case 'start-step':
@@ -120,24 +121,23 @@ export class Converter {
           return step();
         case 'finish-step':
           return endStep();
-        case 'source':
-          // Documents have no address to show.
-          return part.url && show({ type: 'source-url', sourceId: part.id, url: part.url, title: part.title });
+        case 'source': {
+          const { id: sourceId, sourceType, event: _, ...source } = part;
+          const title = source.title ?? (sourceType === 'url' ? undefined : (source.filename ?? sourceId));
+          return show({ ...source, type: `source-${sourceType}`, sourceId, title } as UiChunk);
+        }
         case 'file': {
           // JSON of the SDK's GeneratedFile has base64Data: base64 is a getter.
           const { mediaType, base64Data, base64 = base64Data } = part.file;
           return show({ type, mediaType, url: `data:${mediaType};base64,${base64}` });
         }
-        case 'finish':
-        case 'abort':
-        case 'error':
-          return end(part);
         case 'data-resume':
-          open = part.data.from === '' ? undefined : new Set(part.data.openInteractions);
+          open = part.data.from ? new Set(part.data.openInteractions) : undefined;
           if (part.data.verdict === 'gap') blocks.rewind();
           return once(part);
         case 'data-notice':
         case 'data-queued':
+        case 'data-context-restored':
           return once(part);
         case 'data-ask':
         case 'data-answer':

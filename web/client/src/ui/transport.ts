@@ -46,15 +46,16 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
   }
 
   sendMessages = async (send: Send<M>): Promise<ReadableStream<UIMessageChunk>> => {
-    const { chatId, messages, messageId, trigger, abortSignal } = send;
-    const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
-    if (trigger === 'submit-message' && target?.role === 'assistant') return this.#continue(chatId, target, send);
+    const { chatId, messages, trigger, abortSignal } = send;
+    const submits = trigger === 'submit-message';
+    const last = messages.at(-1);
+    if (submits && last?.role === 'assistant') return this.#continue(chatId, last, send);
     const user = messages.findLast((message) => message.role === 'user');
     if (!user) throw new TypeError('No message');
     const { text, ...files } = promptOf(user);
     const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
     // Asking again is another message; sending again after a failure is the same.
-    const again = trigger === 'regenerate-message' && !this.#failed.has(user.id);
+    const again = !submits && !this.#failed.has(user.id);
     this.#failed.add(user.id);
     const turn = await this.client.prompt(this.#taskId(chatId), text, {
       whenBusy: this.client.options.whenBusy,
@@ -130,7 +131,7 @@ const shared = new Map<string, BellhopTransport>();
  * endpoint and task, since useChat of the AI SDK 7 adopts a transport made while rendering, which would have forgotten the turn.
  */
 export function bellhop<M extends UIMessage = UIMessage>(options: BellhopOptions = {}): BellhopTransport<M> {
-  const key = JSON.stringify([options.endpoint, options.taskId, options.token]);
+  const key = String([options.endpoint, options.taskId, options.token]);
   const transport = shared.get(key) ?? new BellhopTransport(options);
   transport.configure(options);
   // On a server, transports of several users must not meet.

@@ -17,8 +17,8 @@ class State implements ChatState<UIMessage> {
   snapshot = <T>(thing: T): T => structuredClone(thing);
 }
 
-/** The SDK's chat, of whichever version the test project aliases "ai" to. */
-export class Chat extends sdk.AbstractChat<UIMessage> {
+/** The chat of a version of the SDK. */
+export const chatOf = ({ AbstractChat }: Pick<typeof sdk, 'AbstractChat'>) => class extends AbstractChat<UIMessage> {
   constructor({ messages = [], ...init }: ChatInit<UIMessage>) {
     super({ ...init, state: new State(messages) });
   }
@@ -39,7 +39,10 @@ export class Chat extends sdk.AbstractChat<UIMessage> {
   data(type: string): unknown[] {
     return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === type && 'data' in part ? [part.data] : []));
   }
-}
+};
+
+/** Of whichever version the test project aliases "ai" to. */
+export class Chat extends chatOf(sdk) {}
 
 /** Waits for a state of a chat; the chat has no promise for it. */
 export const until = (condition: () => boolean) =>

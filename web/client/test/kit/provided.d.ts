@@ -6,5 +6,6 @@ declare module 'vitest' {
     brokerUrl: string;
     hostUrl: string;
     token: string;
+    hostPassword: string;
   }
 }

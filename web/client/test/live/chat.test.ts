@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { BellhopTransport, shouldSendAutomatically, toUIMessages, type BellhopOptions } from '../../src/ai-sdk.js';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { BellhopTransport, shouldSendAutomatically, type BellhopOptions } from '../../src/ai-sdk.js';
+import { toUIMessages } from '../../src/history.js';
 import { BellhopClient } from '../../src/index.js';
 import { Chat, until } from '../kit/chat.js';
 import { FaultProxy } from '../kit/proxy.js';
@@ -83,6 +84,79 @@ test('in mode live a question and a permission are answered by respond', async (
   await sent;
   expect(chat.data('data-ask')).toMatchObject([{ state: 'resolved', answer: 'this' }]);
   expect(chat.tools).toBe('write_file:output-available');
+});
+
+describe('a permission answered on another page', () => {
+  /** A page that saw the permission, is loaded anew, and another page answers it. */
+  async function answeredElsewhere(approved: boolean, then = '', resume = true) {
+    const taskId = await newTask();
+    const before = open(taskId);
+    await before.chat.sendMessage({ text: `write d.txt: hi${then}` });
+    const messages = structuredClone(before.chat.messages);
+    await before.chat.stop();
+    const page = open(taskId, {}, messages);
+    if (resume) await page.chat.resumeStream();
+    const { id } = page.chat.approval!;
+    await client.answer(id, { approved });
+    return { ...page, id, taskId };
+  }
+
+  test.each([
+    [true, true, 'output-available'],
+    [true, false, 'output-available'],
+    [false, true, 'output-denied'],
+    [false, false, 'output-denied'],
+  ])('%s, and %s here after a reload that resumed, shows what became of it', async (there, here, state) => {
+    const { chat, id } = await answeredElsewhere(there, ' then slow 12');
+    await chat.addToolApprovalResponse({ id, approved: here });
+    await until(() => chat.status === 'ready' && chat.text.includes(counted(12)));
+    expect(chat.tools).toBe(`write_file:${state}`);
+    expect(chat.messages).toHaveLength(2);
+    expect(chat.error).toBeUndefined();
+  });
+
+  test.each([[true, 'output-available'], [false, 'output-denied']] as const)('%s, and here in mid-turn without a resume, loses and doubles nothing', async (there, state) => {
+    const { chat, id } = await answeredElsewhere(there, ' then slow 30', false);
+    const running = await client.resume(chat.id);
+    for await (const { part } of running!.parts()) if (part.type === 'text-delta' && part.text.startsWith('5')) break;
+    await chat.addToolApprovalResponse({ id, approved: !there });
+    await until(() => chat.status === 'ready' && chat.text.includes(counted(30)));
+    expect(chat.tools).toBe(`write_file:${state}`);
+    expect(chat.text.match(/I will write/g)).toHaveLength(1);
+    expect(chat.text.match(/1 2 3/g)).toHaveLength(1);
+    expect(chat.messages).toHaveLength(2);
+  });
+
+  test('is followed by another that is asked for here', async () => {
+    const { chat, id } = await answeredElsewhere(true, ' then write e.txt: hi', false);
+    let next: { id: string } | undefined;
+    while (!next) next = (await client.interactions('open')).find((open) => open.taskId === chat.id && open.id !== id);
+    await chat.addToolApprovalResponse({ id, approved: true });
+    await until(() => chat.status === 'ready' && chat.approval?.id === next.id);
+    await chat.addToolApprovalResponse({ id: next.id, approved: true });
+    await until(() => chat.status === 'ready' && chat.tools === 'write_file:output-available,write_file:output-available');
+    expect(chat.text.match(/I will write/g)).toHaveLength(2);
+  });
+
+  test.each([true, false])('in a turn that is over shows its end, resumed before: %s', async (resume) => {
+    const { chat, id } = await answeredElsewhere(true, ' then slow 4', resume);
+    while ((await client.task(chat.id)).lastTurn === null);
+    await chat.addToolApprovalResponse({ id, approved: true });
+    await until(() => chat.status === 'ready' && chat.text.includes(counted(4)));
+    expect(chat.tools).toBe('write_file:output-available');
+    expect(chat.text.match(/I will write/g)).toHaveLength(1);
+    expect(chat.messages).toHaveLength(2);
+  });
+
+  test('in a turn that another has followed is an error that a reload mends', async () => {
+    const { chat, id, taskId } = await answeredElsewhere(true, '', false);
+    while ((await client.task(taskId)).lastTurn === null);
+    await open(taskId).chat.sendMessage({ text: 'slow 4' });
+    await chat.addToolApprovalResponse({ id, approved: true });
+    await until(() => chat.status === 'error');
+    expect(chat.error?.message).toContain('lost this turn');
+    expect(toUIMessages((await client.messages(taskId)).messages)).toHaveLength(4);
+  });
 });
 
 test('the plain example runs a turn', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { BellhopClient, isToolUse, type ClientOptions, type ConnectionState, type NativePart, type Turn } from '../../src/index.js';
-import { toUIMessages } from '../../src/ai-sdk.js';
+import { toUIMessages } from '../../src/history.js';
 import { FaultProxy } from '../kit/proxy.js';
 
 let proxy: FaultProxy;

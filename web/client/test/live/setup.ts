@@ -24,10 +24,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await started(dev);
   const file = join(data, 'dev.json');
   if (!existsSync(file)) throw new Error('bellhop dev wrote no dev.json');
-  const { brokerUrl, hostUrl, apiToken } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  const { brokerUrl, hostUrl, apiToken, hostPassword } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
   project.provide('brokerUrl', brokerUrl ?? '');
   project.provide('hostUrl', hostUrl ?? '');
   project.provide('token', apiToken ?? '');
+  project.provide('hostPassword', hostPassword ?? '');
   return async () => {
     const ended = new Promise((resolve) => dev.once('exit', resolve));
     dev.kill('SIGTERM');

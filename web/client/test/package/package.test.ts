@@ -5,7 +5,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+interface Locked {
+  version?: string;
+  resolved?: string;
+  link?: boolean;
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+}
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'bellhop-package-'));
@@ -25,7 +33,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 test('the package holds code, types and README, and nothing else', () => {
   expect(files.filter((path) => !/^(dist\/.+\.(js|d\.ts)|src\/.+\.ts)$/.test(path)).sort()).toEqual(['README.md', 'package.json']);
-  for (const entry of ['dist/index.js', 'dist/index.d.ts', 'dist/ai-sdk.js', 'dist/ai-sdk.d.ts']) expect(files).toContain(entry);
+  for (const entry of ['dist/index.js', 'dist/index.d.ts', 'dist/ai-sdk.js', 'dist/ai-sdk.d.ts', 'dist/history.js', 'dist/history.d.ts']) expect(files).toContain(entry);
 });
 
 test('it needs nothing at run time', () => {
@@ -35,16 +43,28 @@ test('it needs nothing at run time', () => {
   for (const version of Object.values(manifest.devDependencies!)) expect(version).toMatch(/^(npm:.+@)?\d+\.\d+\.\d+$/);
 });
 
-test('no lock file names where packages came from', () => {
-  expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toMatch(/https?:\/\/[^"]*\.tgz|"resolved"/);
+describe.each(['.', 'examples/react'])('the lock file in %s', (folder) => {
+  const { packages } = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> };
+  const entries = Object.entries(packages).filter(([place]) => place.includes('node_modules/'));
+
+  test('does not name where packages came from', () => {
+    expect(entries.flatMap(([, { resolved = '' }]) => resolved).filter((from) => from !== '' && from !== '../..')).toEqual([]);
+  });
+
+  test('has every package for every platform, so that npm ci installs from it alone', () => {
+    const names = new Set(entries.map(([place]) => place.replace(/^.*node_modules\//, '')));
+    const wanted = entries.flatMap(([, { dependencies, optionalDependencies }]) => Object.keys({ ...dependencies, ...optionalDependencies }));
+    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
+    for (const [place, { version, link }] of entries) expect(link ?? version, place).toBeTruthy();
+  });
 });
 
-test('what a chat needs is at most 6.25 KB, compressed', async () => {
-  const contents = `export { bellhop, shouldSendAutomatically } from ${JSON.stringify(join(root, 'dist/ai-sdk.js'))}`;
+test('the AI SDK entry is at most 6 KB, compressed', async () => {
+  const contents = `export * from ${JSON.stringify(join(root, 'dist/ai-sdk.js'))}`;
   const { outputFiles } = await build({ stdin: { contents, resolveDir: root }, bundle: true, minify: true, format: 'esm', target: 'es2022', write: false });
   const { text, contents: bytes } = outputFiles[0]!;
   expect(text).not.toMatch(/\b(import|require)\b\s*[({"']/);
-  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(6.25 * 1024);
+  expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(6 * 1024);
 });
 
 test('an empty Vite app takes it in one line', () => {

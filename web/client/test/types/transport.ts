@@ -1,6 +1,7 @@
 /** Compiled against each major version of the AI SDK: nothing of this runs. */
 import type { ChatInit, ChatTransport, UIMessage } from 'ai';
-import { bellhop, BellhopTransport, shouldSendAutomatically, toUIMessages, type TurnMetadata } from '../../src/ai-sdk.js';
+import { bellhop, BellhopTransport, shouldSendAutomatically, type TurnMetadata } from '../../src/ai-sdk.js';
+import { toUIMessages } from '../../src/history.js';
 
 type Mine = UIMessage<TurnMetadata>;
 

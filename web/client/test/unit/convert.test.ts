@@ -109,3 +109,8 @@ test('the finish carries usage and the reason', () => {
     type: 'finish', finishReason: 'other', messageMetadata: { usage: { outputTokens: 1 }, reason: 'host-restarted' },
   });
 });
+
+test.each(['data-notice', 'data-queued', 'data-context-restored'] as const)('%s is shown and not kept', (type) => {
+  const data = { level: 'info', message: 'm' };
+  expect(convert([{ type, data }]).at(-1)).toEqual({ type, data, transient: true });
+});

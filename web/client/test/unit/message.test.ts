@@ -1,6 +1,7 @@
 import type { UIMessage } from 'ai';
 import { describe, expect, test } from 'vitest';
-import { shouldSendAutomatically, toUIMessages } from '../../src/ai-sdk.js';
+import { shouldSendAutomatically } from '../../src/ai-sdk.js';
+import { toUIMessages } from '../../src/history.js';
 import type { Message, ToolUse } from '../../src/index.js';
 import { markSent } from '../../src/ui/message.js';
 

@@ -44,14 +44,14 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
       ) : (
         <div className={styles.buttons}>
           <Button kind="primary" disabled={!ready} onClick={() => onAnswer({ approved: true })} aria-keyshortcuts="Control+Enter Meta+Enter">
-            Allow once <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl ⏎'}</kbd>
+            Allow once <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl Enter'}</kbd>
           </Button>
           <Button disabled={!ready} onClick={() => onAnswer({ approved: true, remember: 'session' })} title={`Every use of ${interaction.toolName ?? 'this tool'} until this session ends`}>
             Allow for this session
           </Button>
           <span className={styles.gap} />
           <Button kind="danger" disabled={!ready} onClick={() => onAnswer({ approved: false })} aria-keyshortcuts="Control+Shift+Backspace Meta+Shift+Backspace">
-            Deny <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl ⇧ ⌫'}</kbd>
+            Deny <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl Shift ⌫'}</kbd>
           </Button>
           <Button kind="quiet" disabled={!ready} onClick={() => setReasoning(true)}>Deny with reason</Button>
         </div>

@@ -1,5 +1,5 @@
 import type { UIMessage } from 'ai';
-import { isToolUse, type Message, type ToolUse } from '../wire.js';
+import { isToolUse, type Message, type ToolUse } from './wire.js';
 
 type Part = UIMessage['parts'][number];
 

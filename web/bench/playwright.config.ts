@@ -1,0 +1,15 @@
+import { defineConfig } from '@playwright/test';
+import { browser } from '../e2e/kit/browser.ts';
+
+export default defineConfig({
+  testDir: '.',
+  testMatch: '*.bench.ts',
+  outputDir: '../e2e/results/bench',
+  globalSetup: '../e2e/kit/setup.ts',
+  retries: 0,
+  // Two measurements at once would measure each other.
+  workers: 1,
+  timeout: 300_000,
+  reporter: [['./report.ts']],
+  use: { ...browser, launchOptions: { ...browser.launchOptions, args: [...browser.launchOptions.args, '--enable-precise-memory-info', '--js-flags=--expose-gc'] } },
+});
