@@ -202,7 +202,7 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 		t.Errorf("got %s, %v", content, err)
 	}
 	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
-	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
+	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "DISABLE_AUTOUPDATER=1", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
 		if err != nil || !strings.Contains("\n"+string(env)+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is not in %s, %v", want, env, err)
 		}
@@ -220,5 +220,8 @@ func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
 	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
 	if err != nil || strings.Contains(string(env), "canary") || !strings.Contains(string(env), "OWN=1") {
 		t.Errorf("got %s, %v", env, err)
+	}
+	if !strings.Contains(string(env), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1") {
+		t.Errorf("an agent built on Claude Code would look for its maker: %s", env)
 	}
 }
