@@ -91,6 +91,15 @@ func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
 	f.want(f.run(&providertest.Recorder{}, "again"), finished)
 }
 
+func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+	f := newFixture(t, begun+asking(9, usual)+`{"dir":"exit","msg":3}
+`)
+	out := &providertest.Recorder{}
+	if got := f.run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+		t.Errorf("got %+v, %d expired", got, out.Expired())
+	}
+}
+
 func TestTheHostsServerIsOfferedToAnAgentThatSpeaksHTTPWithIt(t *testing.T) {
 	offered := `{"dir":"in","msg":{"id":2,"method":"session/new","params":{"mcpServers":[{"type":"http","name":"bellhop","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer s3cret"}]}]}}}
 {"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}

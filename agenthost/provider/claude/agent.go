@@ -38,7 +38,7 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 	}
 	defer a.end(t)
 	if err := t.launch(ctx); err != nil {
-		t.withdraw()
+		t.withdraw(nil)
 		if t.interrupted() || ctx.Err() != nil {
 			return aborted(), ctx.Err()
 		}
