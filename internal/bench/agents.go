@@ -94,23 +94,16 @@ func (h *agentHost) figures(ctx context.Context, b *bench, a subject, n int) ([]
 		}
 		resident += float64(used) / float64(n)
 	}
-	added, bare, err := h.latency(ctx, sessions, b.scale.pieces)
-	if err != nil {
-		return nil, err
-	}
 	what := a.title
 	if n > 1 {
 		what = fmt.Sprintf("%d workspaces of %s at once", n, a.title)
 	}
-	said, asked := added.spread(), bare.spread()
+	first, err := h.latencyRow(ctx, b.scale, sessions, what)
+	if err != nil {
+		return nil, err
+	}
 	return []row{
-		{
-			what:   fmt.Sprintf("agent → browser: %s, %d pieces of text", what, said.Count),
-			figure: fmt.Sprintf("p50 %s, p99 %s", brief(said.P50), brief(said.P99)),
-			beside: fmt.Sprintf("GET /healthz of the host meanwhile: p50 %s, p99 %s", brief(asked.P50), brief(asked.P99)),
-			ratio:  fmt.Sprintf("%.1f at p50, %.1f at p99", per(said.P50, asked.P50), per(said.P99, asked.P99)),
-			bound:  "two changes of process, and JSON on both sides of the host; nothing is written for such a part",
-		},
+		first,
 		{
 			what:   "start: " + what + ", from the first prompt to the first words",
 			figure: brief(cold),
@@ -127,6 +120,32 @@ func (h *agentHost) figures(ctx context.Context, b *bench, a subject, n int) ([]
 }
 
 func per(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }
+
+// latencyRow takes rounds of pieces, so that one bad moment of the machine is one
+// round's.
+func (h *agentHost) latencyRow(ctx context.Context, sc scale, sessions []*agentSession, what string) (row, error) {
+	var p50, p99, bare50, bare99 []time.Duration
+	var middle, late []float64
+	var pieces uint64
+	for range sc.rounds {
+		added, bare, err := h.latency(ctx, sessions, sc.pieces)
+		if err != nil {
+			return row{}, err
+		}
+		said, asked := added.spread(), bare.spread()
+		pieces += said.Count
+		p50, p99 = append(p50, said.P50), append(p99, said.P99)
+		bare50, bare99 = append(bare50, asked.P50), append(bare99, asked.P99)
+		middle, late = append(middle, per(said.P50, asked.P50)), append(late, per(said.P99, asked.P99))
+	}
+	return row{
+		what:   fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, sc.rounds, pieces/uint64(sc.rounds)),
+		figure: fmt.Sprintf("p50 %s, p99 %s", brief(median(p50)), brief(median(p99))),
+		beside: fmt.Sprintf("GET /healthz of the host meanwhile: p50 %s, p99 %s", brief(median(bare50)), brief(median(bare99))),
+		ratio:  ratioOf(middle) + " at p50, " + ratioOf(late) + " at p99",
+		bound:  "two changes of process, and JSON on both sides of the host; nothing is written for such a part",
+	}, nil
+}
 
 // firstWords has all sessions say something, and tells the longest it took.
 func firstWords(ctx context.Context, sessions []*agentSession) (time.Duration, error) {

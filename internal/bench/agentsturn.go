@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"bellhop/internal/sse"
@@ -117,9 +119,21 @@ func (h *agentHost) healths(ctx context.Context, into *histogram) {
 	}
 }
 
+// forget empties the notes of the session's tee, if it has one.
+func (s *agentSession) forget() error {
+	err := os.Truncate(stampsOf(s.host.dir, s.id), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // counts tells when the numbers were said by the agent, and when read here.
 func (s *agentSession) counts(ctx context.Context, pieces int) (said, told *stamps, err error) {
 	told = newStamps()
+	if err := s.forget(); err != nil { // the rounds before have the same numbers
+		return nil, nil, err
+	}
 	hear := func() (*stamps, error) { return readStamps(stampsOf(s.host.dir, s.id)) }
 	if s.agent.tick {
 		if hear, err = s.listen(ctx); err != nil {

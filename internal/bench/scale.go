@@ -41,7 +41,7 @@ var full = scale{
 	sessions: 50, readers: 2000, stalled: 20, backlog: 3_900_000,
 	busy: 100, idle: 10_000,
 	endpoints: 1000, queued: 100_000, hanging: 2000, ahead: 2 * time.Second, // the broker polls each second
-	pieces: 100, workspaces: 20, servers: 3,
+	pieces: 40, workspaces: 20, servers: 3,
 	every: 50 * time.Millisecond,
 }
 
