@@ -78,6 +78,12 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 					Prompts: providertest.Prompts{
 						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400",
 					},
+					Forget: func(t *testing.T, spec agenthost.AgentSpec) {
+						folder, _, _ := strings.Cut(k.kept, "/*")
+						if err := os.RemoveAll(filepath.Join(spec.StateDir, folder)); err != nil {
+							t.Fatal(err)
+						}
+					},
 					Kill:    func(t *testing.T) { kill(t, options.Records) },
 					Running: func() []string { return recorded(t, options.Records) },
 				}
