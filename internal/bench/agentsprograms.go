@@ -77,6 +77,7 @@ func (s *agentSession) listen(ctx context.Context) (func() (*stamps, error), err
 	heard, done := newStamps(), make(chan struct{})
 	go func() {
 		defer close(done)
+		defer resp.Body.Close()
 		for in := bufio.NewReaderSize(resp.Body, 64<<10); ; {
 			line, err := in.ReadBytes('\n')
 			at := time.Now().UnixNano()
@@ -91,7 +92,7 @@ func (s *agentSession) listen(ctx context.Context) (func() (*stamps, error), err
 	return func() (*stamps, error) {
 		cancel()
 		<-done
-		return heard, resp.Body.Close()
+		return heard, nil
 	}, nil
 }
 
