@@ -45,8 +45,8 @@ func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close(t.Context()) //nolint:errcheck // the contract has looked at it
-	for range 2 {              // the second time with what the first has remembered
+	defer a.Close(t.Context())
+	for range 2 { // the second time with what the first has remembered
 		out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
 			return agenthost.Answer{}, nil
 		}}

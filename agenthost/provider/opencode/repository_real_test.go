@@ -30,7 +30,7 @@ func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close(t.Context()) //nolint:errcheck // the contract has looked at it
+	defer a.Close(t.Context())
 	out := &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
 		return agenthost.Answer{}, nil
 	}}
