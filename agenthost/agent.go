@@ -18,6 +18,10 @@ const closeLimit = 8 * time.Second
 func (s *session) openAgent(ctx context.Context) (Agent, error) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
+	return s.openAgentLocked(ctx)
+}
+
+func (s *session) openAgentLocked(ctx context.Context) (Agent, error) {
 	s.mu.Lock()
 	rec := s.rec
 	s.mu.Unlock()

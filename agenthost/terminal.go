@@ -24,7 +24,9 @@ func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error
 	stopTimer(&s.idle)
 	s.mu.Unlock()
 	defer s.used()
-	agent, err := s.openAgent(ctx)
+	s.gate.Lock() // a turn begins before or after, and the agent is not closed meanwhile
+	defer s.gate.Unlock()
+	agent, err := s.openAgentLocked(ctx)
 	if err != nil {
 		return nil, err
 	}

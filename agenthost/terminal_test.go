@@ -73,6 +73,54 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 	}
 }
 
+// slowScreens has one agent whose terminal client takes a while to be readied.
+type slowScreens struct {
+	screenAgent
+	readying, ran chan struct{}
+	early         bool // a turn ran meanwhile
+}
+
+func (p *slowScreens) Open(context.Context, agenthost.AgentSpec) (agenthost.Agent, error) {
+	return p, nil
+}
+
+func (p *slowScreens) Run(context.Context, agenthost.Prompt, agenthost.Output) (agenthost.Outcome, error) {
+	close(p.ran)
+	return agenthost.Outcome{}, nil
+}
+
+func (p *slowScreens) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
+	close(p.readying)
+	select {
+	case <-p.ran:
+		p.early = true
+	case <-time.After(200 * time.Millisecond):
+	}
+	return p.screenAgent.Terminal(ctx)
+}
+
+// A client that is being readied and a turn would start two programs.
+func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
+	agent := &slowScreens{readying: make(chan struct{}), ran: make(chan struct{})}
+	r := newRig(t)
+	r.options = func(o *agenthost.Options) { o.Providers["screen"] = agent }
+	r.start()
+	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), BrokerID: "broker-1", Agent: "screen"})
+	grant := r.announce("s1", "t1")
+	ready := make(chan error, 1)
+	go func() {
+		_, err := r.host.Terminal(t.Context(), "s1")
+		ready <- err
+	}()
+	<-agent.readying
+	stream := r.startGrant(grant)
+	if err := <-ready; err != nil || agent.early {
+		t.Errorf("%v, a turn ran meanwhile: %v", err, agent.early)
+	}
+	<-agent.ran
+	r.read(stream)
+}
+
 func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.turn("s1", "t1", say("hello"))

@@ -156,10 +156,10 @@ func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, got)
 	}
-	got, _ = s.tool(me, "workspace_executeCommand", map[string]any{"command": "where"})
+	got, failure := s.tool(me, "workspace_executeCommand", map[string]any{"command": "where"})
 	want := strings.Join([]string{dir, filepath.Join(s.root, "state-"+id), "canary=", "oops", ""}, "\n")
 	if got["output"] != want || got["exitCode"] != 3.0 {
-		t.Errorf("got %v, want %q", got, want)
+		t.Errorf("got %v %q, want %q", got, failure, want)
 	}
 	got, _ = s.tool(me, "workspace_executeCommand", map[string]any{"command": "loud"})
 	if out, _ := got["output"].(string); len(out) != 32<<10 || !strings.HasSuffix(out, "xend\n") || got["truncated"] != true {

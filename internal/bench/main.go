@@ -23,7 +23,9 @@ func main() {
 
 func mainIn(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var err error
-	if role := os.Getenv(roleVariable); role != "" {
+	if role := os.Getenv(roleVariable); role == "tee" {
+		err = playTee(context.WithoutCancel(ctx), args, stdout)
+	} else if role != "" {
 		err = playRole(context.WithoutCancel(ctx), role, os.Stdin, stdout)
 	} else {
 		err = run(ctx, args, stdout, stderr)
@@ -54,10 +56,15 @@ var figures = []figure{
 	{"deliveries", measureDeliveries},
 }
 
+// onRequest are the figures that only -run takes: they need programs that are
+// not ours.
+var onRequest = []figure{{"agents", measureAgents}}
+
 // bench is what every benchmark works with.
 type bench struct {
 	scale   scale
 	bellhop string // path of the binary; "" = this one, in the role of a broker
+	agents  string // folder of `bellhop agents install`
 	profile string // folder for CPU profiles of that role; "" = none
 	log     func(format string, args ...any)
 }
@@ -66,7 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	bellhop := flags.String("bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
-	only := flags.String("run", "", "comma-separated `names` of figures, of: "+figureNames()+" (default all)")
+	only := flags.String("run", "", "comma-separated `names` of figures, of: "+figureNames()+" (default all but agents)")
+	agents := flags.String("agents", "", "`folder` that 'bellhop agents install' filled, for the figure agents")
 	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
 	profile := flags.String("profile", "", "`folder` for CPU profiles of the broker (without -bellhop), CPU and heap profiles of the host")
 	rounds := flags.Int("rounds", full.rounds, "`number` of rounds of each side")
@@ -78,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{scale: full, bellhop: *bellhop, profile: *profile, log: func(format string, args ...any) {
+	b := &bench{scale: full, bellhop: *bellhop, agents: *agents, profile: *profile, log: func(format string, args ...any) {
 		_, _ = fmt.Fprintf(stderr, format+"\n", args...)
 	}}
 	b.scale.rounds = max(1, *rounds)
@@ -108,20 +116,21 @@ func choose(names string) ([]figure, error) {
 		return figures, nil
 	}
 	var chosen []figure
+	all := slices.Concat(figures, onRequest)
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(figures, func(f figure) bool { return f.name == name })
+		i := slices.IndexFunc(all, func(f figure) bool { return f.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("-run: there is no %q; there are %s", name, figureNames())
 		}
-		chosen = append(chosen, figures[i])
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
 func figureNames() string {
-	names := make([]string, len(figures))
-	for i, f := range figures {
-		names[i] = f.name
+	var names []string
+	for _, f := range slices.Concat(figures, onRequest) {
+		names = append(names, f.name)
 	}
 	return strings.Join(names, " ")
 }

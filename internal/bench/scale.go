@@ -27,6 +27,10 @@ type scale struct {
 	hanging   int           // deliveries to the endpoint that hangs
 	ahead     time.Duration // that deliveries are placed before they are due
 
+	pieces     int // of text that an agent says
+	workspaces int // of the demo agent at once
+	servers    int // of OpenCode at once
+
 	every time.Duration // between parts of a session
 }
 
@@ -37,6 +41,7 @@ var full = scale{
 	sessions: 50, readers: 2000, stalled: 20, backlog: 3_900_000,
 	busy: 100, idle: 10_000,
 	endpoints: 1000, queued: 100_000, hanging: 2000, ahead: 2 * time.Second, // the broker polls each second
+	pieces: 40, workspaces: 20, servers: 3,
 	every: 50 * time.Millisecond,
 }
 
@@ -48,5 +53,6 @@ var smoke = scale{
 	sessions: 2, readers: 4, stalled: 1, backlog: 64 << 10,
 	busy: 2, idle: 5,
 	endpoints: 4, queued: 50, hanging: 8, ahead: 10 * time.Millisecond,
+	pieces: 10, workspaces: 3, servers: 1,
 	every: 10 * time.Millisecond,
 }

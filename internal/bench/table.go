@@ -37,6 +37,7 @@ var titles = map[string]string{
 	"idle":       "Idle sessions",
 	"headless":   "Headless interface",
 	"policy":     "Policy",
+	"agents":     "Agents",
 	"deliveries": "Outbound webhooks (PostgreSQL)",
 }
 

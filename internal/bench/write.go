@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,7 +42,7 @@ func writeTables(ctx context.Context, path string, tables []table) error {
 	var b bytes.Buffer
 	b.Write(before)
 	b.WriteString(beginMarker + "\n")
-	for _, f := range figures {
+	for _, f := range slices.Concat(figures, onRequest) {
 		if section, ok := sections[titles[f.name]]; ok {
 			b.WriteString("\n### " + titles[f.name] + "\n\n" + section + "\n")
 		}

@@ -254,3 +254,15 @@ func TestSweepOfNothing(t *testing.T) {
 		t.Errorf("swept %d, %v", swept, err)
 	}
 }
+
+func TestAChildThatEndsAtOnceIsStartedAllTheSame(t *testing.T) {
+	for range 100 {
+		p, err := Start(Command{Args: []string{"true"}, Records: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

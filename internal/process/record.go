@@ -55,14 +55,15 @@ func newRecord(dir, mark string) (*record, error) {
 	return r, r.write()
 }
 
-// started completes the record.
+// started completes the record. A child that has ended already keeps it as it
+// is: what it may have left is found by the mark.
 func (r *record) started(pid int) error {
 	if r == nil {
 		return nil
 	}
 	start, err := startTime(pid)
 	if err != nil {
-		return fmt.Errorf("record process: %w", err)
+		return nil //nolint:nilerr // an unreaped child has a start time, unless it has ended
 	}
 	r.Pid, r.Start = pid, start
 	return r.write()

@@ -57,7 +57,7 @@ func (a *agent) begin(ctx context.Context, prompt agenthost.Prompt, out agenthos
 }
 
 func (a *agent) end(t *turn) {
-	t.withdraw()
+	t.withdraw(nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.turn = nil

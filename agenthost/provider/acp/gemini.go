@@ -32,11 +32,14 @@ func Gemini(options Options) *Provider {
 			return append(slices.Clone(args), "--acp"), nil
 		}
 	}
-	options.Env = append([]string{"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true"}, options.Env...)
+	options.Env = append([]string{"GEMINI_CLI_NO_RELAUNCH=true"}, options.Env...)
 	options.Prepare = func(spec agenthost.AgentSpec) error {
 		path := filepath.Join(spec.StateDir, ".gemini", "settings.json")
 		variables := map[string]string{"MODEL": cmp.Or(spec.Model, geminiModel)}
 		if err := configfile.Write(path, geminiTemplate, variables, configfile.JSON); err != nil {
+			return err
+		}
+		if err := judge(spec); err != nil {
 			return err
 		}
 		if prepare != nil {

@@ -91,6 +91,15 @@ func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
 	f.want(f.run(&providertest.Recorder{}, "again"), finished)
 }
 
+func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+	f := newFixture(t, begun+asking(9, usual)+`{"dir":"exit","msg":3}
+`)
+	out := &providertest.Recorder{}
+	if got := f.run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+		t.Errorf("got %+v, %d expired", got, out.Expired())
+	}
+}
+
 func TestTheHostsServerIsOfferedToAnAgentThatSpeaksHTTPWithIt(t *testing.T) {
 	offered := `{"dir":"in","msg":{"id":2,"method":"session/new","params":{"mcpServers":[{"type":"http","name":"bellhop","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer s3cret"}]}]}}}
 {"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}
@@ -202,7 +211,7 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 		t.Errorf("got %s, %v", content, err)
 	}
 	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
-	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
+	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "DISABLE_AUTOUPDATER=1", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
 		if err != nil || !strings.Contains("\n"+string(env)+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is not in %s, %v", want, env, err)
 		}
@@ -220,5 +229,8 @@ func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
 	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
 	if err != nil || strings.Contains(string(env), "canary") || !strings.Contains(string(env), "OWN=1") {
 		t.Errorf("got %s, %v", env, err)
+	}
+	if !strings.Contains(string(env), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1") {
+		t.Errorf("an agent built on Claude Code would look for its maker: %s", env)
 	}
 }

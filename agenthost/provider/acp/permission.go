@@ -57,10 +57,15 @@ func (t *turn) permit(q *question) error {
 		q.answer(sdk.NewRequestPermissionOutcomeCancelled())
 		return err
 	}
+	conn := t.program.conn.Done()
 	t.questions.Go(func() {
 		ctx, cancel := context.WithCancel(t.asking)
 		defer cancel()
-		defer context.AfterFunc(q.ctx, cancel)()
+		defer context.AfterFunc(q.ctx, func() {
+			if !closed(conn) { // else the program is gone, and exited expires the question
+				cancel()
+			}
+		})()
 		answer, err := t.out.Confirm(ctx, agenthost.Question{
 			Prompt: cmp.Or(c.latest.Title, "Run "+c.name+"?"), ToolCallID: c.id, ToolName: c.name, Args: c.latest.input(),
 		})

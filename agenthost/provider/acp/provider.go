@@ -65,6 +65,14 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 // own secrets above all, stays out of its environment.
 var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 
+// quiet keeps the programs that heed it from any traffic but that to their model.
+var quiet = []string{
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	"DISABLE_TELEMETRY=1",
+	"DISABLE_ERROR_REPORTING=1",
+	"DISABLE_AUTOUPDATER=1",
+}
+
 // environment of a session's program; of two values the later one counts.
 func environment(options Options, spec agenthost.AgentSpec) []string {
 	var env []string
@@ -74,6 +82,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 		}
 	}
 	env = append(env, "NO_COLOR=1") // its stderr is shown to people
+	env = append(env, quiet...)
 	env = append(env, options.Env...)
 	env = append(env, spec.Env...)
 	return append(env, "HOME="+spec.StateDir)

@@ -32,19 +32,18 @@ type kind struct {
 	env  func(url string) []string
 	mcp  string // how the model calls the host's tool
 	kept string // where it keeps what was said, below its home
-	fail string // a prompt that fails, "" where the agent repeats it with the next one
 }
 
 var kinds = []kind{
 	{"gemini", acp.Gemini, func(url string) []string {
 		return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url}
-	}, "CALL mcp_bellhop_workspace_getStatus {}", ".gemini/tmp/*/chats/session-*", "FAIL400"},
+	}, "CALL mcp_bellhop_workspace_getStatus {}", ".gemini/tmp/*/chats/session-*"},
 	{"claude-agent-acp", acp.New, func(url string) []string {
 		return []string{
 			"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_MAX_RETRIES=0", "IS_SANDBOX=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
-	}, "CALL mcp__bellhop__workspace_getStatus {}", ".claude/projects/*/*.jsonl", ""},
+	}, "CALL mcp__bellhop__workspace_getStatus {}", ".claude/projects/*/*.jsonl"},
 }
 
 func (k kind) options(t *testing.T) (acp.Options, agenthost.AgentSpec) {
@@ -77,8 +76,15 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 					Spec:        spec,
 					CannotStart: k.make(missing),
 					Prompts: providertest.Prompts{
-						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: k.fail,
+						Text: "hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400",
 					},
+					Forget: func(t *testing.T, spec agenthost.AgentSpec) {
+						folder, _, _ := strings.Cut(k.kept, "/*")
+						if err := os.RemoveAll(filepath.Join(spec.StateDir, folder)); err != nil {
+							t.Fatal(err)
+						}
+					},
+					Kill:    func(t *testing.T) { kill(t, options.Records) },
 					Running: func() []string { return recorded(t, options.Records) },
 				}
 			})

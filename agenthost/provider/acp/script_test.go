@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ import (
 //	raw     a line to say that may be no message
 //	stderr  a line for stderr
 //	env     writes the environment to the file "environment" of the home
+//	gate    waits for a file of this name in the home
 //	exit    the exit status to end with, at once
 //
 // Behind the last line it reads to the end of its input; what comes then is
@@ -106,6 +108,13 @@ func (p *player) step(line scriptLine) error {
 		fmt.Fprintln(os.Stderr, line.Msg)
 	case "env":
 		return os.WriteFile(filepath.Join(os.Getenv("HOME"), "environment"), []byte(strings.Join(append(os.Environ(), "ARGS="+strings.Join(os.Args[1:], " ")), "\n")), 0o600)
+	case "gate":
+		for {
+			if _, err := os.Stat(filepath.Join(os.Getenv("HOME"), "gate")); err == nil {
+				return nil
+			}
+			runtime.Gosched()
+		}
 	case "exit":
 		status, _ := line.Msg.(float64)
 		os.Exit(int(status))

@@ -112,7 +112,7 @@ func (a *agent) open(ctx context.Context, p *program, out agenthost.Output) (res
 		return "", err
 	}
 	if p.session == "" {
-		created, err := p.conn.NewSession(ctx, sdk.NewSessionRequest{Cwd: a.spec.Dir, McpServers: a.servers(p)})
+		created, err := p.conn.NewSession(ctx, sdk.NewSessionRequest{Meta: distrust(a.spec.Dir), Cwd: a.spec.Dir, McpServers: a.servers(p)})
 		if err != nil {
 			return "", fmt.Errorf("session/new: %w", words(err))
 		}
@@ -131,7 +131,7 @@ func (a *agent) load(ctx context.Context, p *program) (*sdk.SessionModelState, e
 		return nil, nil
 	}
 	loaded, err := p.conn.LoadSession(ctx, sdk.LoadSessionRequest{
-		SessionId: sdk.SessionId(a.native), Cwd: a.spec.Dir, McpServers: a.servers(p),
+		Meta: distrust(a.spec.Dir), SessionId: sdk.SessionId(a.native), Cwd: a.spec.Dir, McpServers: a.servers(p),
 	})
 	switch {
 	case p.leaving() || ctx.Err() != nil:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +100,7 @@ func TestAPermissionThatTheAgentGivesUpIsWithdrawn(t *testing.T) {
 }
 
 func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
-	f := newFixture(t, begun+ended+asking(0, usual)+answered(0, withdrawn)+saying(completed)+
+	f := newFixture(t, begun+ended+`{"dir":"gate"}`+"\n"+asking(0, usual)+answered(0, withdrawn)+saying(completed)+
 		`{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
 {"dir":"out","msg":{"id":4,"result":{"stopReason":"end_turn"}}}
 `)
@@ -106,6 +108,9 @@ func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
 	f.spec.Log = slog.New(spoke)
 	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
 	f.want(f.run(out, "first"), finished)
+	if err := os.WriteFile(filepath.Join(f.spec.StateDir, "gate"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	<-spoke
 	f.want(f.run(silent(t), "second"), finished)
 	if len(out.Of(providertest.KindConfirm)) > 0 {

@@ -32,7 +32,7 @@ type turn struct {
 	done      chan struct{} // closed when Run returns
 
 	asking    context.Context // of the start and of the open questions
-	withdraw  context.CancelFunc
+	withdraw  context.CancelCauseFunc
 	questions sync.WaitGroup
 
 	heard   bool // the program has said something of this turn
@@ -58,11 +58,11 @@ func newTurn(ctx context.Context, a *agent, prompt agenthost.Prompt, out agentho
 		done:      make(chan struct{}),
 		speech:    speech{out: out},
 	}
-	t.asking, t.withdraw = context.WithCancel(ctx)
+	t.asking, t.withdraw = context.WithCancelCause(ctx)
 	go func() { // an interrupt reaches a program that is only starting
 		select {
 		case <-t.interrupt:
-			t.withdraw()
+			t.withdraw(nil)
 		case <-t.asking.Done():
 		}
 	}()
@@ -113,7 +113,7 @@ func closed(c <-chan struct{}) bool {
 // play returns when the turn is over, whoever ended it.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	defer func() {
-		t.withdraw()
+		t.withdraw(nil)
 		t.questions.Wait()
 	}()
 	for {
@@ -160,7 +160,7 @@ func (t *turn) revive() bool {
 func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
 	ctx = context.WithoutCancel(ctx)
 	// The answers to open permissions first: Gemini CLI waits for them.
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait()
 	go func() { // a program that does not read its input gets signals soon
 		_ = t.program.conn.Cancel(ctx, sdk.CancelNotification{SessionId: t.program.session})
@@ -199,6 +199,7 @@ func (t *turn) exited() agenthost.Outcome {
 		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
 	}
 	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
+	t.withdraw(agenthost.ErrExpired)
 	return t.whole(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,
@@ -208,7 +209,7 @@ func (t *turn) exited() agenthost.Outcome {
 
 // whole leaves no block open and no call without a result.
 func (t *turn) whole(outcome agenthost.Outcome) agenthost.Outcome {
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait()
 	err := t.announceAll()
 	if err == nil {

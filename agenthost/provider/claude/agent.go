@@ -19,6 +19,8 @@ type agent struct {
 	options Options
 	spec    agenthost.AgentSpec
 
+	gate sync.Mutex // held while a turn begins or a terminal client is readied
+
 	mu        sync.Mutex
 	program   *program // nil when none runs
 	turn      *turn    // nil when idle
@@ -38,7 +40,7 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 	}
 	defer a.end(t)
 	if err := t.launch(ctx); err != nil {
-		t.withdraw()
+		t.withdraw(nil)
 		if t.interrupted() || ctx.Err() != nil {
 			return aborted(), ctx.Err()
 		}
@@ -49,6 +51,8 @@ func (a *agent) Run(ctx context.Context, prompt agenthost.Prompt, out agenthost.
 
 // begin makes the turn; launch gives it a program.
 func (a *agent) begin(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (*turn, error) {
+	a.gate.Lock()
+	defer a.gate.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {

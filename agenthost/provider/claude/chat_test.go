@@ -77,6 +77,10 @@ func reply(prompt string, lines <-chan chatLine) string {
 		fmt.Println(delta("I am about to die. "))
 		fmt.Fprintln(os.Stderr, "panic: oh no")
 		os.Exit(3)
+	case "crash asking":
+		fmt.Println(wants("r1", "a", "W", `{"p":1}`))
+		fmt.Println(wants("r2", "b", "AskUserQuestion", `{"questions":[{"question":"Colour?"}]}`))
+		os.Exit(3)
 	case "tool":
 		fmt.Println(use("null", "a", "ls") + "\n" + gives("a", `,"content":"x"`))
 	case "endless":
@@ -132,7 +136,7 @@ func TestTheContract(t *testing.T) {
 			Spec:        agenthost.AgentSpec{Env: []string{mark + "=" + t.Name()}},
 			Prompts: providertest.Prompts{
 				Text: "hello", Tool: "tool", Confirm: "confirm", Ask: "ask", Endless: "endless",
-				Crash: "crash", Fail: "fail", LastWords: "panic: oh no",
+				Crash: "crash", Fail: "fail", LastWords: "panic: oh no", CrashAsking: "crash asking",
 			},
 			Running: running(t),
 		}

@@ -86,9 +86,27 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 			Prompts: providertest.Prompts{
 				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me", Endless: "SLOW 6000", Fail: "fail",
 			},
+			Kill: kill,
+			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
+				if err := os.RemoveAll(filepath.Join(spec.StateDir, ".claude", "projects")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Told:    told(llm),
 			Running: running(t),
 		}
 	})
+}
+
+// told is all that the model has heard.
+func told(llm *mockllm.Server) func() string {
+	return func() string {
+		var all bytes.Buffer
+		for _, request := range llm.Requests() {
+			all.Write(request.Body)
+		}
+		return all.String()
+	}
 }
 
 // openReal opens an agent of the real program.

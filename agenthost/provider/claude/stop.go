@@ -10,7 +10,7 @@ import (
 // stop ends the turn by the program's own interrupt, or else with the program.
 // What it says meanwhile counts, unless nobody can take it (broken).
 func (t *turn) stop(ctx context.Context, broken error) agenthost.Outcome {
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait() // an answer on its way goes before the interrupt, or not at all
 	grace := time.NewTimer(t.program.grace)
 	defer grace.Stop()

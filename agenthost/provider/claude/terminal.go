@@ -20,6 +20,8 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.gate.Lock()
+	defer a.gate.Unlock()
 	if err := a.release(ctx); err != nil {
 		return nil, err
 	}

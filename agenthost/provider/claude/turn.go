@@ -27,7 +27,7 @@ type turn struct {
 	done      chan struct{} // closed when Run returns
 
 	asking    context.Context // of the open questions
-	withdraw  context.CancelFunc
+	withdraw  context.CancelCauseFunc
 	questions sync.WaitGroup
 
 	calls map[string]*call
@@ -53,7 +53,7 @@ func newTurn(ctx context.Context, a *agent, prompt agenthost.Prompt, out agentho
 		calls:     map[string]*call{},
 		open:      map[string]context.CancelFunc{},
 	}
-	t.asking, t.withdraw = context.WithCancel(ctx)
+	t.asking, t.withdraw = context.WithCancelCause(ctx)
 	return t
 }
 
@@ -69,7 +69,7 @@ func (t *turn) interrupted() bool {
 // play returns when the turn is over, whoever ended it.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	defer func() {
-		t.withdraw()
+		t.withdraw(nil)
 		t.questions.Wait()
 	}()
 	if t.broken != nil {
@@ -136,6 +136,7 @@ func (t *turn) revive(ctx context.Context) bool {
 // exited is the outcome when the program has ended by itself.
 func (t *turn) exited() agenthost.Outcome {
 	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
+	t.withdraw(agenthost.ErrExpired)
 	return t.whole(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,
@@ -146,7 +147,7 @@ func (t *turn) exited() agenthost.Outcome {
 
 // whole leaves no block open and no call without a result.
 func (t *turn) whole(outcome agenthost.Outcome) agenthost.Outcome {
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait()
 	err := t.close()
 	for _, c := range t.order {

@@ -168,7 +168,7 @@ func (t *turn) resolved(id json.RawMessage) {
 // refuse withdraws every open question and tells the program so: one left
 // open could be answered when nobody expects its tool to run any more.
 func (t *turn) refuse(ctx context.Context) {
-	t.withdraw()
+	t.withdraw(nil)
 	t.questions.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()

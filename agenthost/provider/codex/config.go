@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"bellhop/agenthost"
 	"bellhop/internal/configfile"
@@ -22,6 +23,8 @@ var (
 	providerTemplate string
 	//go:embed mcp.toml
 	mcpTemplate string
+	//go:embed project.toml
+	projectTemplate string
 )
 
 const (
@@ -30,8 +33,9 @@ const (
 	defaultURL    = "https://api.openai.com/v1"
 )
 
-// configure writes what Codex reads at its start. Codex itself adds to the
-// file which folders it trusts; that is lost, and it adds it again.
+// configure writes what Codex reads at its start. The workspace is not trusted:
+// Codex would trust it by itself at the first thread, and with it take its
+// servers, hooks and rules for what may run unasked.
 func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	template := baseTemplate
 	variables := map[string]string{
@@ -47,6 +51,15 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	if spec.Local != nil {
 		template += mcpTemplate
 		variables["MCP_URL"] = spec.Local.MCPURL
+	}
+	template += projectTemplate
+	variables["WORKSPACE"] = spec.Dir
+	if real, err := filepath.EvalSymlinks(spec.Dir); err == nil && real != spec.Dir {
+		template += strings.ReplaceAll(projectTemplate, "WORKSPACE", "REAL_WORKSPACE")
+		variables["REAL_WORKSPACE"] = real
+	}
+	if err := remember(spec.Dir, home(spec)); err != nil {
+		return fmt.Errorf("memory of the workspace: %w", err)
 	}
 	if err := configfile.Write(filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON); err != nil {
 		return err

@@ -76,6 +76,15 @@ func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
 	f.want(f.run(&providertest.Recorder{}, "again"), finished)
 }
 
+func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
+`)
+	out := &providertest.Recorder{}
+	if got := f.run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+		t.Errorf("got %+v, %d expired", got, out.Expired())
+	}
+}
+
 func TestARefusedPromptIsAFailure(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"id":3,"error":{"code":-32600,"message":"too long"}}}

@@ -53,6 +53,12 @@ func TestContractWithTheRealProgram(t *testing.T) {
 			Prompts: providertest.Prompts{
 				Text: "hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400", Ask: "ASK",
 			},
+			Kill: func(t *testing.T) { kill(t, options.Records) },
+			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
+				if err := os.RemoveAll(filepath.Join(spec.StateDir, ".codex", "sessions")); err != nil {
+					t.Fatal(err)
+				}
+			},
 			Running: func() []string { return recorded(t, options.Records) },
 		}
 	})

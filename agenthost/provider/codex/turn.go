@@ -30,7 +30,7 @@ type turn struct {
 	done      chan struct{} // closed when Run returns
 
 	asking    context.Context // of the start and of the open questions
-	withdraw  context.CancelFunc
+	withdraw  context.CancelCauseFunc
 	questions sync.WaitGroup
 
 	request string // id of turn/start
@@ -62,11 +62,11 @@ func newTurn(ctx context.Context, a *agent, prompt agenthost.Prompt, out agentho
 		open:      map[string]*question{},
 	}
 	t.speech = speech{out: out}
-	t.asking, t.withdraw = context.WithCancel(ctx)
+	t.asking, t.withdraw = context.WithCancelCause(ctx)
 	go func() { // an interrupt reaches a program that is only starting
 		select {
 		case <-t.interrupt:
-			t.withdraw()
+			t.withdraw(nil)
 		case <-t.asking.Done():
 		}
 	}()
@@ -96,7 +96,7 @@ func (t *turn) begin(restored string) {
 // play returns when the turn is over, whoever ended it.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	defer func() {
-		t.withdraw()
+		t.withdraw(nil)
 		t.questions.Wait()
 	}()
 	for {
@@ -193,6 +193,7 @@ func (t *turn) exited() agenthost.Outcome {
 		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
 	}
 	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
+	t.withdraw(agenthost.ErrExpired)
 	return t.whole(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,

@@ -94,6 +94,7 @@ func configure(options Options, spec agenthost.AgentSpec, env map[string]string)
 	// Behind the operator's: neither an update nor publishing is theirs to choose
 	// for a host, and the way to the host has one form.
 	c.file["autoupdate"], c.file["share"] = false, "disabled"
+	c.addMemory(spec.Dir)
 	if spec.Local != nil {
 		return c, c.add("mcp", map[string]string{"MCP_URL": spec.Local.MCPURL, "MCP_SECRET": spec.Local.Secret})
 	}
@@ -228,6 +229,9 @@ func (c *configuration) environment(base []string, stateDir, file, password stri
 		"XDG_CACHE_HOME="+filepath.Join(stateDir, ".cache"),
 		"OPENCODE_CONFIG="+file,
 		"OPENCODE_SERVER_PASSWORD="+password,
+		// A repository's configuration would send the keys to an address of its own
+		// and start programs.
+		"OPENCODE_DISABLE_PROJECT_CONFIG=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",

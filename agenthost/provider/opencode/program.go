@@ -32,6 +32,9 @@ func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password s
 	if err != nil {
 		return nil, err
 	}
+	if err := refusePlugins(spec.Dir); err != nil {
+		return nil, err
+	}
 	base := variables(o, spec)
 	config, err := configure(o, spec, lookup(base))
 	if err != nil {

@@ -58,10 +58,14 @@ func New(options Options) *Provider {
 		options.Now = time.Now
 	}
 	if options.Servers == nil {
-		options.Servers = servers.New(servers.Options{Grace: options.Grace})
+		options.Servers = servers.New(servers.Options{Grace: options.Grace, StartTimeout: startTimeout})
 	}
 	return &Provider{options: options}
 }
+
+// startTimeout leaves several that start at once on two busy cores the time that
+// they need: seconds of computing each.
+const startTimeout = 90 * time.Second
 
 // Open makes an agent; its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {

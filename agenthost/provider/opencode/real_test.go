@@ -7,6 +7,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"bellhop/agenthost"
@@ -31,6 +33,20 @@ func running(t *testing.T) func() []string {
 			}
 		}
 		return found
+	}
+}
+
+// kill ends a test's program as the kernel would.
+func kill(t *testing.T) {
+	t.Helper()
+	for _, process := range running(t)() {
+		pid, err := strconv.Atoi(filepath.Base(process))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Log(err) // a child of one that is dead already
+		}
 	}
 }
 
@@ -75,6 +91,19 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 				Crash:     `BASH echo "panic: oh no" >/proc/$PPID/fd/2; kill -9 $PPID`,
 				Fail:      "FAIL400",
 				LastWords: "panic: oh no",
+			},
+			Kill: kill,
+			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
+				if err := os.RemoveAll(filepath.Join(spec.StateDir, ".local", "share", "opencode")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Told: func() string {
+				var all bytes.Buffer
+				for _, request := range llm.Requests() {
+					all.Write(request.Body)
+				}
+				return all.String()
 			},
 			Running: running(t),
 		}

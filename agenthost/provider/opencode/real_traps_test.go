@@ -240,6 +240,9 @@ func TestRealAnthropicAccess(t *testing.T) {
 	r.spec.Model = "anthropic/mock-1"
 	r.reopen(t)
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
+	// What failed is in one message with the next prompt there.
+	wantOutcome(t, r.prompt(t, "FAIL400", &providertest.Recorder{}), protocol.FinishError, "", "mock error 400")
+	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
 
 func TestRealTerminalFindsTheSession(t *testing.T) {

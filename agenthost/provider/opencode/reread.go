@@ -174,6 +174,7 @@ func (t *turn) requests(ctx context.Context) error {
 // exited is the outcome when the program has ended by itself.
 func (t *turn) exited() agenthost.Outcome {
 	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
+	t.cancel(agenthost.ErrExpired)
 	return t.whole(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,

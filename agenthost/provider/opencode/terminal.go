@@ -27,7 +27,8 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 			"BELLHOP_OPENCODE_PORT=" + strconv.Itoa(port),
 			"BELLHOP_OPENCODE_SESSION_ID=" + id,
 			"OPENCODE_SERVER_PASSWORD=" + p.client.password,
-			"OPENCODE_DISABLE_AUTOUPDATE=1", // the program is the host's
+			"OPENCODE_DISABLE_AUTOUPDATE=1",     // the program is the host's
+			"OPENCODE_DISABLE_PROJECT_CONFIG=1", // nor does the client trust a repository
 		},
 	}, nil
 }

@@ -30,7 +30,7 @@ type turn struct {
 	done      chan struct{} // closed when Run returns
 
 	asking    context.Context // of the open questions
-	cancel    context.CancelFunc
+	cancel    context.CancelCauseFunc
 	questions sync.WaitGroup
 	pending   map[string]*pending // by request id
 	expecting map[string]bool     // asked before, whatever came of it
@@ -65,7 +65,7 @@ func newTurn(ctx context.Context, a *agent, out agenthost.Output) *turn {
 		messages: map[string]*messageInfo{}, parts: map[string]*spoken{},
 		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]tokens{},
 	}
-	t.asking, t.cancel = context.WithCancel(ctx)
+	t.asking, t.cancel = context.WithCancelCause(ctx)
 	return t
 }
 
@@ -83,7 +83,7 @@ func (t *turn) stopped() bool {
 
 // withdraw ends the open questions.
 func (t *turn) withdraw() {
-	t.cancel()
+	t.cancel(nil)
 	t.questions.Wait()
 }
 

@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	}{
 		{"an agent that comes back remembers", func(s Subject) bool { return s.Forget != nil }, comesBack},
 		{"an agent that has forgotten is told what was said", func(s Subject) bool { return s.Forget != nil }, forgets},
+		{"a program that is killed while it asks expires its question", func(s Subject) bool { return s.Kill != nil && s.Prompts.Confirm != "" }, killedAsking},
 		{"a question outlives a lost connection", func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses},
 	} {
 		if c.can(first) {
@@ -283,4 +284,15 @@ func cannotStart(u *subject) {
 	if r.err == nil || len(out.Entries()) > 0 {
 		u.t.Errorf("got %+v, %v, it said %+v", r.outcome, r.err, out.Entries())
 	}
+}
+
+func killedAsking(u *subject) {
+	r := u.start(&Recorder{}, u.Prompts.Confirm)
+	u.await(r, KindConfirm, 1)
+	u.Kill(u.t)
+	u.want(u.wait(r), protocol.FinishError, protocol.ReasonAgentExited)
+	if asked := len(r.out.Of(KindConfirm)); r.out.Expired() != asked {
+		u.t.Errorf("of %d questions %d have expired: %+v", asked, r.out.Expired(), r.out.Entries())
+	}
+	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
 }

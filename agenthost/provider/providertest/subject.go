@@ -29,6 +29,9 @@ type Subject struct {
 	// cannot be lost.
 	Lose func()
 
+	// Kill ends the running program as the kernel would; nil: there is none.
+	Kill func(t *testing.T)
+
 	// Running names what the provider has left running: programs, goroutines.
 	// It is called after Close and must be empty.
 	Running func() []string

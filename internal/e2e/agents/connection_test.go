@@ -23,7 +23,7 @@ func watchConnections(t *testing.T, data string) {
 	known := map[string]bool{}
 	go func() {
 		defer close(stopped)
-		look := time.NewTicker(10 * time.Millisecond)
+		look := time.NewTicker(20 * time.Millisecond)
 		defer look.Stop()
 		for {
 			select {

@@ -75,6 +75,7 @@ func TestEveryDialectStreams(t *testing.T) {
 func TestResultsAndNewPrompts(t *testing.T) {
 	for name, c := range map[string]struct{ path, body, want string }{
 		"Anthropic, after a result":      {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":"BASH x"},{"role":"user","content":[{"type":"tool_result","content":"42"}]}]}`, "All done. Tool said: 42"},
+		"Anthropic, behind a failure":    {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":[{"type":"text","text":"FAIL400"},{"type":"text","text":"hi"}]}]}`, "Hello from the mock LLM."},
 		"Anthropic, text behind it":      {"/v1/messages", `{"tools":[` + shellTool + `],"messages":[{"role":"user","content":[{"type":"tool_result","content":"42"},{"type":"text","text":"[Request interrupted by user]"},{"type":"text","text":"hi"}]}]}`, "Hello from the mock LLM."},
 		"chat, after a result":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"tool","tool_call_id":"c","content":"42"}]}`, "All done. Tool said: 42"},
 		"chat, a result alone":           {"/v1/chat/completions", `{"tools":[{"function":{"name":"bash"}}],"messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"c","content":"42"}]}`, "must be a response"},

@@ -186,7 +186,8 @@ func resultText(item object) string {
 
 // user reads a user message. Anthropic and Gemini put tool results and fresh
 // text into one message, as some agents do after an interrupt: text behind the
-// last result is a new prompt.
+// last result is a new prompt. In Anthropic's dialect a prompt that failed and
+// the next one are one message too: the last text counts.
 func (r *Request) user(item object) (prompt string, onlyResults bool) {
 	content := item["content"]
 	if r.Dialect == Gemini {
@@ -210,6 +211,10 @@ func (r *Request) user(item object) (prompt string, onlyResults bool) {
 			continue
 		}
 		onlyResults = false
+		if r.Dialect == Anthropic {
+			prompt = said
+			continue
+		}
 		prompt = strings.TrimSpace(prompt + "\n" + said)
 	}
 	return prompt, onlyResults

@@ -1,0 +1,86 @@
+package opencode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bellhop/protocol"
+)
+
+// memories are what a repository tells agents; of each folder the first counts.
+var memories = []string{"AGENTS.md", "CLAUDE.md"}
+
+// addMemory makes the program read the repository's memory, which it leaves out
+// together with the repository's configuration.
+func (c *configuration) addMemory(dir string) {
+	for _, name := range memories {
+		// A link could show a file of the host to the model.
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		instructions, _ := c.file["instructions"].([]any)
+		c.file["instructions"] = append(instructions, filepath.Join(dir, name))
+		return
+	}
+}
+
+// refusePlugins is an error if the repository has plug-ins: OpenCode runs them
+// inside the server, with the host's rights and keys, and none of its settings
+// keeps it from that.
+func refusePlugins(dir string) error {
+	for {
+		found, err := plugin(dir)
+		if err != nil {
+			return fmt.Errorf("look for plug-ins of OpenCode: %w", err)
+		}
+		if found != "" {
+			return &protocol.Error{
+				Code:    protocol.CodeInvalid,
+				Message: fmt.Sprintf("The repository has plug-ins for OpenCode in %s, which would run without being asked for", found),
+				Hint:    "Take them out of the repository, or choose another agent",
+			}
+		}
+		parent := filepath.Dir(dir)
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || parent == dir {
+			return nil
+		}
+		dir = parent
+	}
+}
+
+// plugin returns the file or pattern that has a plug-in, "" for none.
+func plugin(dir string) (string, error) {
+	for _, pattern := range []string{"plugin/*.ts", "plugin/*.js", "plugins/*.ts", "plugins/*.js"} {
+		found, err := filepath.Glob(filepath.Join(quoted(dir), ".opencode", pattern))
+		if err != nil || len(found) > 0 {
+			return filepath.Join(".opencode", pattern), err
+		}
+	}
+	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return "", err
+		}
+		// Not parsed: it may be JSON with comments, which hide nothing from this.
+		if bytes.Contains(text, []byte(`"plugin`)) || bytes.Contains(text, []byte(`\u`)) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// quoted takes a path literally in a pattern.
+func quoted(path string) string {
+	var b bytes.Buffer
+	for _, r := range path {
+		if r == '*' || r == '?' || r == '[' || r == '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

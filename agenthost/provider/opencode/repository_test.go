@@ -1,0 +1,47 @@
+package opencode_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/protocol"
+)
+
+func put(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARepositoryWithPlugInsIsRefused(t *testing.T) {
+	for name, file := range map[string]string{
+		"one that is found":       ".opencode/plugin/a.js",
+		"in the other folder":     ".opencode/plugins/a.ts",
+		"one that is named":       "opencode.json",
+		"with comments":           ".opencode/opencode.jsonc",
+		"in a folder further up":  "../opencode.jsonc",
+		"in a plug-in further up": "../.opencode/plugin/a.ts",
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, "a[b]")
+			put(t, root, ".git/HEAD", "")
+			put(t, dir, file, `{ /* "x" */ "plugin": ["./a.js"]}`)
+			a := open(t, options(newFake(t)), agenthost.AgentSpec{Dir: dir, StateDir: t.TempDir()})
+			out := &providertest.Recorder{}
+			_, err := a.Run(t.Context(), agenthost.Prompt{Text: "go"}, out)
+			if protocol.CodeOf(err) != protocol.CodeInvalid || !strings.Contains(err.Error(), "plug-ins") || len(out.Entries()) > 0 {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// playTee runs a program and passes its stdout on, line by line. When a line
+// first says a number of the counting, that is written down in a file named as
+// the program's home: args are the file's folder, the pattern of a number, and
+// the program's command line.
+func playTee(ctx context.Context, args []string, stdout io.Writer) error {
+	if len(args) < 3 {
+		return errors.New("tee: folder, pattern, command")
+	}
+	mark, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	stamps, err := os.OpenFile(stampsOf(args[0], filepath.Base(os.Getenv("HOME"))), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer stamps.Close()
+	cmd := exec.CommandContext(ctx, args[2], args[3:]...) //nolint:gosec // what the benchmark says
+	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, roleVariable+"=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	passed := passOn(bufio.NewReaderSize(out, 64<<10), stdout, stamps, mark)
+	return errors.Join(passed, cmd.Wait())
+}
+
+func stampsOf(dir, session string) string { return filepath.Join(dir, session+".stamps") }
+
+// passOn stamps what it has read before it passes it on, and takes its notes after.
+func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
+	for {
+		line, err := in.ReadBytes('\n')
+		now := time.Now().UnixNano()
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		for _, found := range mark.FindAllSubmatch(line, -1) {
+			if _, err := fmt.Fprintf(notes, "%s %d\n", found[1], now); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stamps are when numbers were first said, in Unix nanoseconds.
+type stamps struct {
+	mu sync.Mutex
+	at map[int]int64
+}
+
+func newStamps() *stamps { return &stamps{at: map[int]int64{}} }
+
+func (s *stamps) see(number string, at int64) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier, known := s.at[n]; !known || at < earlier {
+		s.at[n] = at
+	}
+}
+
+func readStamps(path string) (*stamps, error) {
+	content, err := os.ReadFile(path)
+	s := newStamps()
+	for line := range strings.Lines(string(content)) {
+		number, at, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
+			s.see(number, ns)
+		}
+	}
+	return s, err
+}
+
+// lags adds how much later each number was told than said, and returns how many
+// numbers were both.
+func (s *stamps) lags(told *stamps, into *histogram) (matched int) {
+	for n, at := range told.at {
+		if said, ok := s.at[n]; ok {
+			into.add(time.Duration(at - said))
+			matched++
+		}
+	}
+	return matched
+}
