@@ -14,6 +14,7 @@ import (
 const (
 	turnsLimit  = 6500 * time.Millisecond
 	closeWait   = 500 * time.Millisecond
+	endLimit    = 8500 * time.Millisecond // for all but leaveBehind
 	leaveBehind = 250 * time.Millisecond
 )
 
@@ -29,13 +30,14 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 
+	began := time.Now()
 	h.enter(draining)
 	h.stopTurns()
 	h.drain()
 	h.stopPosting()
 	h.stopWork()
 	h.activity.stop()
-	h.closeSessions()
+	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // what turns and outboxes did not need
 	h.enter(stopped)
 	h.wait(&h.wg, leaveBehind)
 	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
@@ -110,7 +112,7 @@ func (h *Host) posts() bool {
 	return false
 }
 
-func (h *Host) closeSessions() {
+func (h *Host) closeSessions(most time.Duration) {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
@@ -127,5 +129,5 @@ func (h *Host) closeSessions() {
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)
 	}
-	h.wait(&wg, closeWait)
+	h.wait(&wg, most)
 }
