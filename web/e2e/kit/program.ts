@@ -13,6 +13,10 @@ export interface Program {
 /** Starts bellhop and waits until it is ready, which its output (both streams together) or a probe of its own tells. */
 export async function start(args: string[], ready: (said: string) => boolean | Promise<boolean>, env: Record<string, string> = {}): Promise<Program> {
   const child = spawn(process.env['BELLHOP_E2E_BINARY'] ?? 'bellhop', args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  // A worker that breaks down takes its programs along.
+  const end = () => child.kill();
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
   let said = '';
   child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
   child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));

@@ -4,7 +4,7 @@ import { api, describe } from '../app/http.ts';
 import type { Task } from '../app/types.ts';
 import { toast } from '../ui/toast.tsx';
 import { isUnread } from './status.ts';
-import { findTask, patchTask, type TaskPage } from './cache.ts';
+import { findTask, newer, patchTask, type TaskPage } from './cache.ts';
 
 export function useTasks(q: string, archived: boolean) {
   return useInfiniteQuery({
@@ -24,7 +24,7 @@ export function useTask(id: string) {
   const client = useQueryClient();
   return useQuery({
     queryKey: ['task', id],
-    queryFn: ({ signal }) => api<Task>('GET', `/api/tasks/${id}`, undefined, signal),
+    queryFn: async ({ signal }) => newer(client, await api<Task>('GET', `/api/tasks/${id}`, undefined, signal)),
     placeholderData: () => findTask(client, id),
   });
 }

@@ -23,24 +23,41 @@ export function findTask(client: QueryClient, id: string): Task | undefined {
 
 /** Changes a task everywhere it is shown. A state of an older rev never replaces a newer one. */
 export function patchTask(client: QueryClient, id: string, change: Partial<Task>) {
-  const apply = (task: Task): Task => (change.rev !== undefined && change.rev < task.rev ? task : { ...task, ...change });
-  client.setQueryData<Task>(['task', id], (task) => task && apply(task));
+  client.setQueryData<Task>(['task', id], (task) => task && applied(task, change));
+  patchList(client, id, change);
+}
+
+function applied(task: Task, change: Partial<Task>): Task {
+  return change.rev !== undefined && change.rev < task.rev ? task : { ...task, ...change };
+}
+
+function patchList(client: QueryClient, id: string, change: Partial<Task>) {
   client.setQueriesData<Pages>({ queryKey: ['tasks'] }, (data) =>
     data?.pages.some((p) => p.tasks.some((t) => t.id === id))
-      ? { ...data, pages: data.pages.map((p) => ({ ...p, tasks: p.tasks.map((t) => (t.id === id ? apply(t) : t)) })) }
+      ? { ...data, pages: data.pages.map((p) => ({ ...p, tasks: p.tasks.map((t) => (t.id === id ? applied(t, change) : t)) })) }
       : data,
   );
 }
 
-/** Applies a frame of the user's feed; returns the task as it was known. */
+/** What a read brought, unless a frame was quicker: what is known is of a later rev then. */
+export function newer(client: QueryClient, read: Task): Task {
+  const known = client.getQueryData<Task>(['task', read.id]);
+  return known && known.rev > read.rev ? known : read;
+}
+
+/**
+ * Applies a frame of the user's feed; returns the task as it was known. A hint is not the whole row: to the open task it gives
+ * its rev only once the row has come, or that row would be taken for an old one.
+ */
 export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined {
   const before = findTask(client, hint.taskId);
   if (!before) {
     scheduleList(client);
     return undefined;
   }
-  const { taskId, ...change } = hint;
-  patchTask(client, taskId, change);
+  const { taskId, rev, ...change } = hint;
+  patchList(client, taskId, { rev, ...change });
+  client.setQueryData<Task>(['task', taskId], (task) => (task && rev >= task.rev ? { ...task, ...change } : task));
   return before;
 }
 

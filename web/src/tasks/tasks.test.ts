@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { notice } from '../inbox/notify.ts';
 import { relative } from '../ui/time.tsx';
 import type { Task } from '../app/types.ts';
-import { applyHint, findTask } from './cache.ts';
+import { applyHint, findTask, newer, patchTask } from './cache.ts';
 import { isUnread, statusOf } from './status.ts';
 import { titleOf } from './title.ts';
 
@@ -48,6 +48,28 @@ describe('applyHint', () => {
     const c = client(task({ rev: 9 }));
     applyHint(c, hint);
     expect(findTask(c, 't')).toMatchObject({ rev: 9, agentStatus: 'idle' });
+  });
+});
+
+describe('a task that is open', () => {
+  const hint = { taskId: 't', rev: 8, agentStatus: 'idle' as const, reason: '', openInteractions: 0 };
+  const client = () => {
+    const c = new QueryClient();
+    c.setQueryData(['task', 't'], task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' }));
+    return c;
+  };
+  it('takes its row after a hint of a later rev', () => {
+    const c = client();
+    applyHint(c, hint);
+    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
+    expect(findTask(c, 't')).toMatchObject({ openTurn: '', agentStatus: 'idle' });
+  });
+  it('keeps what frames brought when a read from before comes in late', () => {
+    const c = client();
+    const late = task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' });
+    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
+    expect(newer(c, late)).toMatchObject({ rev: 7, openTurn: '' });
+    expect(newer(c, task({ rev: 9 }))).toMatchObject({ rev: 9 });
   });
 });
 

@@ -21,7 +21,7 @@ it('takes back a change that was refused, and nothing that happened meanwhile', 
   applyHint(queries, { taskId: 't', rev: 7, agentStatus: 'busy', reason: '', openInteractions: 0 });
   await waitFor(() => expect(refuse).toBeDefined());
   await act(async () => refuse?.(Response.json({ error: 'No', code: 'invalid' }, { status: 400 })));
-  await waitFor(() => expect(findTask(queries, 't')).toMatchObject({ title: 'Old', rev: 7, agentStatus: 'busy' }));
+  await waitFor(() => expect(findTask(queries, 't')).toMatchObject({ title: 'Old', rev: 5, agentStatus: 'busy' }));
 
   applyHint(queries, { taskId: 't', rev: 8, agentStatus: 'idle', reason: '', openInteractions: 0 });
   expect(findTask(queries, 't')).toMatchObject({ rev: 8, agentStatus: 'idle' });
