@@ -24,5 +24,5 @@ it('takes back a change that was refused, and nothing that happened meanwhile', 
   await waitFor(() => expect(findTask(queries, 't')).toMatchObject({ title: 'Old', rev: 5, agentStatus: 'busy' }));
 
   applyHint(queries, { taskId: 't', rev: 8, agentStatus: 'idle', reason: '', openInteractions: 0 });
-  expect(findTask(queries, 't')).toMatchObject({ rev: 8, agentStatus: 'idle' });
+  expect(findTask(queries, 't')).toMatchObject({ agentStatus: 'idle' });
 });
