@@ -84,6 +84,10 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 							t.Fatal(err)
 						}
 					},
+					Kept: func(t *testing.T, spec agenthost.AgentSpec) {
+						written(t, filepath.Join(spec.StateDir, k.kept), "hello")
+					},
+					Rested:  func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
 					Kill:    func(t *testing.T) { kill(t, options.Records) },
 					Running: func() []string { return recorded(t, options.Records) },
 				}

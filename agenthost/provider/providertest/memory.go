@@ -40,6 +40,13 @@ func comesBack(u *subject) {
 	if native == "" {
 		u.t.Fatal("it named no native session")
 	}
+	if u.Kept != nil {
+		u.Kept(u.t, u.Spec)
+	}
+	u.close()
+	if u.Rested != nil {
+		u.Rested(u.t, u.Spec)
+	}
 	u.next(native)
 	out := &Recorder{Memory: record}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")

@@ -25,6 +25,12 @@ type Subject struct {
 	Forget func(t *testing.T, spec agenthost.AgentSpec)
 	Told   func() string
 
+	// Kept waits until the agent has written what it will remember, where it does
+	// that a little later; Rested makes a closed agent's memory old enough to come
+	// back to, where one of this minute is not found. Both may be nil.
+	Kept   func(t *testing.T, spec agenthost.AgentSpec)
+	Rested func(t *testing.T, spec agenthost.AgentSpec)
+
 	// Lose cuts the connection to the running program, which lives on; nil: it
 	// cannot be lost.
 	Lose func()
