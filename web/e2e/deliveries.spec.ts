@@ -4,7 +4,8 @@ import { expect, test } from './kit/test.ts';
 test('a delivery that was refused shows why, and is retried by hand', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
   let broken = true;
-  receiver.answer = () => (broken ? [500, { error: 'the receiver is being repaired' }] : [200, {}]);
+  // A refusal for good: what is only broken is retried by itself, maybe just before the click.
+  receiver.answer = () => (broken ? [400, { error: 'the receiver is being repaired' }] : [200, {}]);
   const { page } = bell;
   try {
     await page.goto('/deliveries');
@@ -19,7 +20,7 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
     await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
     await page.reload();
     const log = page.getByRole('listitem').filter({ hasText: /turn\.finished.*attempt/s }).first();
-    await expect(log).toContainText('answered 500', { timeout: 15_000 });
+    await expect(log).toContainText('answered 400', { timeout: 15_000 });
     await log.getByRole('button', { name: /turn\.finished/ }).click();
     await expect(log).toContainText('the receiver is being repaired');
 

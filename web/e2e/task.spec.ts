@@ -51,6 +51,7 @@ test('a message written while the agent works waits, can be changed, and is sent
   await bell.page.keyboard.press('Enter');
 
   await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('go on');
+  await expect(bell.answerButton).toBeEnabled();
   await bell.page.keyboard.press('Enter');
   await expect(queue).toBeHidden();
   await expect(bell.thread).toContainText('1 2 3 4 5');
@@ -63,6 +64,7 @@ test('a question is answered in words', async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');
   await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');
+  await expect(bell.answerButton).toBeEnabled();
   await bell.page.keyboard.press('Enter');
   await bell.done();
   await expect(bell.thread).toContainText('a deep green');

@@ -48,6 +48,11 @@ export class Console {
     await expect(this.stop).toBeHidden();
   }
 
+  /** Sends the answer to a question in words, once that has been on screen long enough to be read. */
+  get answerButton(): Locator {
+    return this.dock.getByRole('button', { name: 'Answer', exact: true });
+  }
+
   get stop(): Locator {
     return this.page.getByRole('button', { name: /^Stop/ });
   }
