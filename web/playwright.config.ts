@@ -5,8 +5,7 @@ export default defineConfig({
   testDir: 'e2e',
   outputDir: 'e2e/results',
   globalSetup: './e2e/kit/setup.ts',
-  // A test that passes at the second try has found something at the first.
-  // Once more on a build machine that stalls; what then passes is reported as flaky, not as passed.
+  // A test that passes at the second try has found something at the first: it is reported as flaky, and stops no build.
   retries: process.env['CI'] ? 1 : 0,
   workers: 2,
   // Generous, because a machine that does other things too is no fault of the page.
