@@ -124,7 +124,7 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 	if code := mainIn(t.Context(), []string{"-run", "ingest,speed"}, &stdout, &stderr); code != 1 {
 		t.Errorf("exit %d", code)
 	}
-	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle headless policy deliveries\n"
+	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle headless policy deliveries agents\n"
 	if stderr.String() != want {
 		t.Errorf("stderr is %q, want %q", stderr.String(), want)
 	}
