@@ -123,7 +123,7 @@ func TestTheBasePathMayBeSpelledInAnyWay(t *testing.T) {
 		"/sub/assets/%2e%2e/%2e%2e/.env": "404",
 		"/subway":                        "200 page",
 	} {
-		r := httptest.NewRequest("GET", path, http.NoBody)
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 		r.Header.Set("Accept", "text/html")
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)

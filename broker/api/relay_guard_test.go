@@ -80,13 +80,13 @@ func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
 			whole = append(whole, n)
 		}
 	})
-	if answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine), nil); answer.StatusCode != 200 {
+	if answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine), nil); answer.StatusCode != http.StatusOK {
 		t.Errorf("as much as a host takes: %d", answer.StatusCode)
 	}
 	answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine+1), nil)
 	body, err := io.ReadAll(answer.Body)
 	must(t, err)
-	if answer.StatusCode != 413 || string(body) != `{"error":"The body is too large","code":"too_large","hint":"The limit is 12 MiB"}` {
+	if answer.StatusCode != http.StatusRequestEntityTooLarge || string(body) != `{"error":"The body is too large","code":"too_large","hint":"The limit is 12 MiB"}` {
 		t.Errorf("a byte more: %d %s", answer.StatusCode, body)
 	}
 	mu.Lock()

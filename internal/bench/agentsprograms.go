@@ -69,7 +69,7 @@ func (s *agentSession) listen(ctx context.Context) (func() (*stamps, error), err
 		return nil, err
 	}
 	req.SetBasicAuth("opencode", password)
-	resp, err := transport.RoundTrip(req)
+	resp, err := transport.RoundTrip(req) //nolint:bodyclose // the reader below closes it
 	if err != nil {
 		cancel()
 		return nil, err
