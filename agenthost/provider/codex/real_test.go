@@ -30,13 +30,14 @@ func real(t *testing.T) (codex.Options, agenthost.AgentSpec) {
 	t.Helper()
 	path := agents.Find(t, "codex")
 	llm := mockllm.New(t)
-	return codex.Options{
+	options := codex.Options{
 		Find:    func(context.Context) (string, error) { return path, nil },
 		Env:     []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm.URL + "/v1"},
 		Records: t.TempDir(),
 		Retries: 1,
 		Grace:   10 * time.Second,
-	}, agenthost.AgentSpec{
+	}
+	return options, agenthost.AgentSpec{
 		SessionID: "0193a5c0-0000-7000-8000-000000000001", Dir: t.TempDir(), StateDir: t.TempDir(), Model: model,
 	}
 }
