@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 
@@ -297,13 +298,20 @@ func parseEvent(raw []byte) protocol.Event {
 
 func (b *fakeBroker) ingest(w http.ResponseWriter, req request) {
 	id := req.events[0].SessionID
-	for _, e := range req.events {
+	for i, e := range req.events {
 		cursor := cursorOf(b.events[id])
 		switch at := (protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}); {
 		case e.Type == "unreadable":
 			refuse(w, 400, protocol.CodeInvalid, nil)
 			return
 		case e.Epoch == cursor.Epoch && e.Seq <= cursor.Seq:
+			if !b.has(id, e) {
+				w.WriteHeader(409)
+				_ = json.NewEncoder(w).Encode(map[string]any{
+					"error": "another event stands there", "code": protocol.CodeDiverged, "cursor": cursor, "index": i,
+				})
+				return
+			}
 		case e.Epoch == cursor.Epoch && e.Seq == cursor.Seq+1, e.Epoch > cursor.Epoch && e.Seq == 1:
 			b.events[id] = append(b.events[id], e)
 		case e.Epoch < cursor.Epoch:
@@ -321,6 +329,14 @@ func (b *fakeBroker) ingest(w http.ResponseWriter, req request) {
 	_ = json.NewEncoder(w).Encode(protocol.IngestResponse{Success: true, Accepted: len(req.events), Cursor: &cursor})
 }
 
+// has reports whether the very event e is accepted; events without an id are
+// what a test put there itself.
+func (b *fakeBroker) has(session string, e protocol.Event) bool {
+	return slices.ContainsFunc(b.events[session], func(known protocol.Event) bool {
+		return known.Epoch == e.Epoch && known.Seq == e.Seq && (known.EventID == e.EventID || known.EventID == "")
+	})
+}
+
 func refuse(w http.ResponseWriter, status int, code protocol.Code, cursor *protocol.Cursor) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": "refused", "code": code, "cursor": cursor})
@@ -336,6 +352,13 @@ func cursorOf(events []protocol.Event) protocol.Cursor {
 	}
 	last := events[len(events)-1]
 	return protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq}
+}
+
+// deafen makes every request fail while v is true.
+func (b *fakeBroker) deafen(v bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deaf = v
 }
 
 func (b *fakeBroker) cursorOf(session string) *protocol.Cursor {

@@ -23,10 +23,14 @@ func (s *session) heed(ctx context.Context, p *parcel, a *answer) time.Duration 
 		return s.delivered(p, a)
 	case a.status == http.StatusUnauthorized && a.code == protocol.CodeTokenExpired:
 		return s.expired(ctx, p)
+	case a.status == http.StatusRequestEntityTooLarge && len(p.events) > 1:
+		return s.refused(p, a, len(p.events)/2)
+	case p.named && a.foreign():
+		return s.doubtful(fmt.Sprintf("%d without a broker's error code", a.status), a.retryAfter)
 	case a.status == http.StatusGone:
 		return s.halted(p, "the broker has deleted the task")
 	case a.status == http.StatusRequestEntityTooLarge:
-		return s.refused(p, a, len(p.events)/2)
+		return s.refused(p, a, 0)
 	case a.status == http.StatusConflict:
 		return s.conflicted(ctx, p, a)
 	case a.status == http.StatusBadRequest && !aboutRequest(a.message):
@@ -56,20 +60,38 @@ func (s *session) expired(ctx context.Context, p *parcel) time.Duration {
 	return s.renew(ctx)
 }
 
+// delivered handles a 2xx answer. A broker that named itself acknowledges with
+// its cursor; an answer without one comes from something in between, such as a
+// gateway, and acknowledges nothing. Other brokers acknowledge by the status
+// alone, as the original contract has it.
 func (s *session) delivered(p *parcel, a *answer) time.Duration {
 	last := p.last()
 	switch {
 	case p.basic:
 		return s.acknowledge(p, last)
-	case !a.understood: // a proxy's page is no receipt
-		return s.failed("the answer is not a broker's", nil, 0)
-	case a.cursor == nil || a.cursor.Epoch != last.Epoch:
+	case !a.understood:
+		return s.doubtful("a success that is not a JSON object", 0)
+	case a.cursor == nil && p.named:
+		return s.doubtful("a success without the broker's cursor", 0)
+	case a.cursor == nil:
 		return s.acknowledge(p, last)
 	case a.cursor.Less(p.first()):
-		return s.failed("the broker keeps none of what it accepts", nil, 0)
+		return s.doubtful("a success, but its cursor lies before the events that were sent", 0)
 	default:
 		return s.acknowledge(p, *a.cursor)
 	}
+}
+
+// maxDoubtWait bounds the pause after a doubtful answer: the events may be lost
+// on the way, and only the next request can find out.
+const maxDoubtWait = 5 * time.Second
+
+// doubtful handles an answer that is not the broker's own. Nothing is
+// acknowledged, and the same events are sent again within maxDoubtWait, or when
+// the answer asks for it.
+func (s *session) doubtful(answer string, retryAfter time.Duration) time.Duration {
+	wait := s.failed("something other than the broker answered: "+answer, nil, 0)
+	return max(min(wait, maxDoubtWait), min(retryAfter, maxBackoff))
 }
 
 func (s *session) conflicted(ctx context.Context, p *parcel, a *answer) time.Duration {
@@ -100,23 +122,23 @@ func (s *session) fewer(p *parcel, n int) time.Duration {
 	return 0
 }
 
-// gapped goes back to where the broker is.
+// gapped rewinds to the broker's cursor. It never moves forward: a gap
+// acknowledges nothing.
 func (s *session) gapped(ctx context.Context, p *parcel, a *answer) time.Duration {
 	if a.cursor == nil || a.cursor.Epoch > p.first().Epoch {
-		return s.failed("the broker reports a gap and not where", nil, 0)
+		return s.failed("the broker reports a gap without its place", nil, 0)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.version != s.outbox.version {
 		return 0
 	}
-	before := s.rec.Acked
+	if !a.cursor.Less(s.rec.Acked) {
+		return s.failedLocked("the broker reports a gap where there is none", nil, 0)
+	}
 	s.rec.Acked, s.outbox.unsaved = *a.cursor, true
 	if n, err := s.host.opts.Journal.CountPending(ctx, s.id, s.rec.Acked); err == nil {
 		s.pending = n
-	}
-	if !a.cursor.Less(before) { // nowhere to go back to: no use in hurrying
-		return s.failedLocked("the broker reports a gap where there is none", nil, 0)
 	}
 	return 0
 }

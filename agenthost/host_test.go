@@ -77,6 +77,17 @@ func (r *rig) run() {
 // the host go on beside it, unseen.
 func (r *rig) crash() (data string) {
 	r.Helper()
+	data = r.copyJournal()
+	r.broker.deafen(true)
+	r.stop()
+	r.broker.deafen(false)
+	return data
+}
+
+// copyJournal returns a copy of the journal as it stands, which is also what a
+// backup of its directory holds.
+func (r *rig) copyJournal() (data string) {
+	r.Helper()
 	from, data := filepath.Dir(r.journal.Path()), r.TempDir()
 	if err := os.CopyFS(data, os.DirFS(from)); err != nil {
 		r.Fatal(err)
@@ -85,14 +96,22 @@ func (r *rig) crash() (data string) {
 	if err := os.Remove(filepath.Join(data, "journal.db-shm")); err != nil {
 		r.Fatal(err)
 	}
-	r.broker.mu.Lock()
-	r.broker.deaf = true
-	r.broker.mu.Unlock()
-	r.stop()
-	r.broker.mu.Lock()
-	r.broker.deaf = false
-	r.broker.mu.Unlock()
 	return data
+}
+
+// cursor is the position of a session's newest event.
+func (r *rig) cursor(session string) protocol.Cursor {
+	r.Helper()
+	status, err := r.host.Status(r.Context())
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, s := range status.Sessions {
+		if s.ID == session {
+			return s.Cursor
+		}
+	}
+	return protocol.Cursor{}
 }
 
 // open makes a host that does not run.

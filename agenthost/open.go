@@ -105,7 +105,7 @@ func (o *opening) refresh(ctx context.Context) error {
 	take(&rec.Project, o.req.Project)
 	take(&rec.Model, o.req.Model)
 	rec.WebhookURL = o.req.WebhookURL
-	rec.Basic = o.req.Turn == nil && o.req.Cursor == nil && !o.req.Attach
+	rec.Basic = rec.BrokerID == "" && o.req.Turn == nil && o.req.Cursor == nil && !o.req.Attach
 	rec.Outbox, rec.OutboxError = OutboxOK, ""
 	o.position(fresh)
 	return nil

@@ -92,6 +92,7 @@ type parcel struct {
 	version int
 	url     string
 	basic   bool
+	named   bool          // the broker told its id: its answers carry a cursor or an error code
 	events  []EventRecord // basic: the one event that is posted is the last
 	skip    bool          // basic: nothing here that such a broker takes
 }
@@ -117,7 +118,8 @@ func (s *session) postOnce(ctx context.Context) (wait time.Duration, more bool) 
 		s.mu.Unlock()
 		return wait, true
 	}
-	version, limit, acked, url, basic := s.outbox.version, s.outbox.limit, s.rec.Acked, s.rec.WebhookURL, s.rec.Basic
+	version, limit, acked := s.outbox.version, s.outbox.limit, s.rec.Acked
+	url, basic, named := s.rec.WebhookURL, s.rec.Basic, s.rec.BrokerID != ""
 	s.mu.Unlock()
 
 	events, err := s.host.opts.Journal.Pending(ctx, s.id, acked, limit)
@@ -129,7 +131,7 @@ func (s *session) postOnce(ctx context.Context) (wait time.Duration, more bool) 
 		return 0, true
 	}
 	p := pack(events)
-	p.version, p.url, p.basic = version, url, basic
+	p.version, p.url, p.basic, p.named = version, url, basic, named
 	if basic {
 		p.forBasic()
 	}

@@ -42,7 +42,13 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 		{"503 is kept", list(answering(503, protocol.CodeUnavailable)), nil, plain, 0},
 		{"a redirect is not followed", list(header(307, "", "Location", "/elsewhere")), nil, plain, 0},
 		{"a connection that breaks is kept", list(func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }), nil, plain, 0},
-		{"a proxy's page is no receipt", list(func(w http.ResponseWriter, _ request) { _, _ = w.Write([]byte("<html>")) }), nil, plain, 0},
+		{"a proxy's page is no receipt", list(body(200, "<html>")), nil, plain, 0},
+		{"a gateway's success is no receipt", list(body(200, `{"success":true}`), body(202, `{}`), body(200, `{"cursor":null}`)), nil, plain, 0},
+		{"a cursor before the events is no receipt", list(body(200, `{"cursor":{"epoch":1,"seq":0}}`), body(200, `{"cursor":{}}`)), nil, plain, 0},
+		{"a gateway's 410 ends nothing", list(body(410, "<html>gone")), nil, plain, 0},
+		{"a gateway's 400 drops nothing", list(body(400, "<html>bad request"), body(400, "{}")), nil, plain, 0},
+		{"a gateway's 409 drops nothing", list(body(409, `{"message":"conflict"}`)), nil, plain, 0},
+		{"a gap ahead of the host acknowledges nothing", list(body(409, `{"code":"gap","cursor":{"epoch":1,"seq":99}}`)), nil, plain, 0},
 		{"400 about the token drops no event", list(func(w http.ResponseWriter, _ request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":"Invalid token format","code":"invalid"}`))
@@ -93,6 +99,14 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 				t.Errorf("status: %+v", status)
 			}
 		})
+	}
+}
+
+// body is an answer with a status and a body, whoever it may come from.
+func body(status int, text string) func(http.ResponseWriter, request) {
+	return func(w http.ResponseWriter, _ request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
 	}
 }
 

@@ -71,7 +71,10 @@ func (p *parcel) body(sessionID string) ([]byte, error) {
 	return marshal(&batch)
 }
 
-// acknowledge moves the position: the broker has everything up to c.
+// acknowledge moves the position to c, but never past the last event of the
+// request. A broker can be ahead of the host, because it pulled events or
+// because the host's journal is an older copy. Only sending the next events
+// shows whether the broker holds the same ones.
 func (s *session) acknowledge(p *parcel, c protocol.Cursor) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,13 +82,8 @@ func (s *session) acknowledge(p *parcel, c protocol.Cursor) time.Duration {
 	if p.version != o.version {
 		return 0
 	}
-	last := p.last()
-	if last.Less(c) { // it pulled more than was sent, or speaks of another copy
-		if c.Epoch != last.Epoch || c.Epoch != s.rec.Cursor.Epoch {
-			c = last
-		}
-		c.Seq = min(c.Seq, max(s.rec.Cursor.Seq, last.Seq))
-		s.pending -= c.Seq - last.Seq
+	if last := p.last(); last.Less(c) {
+		c = last
 	}
 	for i := range p.events {
 		if !c.Less(p.events[i].Cursor) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -83,7 +84,7 @@ func renewURL(webhookURL string) (string, error) {
 // renew asks for a new webhook address (protocol section 1.5).
 func (s *session) renew(ctx context.Context) time.Duration {
 	s.mu.Lock()
-	old := s.rec.WebhookURL
+	old, named := s.rec.WebhookURL, s.rec.BrokerID != ""
 	s.mu.Unlock()
 	target, err := renewURL(old)
 	if err != nil {
@@ -92,6 +93,9 @@ func (s *session) renew(ctx context.Context) time.Duration {
 	a := s.exchange(ctx, target, []byte("{}"), s.host.opts.Password.Reveal())
 	if a.err != nil {
 		return s.failed("the broker cannot be reached for a renewal", a.err, 0)
+	}
+	if named && a.status/100 == 4 && a.foreign() {
+		return s.doubtful(fmt.Sprintf("%d without a broker's error code", a.status), a.retryAfter)
 	}
 	if a.status == http.StatusGone {
 		return s.halted(nil, "the broker has deleted the task")

@@ -39,6 +39,13 @@ func (a *answer) at() int {
 	return *a.index
 }
 
+// foreign reports that a refusal does not come from a broker that names itself:
+// those carry an error code. Statuses that only ask for a retry are excluded,
+// because they lead to the same backoff whoever sent them.
+func (a *answer) foreign() bool {
+	return a.code == "" && a.status < http.StatusInternalServerError && a.status != http.StatusTooManyRequests
+}
+
 func (s *session) send(ctx context.Context, p *parcel) *answer {
 	body, err := p.body(s.id)
 	if err != nil {
