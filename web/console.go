@@ -26,17 +26,16 @@ type Options struct {
 	Base    string // path under which browsers see the broker, "" or "/…" without a slash at its end
 	Version string // of this program
 
-	// Visitor tells whether a request comes from somebody who is signed in, which
-	// the page then need not find out by a failing call, and what the page may call
-	// beside its own server: the agent hosts that this user streams from. Nil: a
-	// stranger, and nothing.
+	// Visitor reports whether the request is signed in, which saves the page a
+	// failing call, and the origins that the page may call beside its own: the
+	// agent hosts that this user streams from. Nil means no user and no origins.
 	Visitor func(r *http.Request) (signedIn bool, origins []string)
 }
 
-// Console serves the console's files. They are kept in memory, compressed once.
+// Console serves the console's files. It compresses each once and keeps it in memory.
 type Console struct {
 	o     Options
-	pages [2]*asset // for strangers, for who is signed in
+	pages [2]*asset // without a session, with one
 
 	mu     sync.Mutex
 	assets map[string]*asset
@@ -44,7 +43,7 @@ type Console struct {
 
 // asset is a file as it is sent.
 type asset struct {
-	body, compressed []byte // compressed is nil where it does not pay
+	body, compressed []byte // compressed is nil if it would not be smaller
 	media, tag       string
 }
 
@@ -55,13 +54,13 @@ const (
 	hashed    = "assets/"
 	immutable = "public, max-age=31536000, immutable"
 
-	// slot is where index.html gets its configuration; relative names in it are
-	// made absolute, because the page is shown under many paths.
+	// slot is the element of index.html that holds the configuration.
 	slotBegin = `<script id="bellhop-config" type="application/json">`
 	slotEnd   = `</script>`
 )
 
-// New reads index.html and makes it this server's.
+// New reads index.html and writes the configuration into it. Relative names become
+// absolute, because the page is shown under many paths.
 func New(o Options) (*Console, error) {
 	page, err := fs.ReadFile(o.Files, indexFile)
 	if err != nil {
@@ -80,7 +79,7 @@ func New(o Options) (*Console, error) {
 			return nil, err
 		}
 		c.pages[i] = newAsset(indexFile, slices.Concat(before, config, after))
-		c.pages[i].tag = "" // the same bytes under another policy are another answer
+		c.pages[i].tag = "" // the policy in the header varies for the same bytes
 	}
 	return c, nil
 }
@@ -94,8 +93,9 @@ func cutSlot(page []byte) (before, after []byte, err error) {
 	return append(head, slotBegin...), append([]byte(slotEnd), tail...), nil
 }
 
-// Serve answers a GET or HEAD for a file of the console, or for one of its pages:
-// any path, asked for by a browser, that no file has. It reports whether it did.
+// Serve responds to a GET or HEAD for a file of the console or for one of its
+// pages: any path without a file that a browser requests. It reports whether it
+// has responded.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -116,7 +116,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// asset reads a file once; nil when there is none.
+// asset returns a file, which is read once; nil if there is none.
 func (c *Console) asset(name string) *asset {
 	if path.Clean(name) != name || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 		return nil
@@ -128,7 +128,7 @@ func (c *Console) asset(name string) *asset {
 	}
 	body, err := fs.ReadFile(c.o.Files, name)
 	if err != nil {
-		return nil // not remembered: anybody can make up names
+		return nil // not cached: clients can invent any number of names
 	}
 	a := newAsset(name, body)
 	c.assets[name] = a
@@ -158,7 +158,7 @@ func compressible(media string) bool {
 
 func compress(body []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one of gzip's own
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // only an invalid level fails
 	if _, err := w.Write(body); err != nil || w.Close() != nil {
 		return body
 	}
@@ -171,11 +171,12 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 	if strings.HasPrefix(name, hashed) {
 		header.Set("Cache-Control", immutable)
 	}
-	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox") // opened by itself it does nothing
+	// A file that is opened by itself must not run.
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 	send(w, r, a)
 }
 
-// page is index.html, with the policy of whoever asks.
+// page sends index.html with the content policy of the request's user.
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "private, no-cache") // the policy names the visitor's hosts
@@ -226,14 +227,14 @@ func send(w http.ResponseWriter, r *http.Request, a *asset) {
 	}
 }
 
-// has reports whether a reader says that it has the version of a tag. Tags hold no
-// quotes but their own, so that none is found inside of another.
+// has reports whether If-None-Match names the tag. A tag has no quotes within, so
+// none is found inside another.
 func has(header http.Header, tag string) bool {
 	known := strings.Join(header.Values("If-None-Match"), ",")
 	return strings.TrimSpace(known) == "*" || strings.Contains(known, tag)
 }
 
-// takesGzip reports whether gzip is named and not refused by a weight of 0.
+// takesGzip reports whether Accept-Encoding has gzip with a weight above 0.
 func takesGzip(header http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")

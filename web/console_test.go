@@ -41,7 +41,7 @@ func get(c *web.Console, method, path string, header ...string) (*httptest.Respo
 	return rec, c.Serve(rec, r)
 }
 
-func TestThePageIsToldWhereItIs(t *testing.T) {
+func TestPageHasItsConfiguration(t *testing.T) {
 	for base, want := range map[string]string{
 		"/a \"b":   `<script id="bellhop-config" type="application/json">{"base":"/a%20%22b/","signedIn":false,"version":"1.2"}</script><script src="/a%20%22b/assets/a-1.js"></script>`,
 		"":         `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":"1.2"}</script><script src="/assets/a-1.js"></script>`,
@@ -80,7 +80,7 @@ func TestFilesAreCachedByTheirNames(t *testing.T) {
 	}
 }
 
-func TestFilesAreCompressedForWhoCanRead(t *testing.T) {
+func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	c := open(t, web.Options{})
 	whole, _ := get(c, "GET", "/assets/a-1.js")
 	small, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", "br, gzip")
@@ -106,7 +106,7 @@ func TestFilesAreCompressedForWhoCanRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheConsoles(t *testing.T) {
+func TestOtherRequestsAreNotServed(t *testing.T) {
 	c := open(t, web.Options{})
 	for name, r := range map[string][]string{
 		"a file of a former build":    {"GET", "/assets/a-0.js", "Accept", "text/html"},
@@ -123,7 +123,7 @@ func TestWhatIsNotTheConsoles(t *testing.T) {
 	}
 }
 
-func TestThePolicy(t *testing.T) {
+func TestContentPolicy(t *testing.T) {
 	c := open(t, web.Options{Visitor: func(r *http.Request) (bool, []string) {
 		return true, []string{"https://host.example", r.Header.Get("X-Own")}
 	}})
@@ -138,14 +138,14 @@ func TestThePolicy(t *testing.T) {
 	}
 }
 
-func TestAPageWithoutAPlaceForItsConfigurationIsNoConsole(t *testing.T) {
+func TestPageWithoutConfigurationElementIsRejected(t *testing.T) {
 	if _, err := web.New(web.Options{Files: fstest.MapFS{"index.html": {Data: []byte("<p>")}}}); err == nil {
 		t.Error("it is one")
 	}
 }
 
 // The page of a program without a console, and the build if there is one.
-func TestWhatIsEmbeddedLoadsNothingFromElsewhere(t *testing.T) {
+func TestEmbeddedFilesLoadNothingFromOtherOrigins(t *testing.T) {
 	files, built := web.Build()
 	rec, ok := get(open(t, web.Options{Files: files}), "GET", "/")
 	if body := rec.Body.String(); !ok || strings.Contains(body, "https://") || !strings.Contains(body, `{"base":"/"`) {

@@ -1,6 +1,7 @@
-// Package web serves the console: the build that is embedded in the binary, or,
-// when it was built without one, a page that signs in and says how to get it.
+// Package web serves the console: the build that is embedded in the binary. If
+// the binary has none, it serves a page for signing in that explains how to
+// build the console.
 //
-// It owns the caching and the policy of these files. What the console does is in
-// src/, the client that it uses, and that other frontends may use, in client/.
+// It owns the caching and the content policy of these files. The console's code
+// is in src/; client/ is the TypeScript client that it and other frontends use.
 package web

@@ -11,8 +11,8 @@ var dist embed.FS
 //go:embed fallback
 var fallback embed.FS
 
-// Build returns the embedded build of the console; ok is false when there is none
-// ("make console" makes it), and what is returned is the page that says so.
+// Build returns the embedded build of the console. Without one ok is false, and
+// the files are those of a page that explains how to build it ("make console").
 func Build() (files fs.FS, ok bool) {
 	if _, err := fs.Stat(dist, "dist/index.html"); err == nil {
 		return sub(dist, "dist"), true
@@ -23,7 +23,7 @@ func Build() (files fs.FS, ok bool) {
 func sub(files fs.FS, dir string) fs.FS {
 	s, err := fs.Sub(files, dir)
 	if err != nil {
-		panic(err) // a constant path that is no path
+		panic(err) // only an invalid path fails, and dir is a constant
 	}
 	return s
 }

@@ -11,7 +11,7 @@ export default defineConfig({
   // Generous, because a machine that does other things too is no fault of the page.
   timeout: 60_000,
   expect: { timeout: 15_000 },
-  forbidOnly: Boolean(process.env['CI']),
+  forbidOnly: Boolean(process.env.CI),
   reporter: [['list']],
   use: { ...browser, trace: 'retain-on-failure' },
 });

@@ -23,7 +23,13 @@ export default defineConfig({
   },
   server: {
     host: '127.0.0.1',
-    proxy: { '/api': { target: process.env['BELLHOP_URL'] ?? 'http://127.0.0.1:7700', changeOrigin: true, headers: { origin: process.env['BELLHOP_URL'] ?? 'http://127.0.0.1:7700' } } },
+    proxy: {
+      '/api': {
+        target: process.env.BELLHOP_URL ?? 'http://127.0.0.1:7700',
+        changeOrigin: true,
+        headers: { origin: process.env.BELLHOP_URL ?? 'http://127.0.0.1:7700' },
+      },
+    },
   },
   test: {
     environment: 'jsdom',

@@ -2,7 +2,9 @@ import { expect, test } from '../e2e/kit/test.ts';
 import { describe, heap, probe, probed, quantile, type Probed } from './probe.ts';
 
 const note = (type: string, description: string) => void test.info().annotations.push({ type, description });
-const noteAll = (measured: Probed) => describe(measured).forEach(([type, text]) => note(type, text));
+const noteAll = (measured: Probed) => {
+  for (const [type, text] of describe(measured)) note(type, text);
+};
 
 test('this machine: an empty page', async ({ page }) => {
   await page.goto('about:blank');
@@ -25,7 +27,7 @@ test('from send to the first text on screen', async ({ bell, far, world }) => {
           const field = document.querySelector<HTMLTextAreaElement>('textarea[aria-label="Message"]');
           const log = document.querySelector('[role="log"]');
           const from = performance.now();
-          // The message itself holds the text once; the answer is the second.
+          // The user's message has the text once; its second occurrence is the answer.
           const observer = new MutationObserver(() => {
             if ((log?.textContent ?? '').split(text).length < 3) return;
             observer.disconnect();
@@ -45,7 +47,10 @@ test('from send to the first text on screen', async ({ bell, far, world }) => {
     await bell.done();
   }
   note('page, p50 / max', `${quantile(shown, 0.5).toFixed(0)} / ${quantile(shown, 1).toFixed(0)} ms`);
-  note('the same two requests without a page', `${quantile(bare, 0.5).toFixed(0)} / ${quantile(bare, 1).toFixed(0)} ms`);
+  note(
+    'the same two requests without a page',
+    `${quantile(bare, 0.5).toFixed(0)} / ${quantile(bare, 1).toFixed(0)} ms`,
+  );
 });
 
 test('an answer of 60 KiB in 960 pieces', async ({ bell, far, world }) => {
@@ -67,7 +72,9 @@ test('a history of 5 000 messages', async ({ bell, far, world }) => {
   for (let turn = 0; turn < 50; turn++) {
     const last = (await world.api.task(task.id)).lastTurn?.id;
     await world.api.prompt(task.id, 'work 49');
-    await expect.poll(async () => (await world.api.task(task.id)).lastTurn?.id, { timeout: 60_000, intervals: [50] }).not.toBe(last);
+    await expect
+      .poll(async () => (await world.api.task(task.id)).lastTurn?.id, { timeout: 60_000, intervals: [50] })
+      .not.toBe(last);
   }
   const before = Date.now();
   await bell.open(task);
@@ -76,9 +83,10 @@ test('a history of 5 000 messages', async ({ bell, far, world }) => {
   note('heap with the newest page', `${(await heap(bell.page)).toFixed(1)} MB`);
 
   await probe(bell.page);
-  // In the page itself: looking from outside, again and again, would be most of what is measured.
+  // Wait inside the page: polling it from outside would dominate the measurement.
   const pages = await bell.thread.evaluate(async (log) => {
-    const older = () => [...log.querySelectorAll('button')].find((b) => /^Show earlier|^Loading/.test(b.textContent ?? ''));
+    const older = () =>
+      [...log.querySelectorAll('button')].find((b) => /^Show earlier|^Loading/.test(b.textContent ?? ''));
     const took: number[] = [];
     for (let button = older(); button; button = older()) {
       const from = performance.now();
@@ -109,7 +117,7 @@ test('a history of 5 000 messages', async ({ bell, far, world }) => {
       new Promise<void>((resolve) => {
         box.scrollTop = 0;
         let left = 600;
-        // Heights are guesses until a turn has been near the screen, so the way that is left is measured anew.
+        // The height of a turn is a guess until it is near the screen, so measure the remaining distance each time.
         requestAnimationFrame(function scroll() {
           box.scrollTop += (box.scrollHeight - box.clientHeight - box.scrollTop) / left--;
           if (left > 0) requestAnimationFrame(scroll);

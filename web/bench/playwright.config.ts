@@ -7,9 +7,15 @@ export default defineConfig({
   outputDir: '../e2e/results/bench',
   globalSetup: '../e2e/kit/setup.ts',
   retries: 0,
-  // Two measurements at once would measure each other.
+  // Measurements in parallel would disturb each other.
   workers: 1,
   timeout: 300_000,
   reporter: [['./report.ts']],
-  use: { ...browser, launchOptions: { ...browser.launchOptions, args: [...browser.launchOptions.args, '--enable-precise-memory-info', '--js-flags=--expose-gc'] } },
+  use: {
+    ...browser,
+    launchOptions: {
+      ...browser.launchOptions,
+      args: [...browser.launchOptions.args, '--enable-precise-memory-info', '--js-flags=--expose-gc'],
+    },
+  },
 });

@@ -13,7 +13,7 @@ declare global {
   }
 }
 
-/** Begins to count frames and long tasks. */
+/** Starts counting frames and long tasks. */
 export async function probe(page: Page): Promise<void> {
   await page.evaluate(() => {
     const frames: number[] = [];
@@ -27,7 +27,8 @@ export async function probe(page: Page): Promise<void> {
       next = requestAnimationFrame(frame);
     });
     window.probe = {
-      frames, long,
+      frames,
+      long,
       stop: () => {
         observer.disconnect();
         cancelAnimationFrame(next);
@@ -43,7 +44,7 @@ export async function probed(page: Page): Promise<Probed> {
   });
 }
 
-/** Megabytes of JavaScript that are in use after the rubbish is gone. */
+/** Returns the megabytes of the JavaScript heap after a garbage collection. */
 export async function heap(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
@@ -52,16 +53,26 @@ export async function heap(page: Page): Promise<number> {
   return usedSize / 1024 / 1024;
 }
 
-export const quantile = (values: readonly number[], q: number): number => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? 0;
+export const quantile = (values: readonly number[], q: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? 0;
 
-/** Frames and long tasks in words. */
+/** Describes frames and long tasks. */
 export function describe({ frames, long }: Probed): [string, string][] {
   const total = frames.reduce((a, b) => a + b, 0);
   const share = (limit: number) => `${((frames.filter((f) => f <= limit).length / frames.length) * 100).toFixed(1)} %`;
   return [
-    ['frames', `${frames.length} in ${(total / 1000).toFixed(1)} s, ${((frames.length / total) * 1000).toFixed(1)} a second`],
-    ['time between frames p50 / p95 / p99 / max', `${[0.5, 0.95, 0.99, 1].map((q) => quantile(frames, q).toFixed(1)).join(' / ')} ms`],
+    [
+      'frames',
+      `${frames.length} in ${(total / 1000).toFixed(1)} s, ${((frames.length / total) * 1000).toFixed(1)} a second`,
+    ],
+    [
+      'time between frames p50 / p95 / p99 / max',
+      `${[0.5, 0.95, 0.99, 1].map((q) => quantile(frames, q).toFixed(1)).join(' / ')} ms`,
+    ],
     ['frames within 17.5 ms / 34 ms', `${share(17.5)} / ${share(34)}`],
-    ['tasks over 50 ms', `${long.length}, ${long.reduce((a, b) => a + b, 0).toFixed(0)} ms in all, longest ${Math.max(0, ...long).toFixed(0)} ms`],
+    [
+      'tasks over 50 ms',
+      `${long.length}, ${long.reduce((a, b) => a + b, 0).toFixed(0)} ms in all, longest ${Math.max(0, ...long).toFixed(0)} ms`,
+    ],
   ];
 }

@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
 const sdk = (major: 5 | 6 | 7, from: { ai: string; react: string }) => ({
-  resolve: { alias: [{ find: /^ai$/, replacement: from.ai }, { find: /^@ai-sdk\/react$/, replacement: from.react }] },
+  resolve: {
+    alias: [
+      { find: /^ai$/, replacement: from.ai },
+      { find: /^@ai-sdk\/react$/, replacement: from.react },
+    ],
+  },
   test: {
     name: `ai ${major}`,
     include: ['test/sdk/**/*.test.{ts,tsx}'],
@@ -17,7 +22,15 @@ export default defineConfig({
       sdk(5, { ai: 'ai5', react: 'ai-react5' }),
       sdk(6, { ai: 'ai6', react: 'ai-react6' }),
       sdk(7, { ai: 'ai', react: '@ai-sdk/react' }),
-      { test: { name: 'live', include: ['test/live/**/*.test.{ts,tsx}'], globalSetup: ['test/live/setup.ts'], testTimeout: 30_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'live',
+          include: ['test/live/**/*.test.{ts,tsx}'],
+          globalSetup: ['test/live/setup.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 120_000,
+        },
+      },
       { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 } },
     ],
   },

@@ -15,7 +15,7 @@ test('a stream that is cut again and again loses no word and doubles none', asyn
     expect(far.proxy.cut(), 'a stream was cut').toBeGreaterThan(0);
   }
   await bell.done();
-  const kept = (await world.api.said(task.id)).match(/w\d+/g);
+  const kept = (await world.api.answer(task.id)).match(/w\d+/g);
   expect(kept).toEqual(counted(240));
   await expect.poll(() => bell.words()).toEqual(counted(240));
 
@@ -23,11 +23,11 @@ test('a stream that is cut again and again loses no word and doubles none', asyn
   await expect.poll(() => bell.words()).toEqual(counted(240));
 });
 
-test('while the network is away the page says so, and catches up when it is back', async ({ bell, far, world, guard }) => {
+test('without a network the page reports it, and catches up afterwards', async ({ bell, far, world, guard }) => {
   guard.allow(broken);
   const task = await world.api.newTask('away', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
-  // With every way to the host gone, the broker's included, nothing but waiting helps.
+  // Cut every route to the host, the relay of the broker too.
   await bell.page.route('**/api/agent/stream/**', (route) => route.abort());
   await bell.send('drip 300 25');
   await expect.poll(() => bell.words()).toContain('w5');

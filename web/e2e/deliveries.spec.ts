@@ -4,7 +4,7 @@ import { expect, test } from './kit/test.ts';
 test('a delivery that was refused shows why, and is retried by hand', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
   let broken = true;
-  // A refusal for good: what is only broken is retried by itself, maybe just before the click.
+  // The receiver rejects for good. A failure that may pass would be retried, maybe just before the click.
   receiver.answer = () => (broken ? [400, { error: 'the receiver is being repaired' }] : [200, {}]);
   const { page } = bell;
   try {
@@ -19,14 +19,23 @@ test('a delivery that was refused shows why, and is retried by hand', async ({ b
     await world.api.prompt(task.id, 'list');
     await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
     await page.reload();
-    const log = page.getByRole('listitem').filter({ hasText: /turn\.finished.*attempt/s }).first();
+    const log = page
+      .getByRole('listitem')
+      .filter({ hasText: /turn\.finished.*attempt/s })
+      .first();
     await expect(log).toContainText('answered 400', { timeout: 15_000 });
     await log.getByRole('button', { name: /turn\.finished/ }).click();
     await expect(log).toContainText('the receiver is being repaired');
 
     broken = false;
     await log.getByRole('button', { name: 'Retry' }).click();
-    await expect.poll(async () => (await world.api.call<{ deliveries: { state: string }[] }>('GET', '/api/deliveries')).deliveries.map((d) => d.state)).toContain('delivered');
+    await expect
+      .poll(async () =>
+        (await world.api.call<{ deliveries: { state: string }[] }>('GET', '/api/deliveries')).deliveries.map(
+          (d) => d.state,
+        ),
+      )
+      .toContain('delivered');
     await page.reload();
     await expect(log).toContainText('Delivered');
     expect(new Set(receiver.received.map((r) => r.id)).size, 'every attempt has the same id').toBe(1);

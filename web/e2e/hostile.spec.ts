@@ -4,14 +4,14 @@ import type { World, FarHost } from './kit/world.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-async function told(bell: Console, world: World, far: FarHost, prompt: string): Promise<void> {
+async function receive(bell: Console, world: World, far: FarHost, prompt: string): Promise<void> {
   const task = await world.api.newTask(prompt.split(' ')[0] ?? '', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
   await bell.send(prompt);
   await bell.done();
 }
 
-/** A page that runs what it was told would change its title. */
+/** A page that executes the text would change its title. */
 const markup = [
   '<script>document.title = "owned"</script>',
   '<img src=x onerror="document.title=\'owned\'">',
@@ -28,22 +28,30 @@ const markup = [
   '[file](file:///etc/passwd) [good](https://example.org/path)',
 ].join('\n\n');
 
-test('markup and script addresses of an agent are text, and nothing is fetched for them', async ({ bell, far, world }) => {
-  await told(bell, world, far, `text ${base64(markup)}`);
+test('markup and script addresses of an agent are text, and nothing is fetched for them', async ({
+  bell,
+  far,
+  world,
+}) => {
+  await receive(bell, world, far, `text ${base64(markup)}`);
   await expect(bell.thread).toContainText('<script>');
   expect(await bell.page.title()).not.toBe('owned');
   const answer = bell.thread.getByRole('article').last();
   expect(await answer.locator('script, iframe, img, style, [onerror], [onload]').count()).toBe(0);
   const links = await answer.getByRole('link').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
-  expect(links.filter((href) => !/^https?:/.test(href ?? '')), 'addresses that are no web address').toEqual([]);
+  expect(
+    links.filter((href) => !/^https?:/.test(href ?? '')),
+    'addresses that are no web address',
+  ).toEqual([]);
   expect(links).toContain('https://example.org/path');
   for (const link of await answer.getByRole('link').all()) await expect(link).toHaveAttribute('rel', /noopener/);
 });
 
 test('broken markdown shows all its words', async ({ bell, far, world }) => {
   const nested = `${'> '.repeat(300)}deep\n\n${'- '.repeat(200)}list\n\n${'['.repeat(2000)}\n\n${'*_'.repeat(2000)}end\n\n| a | b\n|---\n| lonely\n\n\`\`\`js\nnever closed <b>`;
-  await told(bell, world, far, `text ${base64(nested)}`);
-  for (const word of ['deep', 'list', 'end', 'lonely', 'never closed <b>']) await expect(bell.thread).toContainText(word);
+  await receive(bell, world, far, `text ${base64(nested)}`);
+  for (const word of ['deep', 'list', 'end', 'lonely', 'never closed <b>'])
+    await expect(bell.thread).toContainText(word);
 });
 
 test('right-to-left tricks do not reorder a command that is to be allowed', async ({ bell, far, world }) => {
@@ -59,8 +67,11 @@ test('right-to-left tricks do not reorder a command that is to be allowed', asyn
 
 test('a terminal’s escapes are colours at most', async ({ bell, far, world }) => {
   const bomb = `\u001b[31mred\u001b[0m \u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007 \u001b[2J\u001b[999999999;999999999Hmoved ${'\u001b[1;3;4;7;38;5;200m'.repeat(5000)}\u001b]0;owned\u0007 last words`;
-  await told(bell, world, far, `tool ${base64(bomb)}`);
-  await bell.thread.getByRole('button', { name: /run|Ran|command/i }).first().click();
+  await receive(bell, world, far, `tool ${base64(bomb)}`);
+  await bell.thread
+    .getByRole('button', { name: /run|Ran|command/i })
+    .first()
+    .click();
   const output = bell.thread.getByRole('region', { name: /Output of/ });
   await expect(output).toContainText('red');
   const more = output.getByRole('button', { name: /Show more/ });
@@ -70,7 +81,7 @@ test('a terminal’s escapes are colours at most', async ({ bell, far, world }) 
   expect(await output.getByRole('link').count()).toBe(0);
 });
 
-/** How long the page takes to show a key that was pressed. */
+/** Measures how long the page takes to show a pressed key. */
 async function keyDelay(bell: Console): Promise<number> {
   await bell.message.fill('');
   return bell.message.evaluate(
@@ -85,13 +96,16 @@ async function keyDelay(bell: Console): Promise<number> {
 }
 
 test('a line of 1 MiB leaves the page usable', async ({ bell, far, world }) => {
-  await told(bell, world, far, 'line 1024');
+  await receive(bell, world, far, 'line 1024');
   await expect(bell.thread).toContainText('the end of the line');
   await bell.message.fill('still here');
   await expect(bell.message).toHaveValue('still here');
   await bell.page.reload();
   await expect(bell.thread).toContainText('the end of the line');
-  expect(await bell.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page does not scroll sideways').toBe(true);
+  expect(
+    await bell.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    'the page does not scroll sideways',
+  ).toBe(true);
 });
 
 test('ten thousand parts a second: keys are answered meanwhile, and no word is lost', async ({ bell, far, world }) => {
@@ -104,7 +118,7 @@ test('ten thousand parts a second: keys are answered meanwhile, and no word is l
   test.info().annotations.push({ type: 'key delays in ms', description: delays.map((d) => d.toFixed(0)).join(' ') });
   await bell.done();
   const counted = Array.from({ length: 20_000 }, (_, i) => `w${i + 1}`);
-  const kept = (await world.api.said(task.id)).match(/w\d+/g);
+  const kept = (await world.api.answer(task.id)).match(/w\d+/g);
   expect(kept).toEqual(counted);
   await expect.poll(async () => (await bell.words()).length).toBe(20_000);
   expect(await bell.words()).toEqual(counted);

@@ -21,7 +21,11 @@ test('a task from list to answer with a thumb', async ({ bell }) => {
   await expect(bell.allow).toBeEnabled();
   await expect(page.getByRole('region', { name: 'Tasks' })).toBeHidden();
   await shoot(page, 'phone-permission');
-  for (const button of [bell.allow, bell.dock.getByRole('button', { name: /^Deny/ }).first(), page.getByRole('button', { name: /Send message|Queue message/ })]) {
+  for (const button of [
+    bell.allow,
+    bell.dock.getByRole('button', { name: /^Deny/ }).first(),
+    page.getByRole('button', { name: /Send message|Queue message/ }),
+  ]) {
     const box = await button.boundingBox();
     expect(Math.min(box?.height ?? 0, box?.width ?? 0), 'a target for a thumb').toBeGreaterThanOrEqual(44);
   }

@@ -6,11 +6,21 @@ import { shoot } from './kit/tour.ts';
 test('a question in a notebook is answered by the agent’s webhook, with a new version', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
   try {
-    receiver.answer = () => [200, { success: true, response: 'It does **not** keep marks together. Here is one that does.', codeUpdate: { code: code.replace('reverse(s', 'Reverse(s'), description: 'exported' } }];
+    receiver.answer = () => [
+      200,
+      {
+        success: true,
+        response: 'It does **not** keep marks together. Here is one that does.',
+        codeUpdate: { code: code.replace('reverse(s', 'Reverse(s'), description: 'exported' },
+      },
+    ];
     const { notebook } = await saveNotebook(world.api, 'answering', receiver.url);
     const { page } = bell;
     await page.goto('/notebooks');
-    await page.getByRole('link', { name: /Strings of the lobby/ }).first().click();
+    await page
+      .getByRole('link', { name: /Strings of the lobby/ })
+      .first()
+      .click();
     await page.waitForURL(`**/notebooks/${notebook.id}`);
     await expect(page.getByRole('listitem').filter({ hasText: 'A mistake' })).toContainText('Errors found');
     const good = page.getByRole('listitem').filter({ hasText: 'Reverse a string' });
@@ -24,7 +34,11 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
     const thread = page.getByRole('region', { name: 'Conversation' }).getByRole('log');
     await expect(thread).toContainText('It does not keep marks together.');
     await expect(thread).toContainText('Answered');
-    expect(receiver.received[0]?.body).toMatchObject({ type: 'followup_message', message: 'Does it keep combining marks together?', sourceCode: code });
+    expect(receiver.received[0]?.body).toMatchObject({
+      type: 'followup_message',
+      message: 'Does it keep combining marks together?',
+      sourceCode: code,
+    });
     expect(receiver.received[0]?.signature).toMatch(/^v1,/);
 
     await thread.getByText('Made version 2').click();

@@ -4,7 +4,7 @@ import { expect, test as base } from './kit/test.ts';
 import { furnish, shoot, tour, visit } from './kit/tour.ts';
 import { openWorld } from './kit/world.ts';
 
-/** Pages with the same content, once a worker. */
+/** The tasks and notebooks that the pages show, made once per worker. */
 const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>({
   known: [async ({ world }, use) => use(await furnish(world)), { scope: 'worker' }],
 });
@@ -27,14 +27,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('a new user finds pages that say what to do first', async ({ page }) => {
+test('a new user finds pages that explain what to do first', async ({ page }) => {
   const world = await openWorld();
   try {
     await page.goto(world.link);
     const bell = new Console(page, world.api);
-    for (const [path, says] of [['/', 'Start your first task'], ['/inbox', 'Nothing waits for you'], ['/notebooks', 'No notebook yet'], ['/deliveries', 'Nothing was delivered yet']] as const) {
+    for (const [path, heading] of [
+      ['/', 'Start your first task'],
+      ['/inbox', 'Nothing waits for you'],
+      ['/notebooks', 'No notebook yet'],
+      ['/deliveries', 'Nothing was delivered yet'],
+    ] as const) {
       if (path !== '/') await page.goto(world.broker + path);
-      await expect(page.getByRole('heading', { name: says })).toBeVisible();
+      await expect(page.getByRole('heading', { name: heading })).toBeVisible();
       await accessible(page, `empty ${path}`);
       await shoot(page, `empty${path.replaceAll('/', '-')}`);
     }

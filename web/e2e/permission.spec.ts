@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from './kit/test.ts';
 import type { World } from './kit/world.ts';
 
-/** A file of that name anywhere in the host's workspaces. */
+/** Whether a file of that name exists in one of the host's workspaces. */
 function written(world: World, name: string): string | undefined {
   const top = join(world.data, 'host');
   if (!existsSync(top)) return undefined;
@@ -14,11 +14,26 @@ function written(world: World, name: string): string | undefined {
 test('typing never answers a permission; Ctrl+Enter allows it while typing', async ({ bell, world }) => {
   const id = await bell.newTask('slow 8 then write typed.txt: by keyboard');
   await bell.message.click();
-  // Somebody is in the middle of a sentence when the question comes, and does not stop.
+  // The user is typing when the question comes, and goes on.
   for (let i = 0; !(await bell.allow.isVisible()); i++) await bell.page.keyboard.type(`and ${i} `);
   await expect(bell.message).toBeFocused();
   await bell.page.keyboard.type(' yes y n 1 2 allow');
-  for (const key of ['Space', 'Space', 'Enter', 'y', 'Enter', 'Space', 'Backspace', 'Tab', 'Shift+Tab', 'Shift+Enter', 'a', 'Delete', 'ArrowDown']) await bell.page.keyboard.press(key);
+  for (const key of [
+    'Space',
+    'Space',
+    'Enter',
+    'y',
+    'Enter',
+    'Space',
+    'Backspace',
+    'Tab',
+    'Shift+Tab',
+    'Shift+Enter',
+    'a',
+    'Delete',
+    'ArrowDown',
+  ])
+    await bell.page.keyboard.press(key);
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.type('  after it is armed  ');
   await bell.page.keyboard.press('Enter');
@@ -27,9 +42,10 @@ test('typing never answers a permission; Ctrl+Enter allows it while typing', asy
   expect(await world.api.interactions(id)).toHaveLength(1);
   expect(written(world, 'typed.txt')).toBeUndefined();
 
-  // What Enter sent meanwhile waits; it is not part of this story.
+  // The message that Enter sent meanwhile waits in the queue; this test ignores it.
   const queue = bell.page.getByRole('list', { name: 'Queued messages' });
-  for (let n = await queue.getByRole('listitem').count(); n > 0; n--) await queue.getByRole('button', { name: 'Remove queued message' }).first().click();
+  for (let n = await queue.getByRole('listitem').count(); n > 0; n--)
+    await queue.getByRole('button', { name: 'Remove queued message' }).first().click();
   await bell.message.fill('still typing');
   await bell.page.keyboard.press('Control+Enter');
   await expect(bell.dock).toBeHidden();
@@ -68,7 +84,10 @@ test('allowed for the session, a tool does not ask again', async ({ bell }) => {
   await expect(bell.dock).toBeHidden();
 });
 
-test('an open permission survives a reload, shows in the title, and is answered in the inbox', async ({ bell, world }) => {
+test('an open permission survives a reload, shows in the title, and is answered in the inbox', async ({
+  bell,
+  world,
+}) => {
   const id = await bell.newTask('write inbox.txt: from the inbox');
   await expect(bell.allow).toBeEnabled();
   await bell.page.reload();

@@ -3,7 +3,7 @@ import { expect, test } from './kit/test.ts';
 
 const counted = (n: number) => Array.from({ length: n }, (_, i) => `w${i + 1}`);
 
-/** Where the page streamed from. */
+/** Returns the URLs of the streams that the page opened. */
 function streams(page: Page): URL[] {
   const seen: URL[] = [];
   page.on('request', (request) => {
@@ -13,7 +13,11 @@ function streams(page: Page): URL[] {
   return seen;
 }
 
-test('a host that says "relay" is streamed through the broker, and the page shows it', async ({ bell, far, world }) => {
+test('a host with reach "relay" is streamed through the broker, and the page shows it', async ({
+  bell,
+  far,
+  world,
+}) => {
   await world.api.call('PATCH', `/api/hosts/${far.id}`, { reach: 'relay' });
   try {
     const seen = streams(bell.page);
@@ -29,7 +33,12 @@ test('a host that says "relay" is streamed through the broker, and the page show
   }
 });
 
-test('a host that a browser cannot reach is streamed through the broker by itself', async ({ bell, far, world, guard }) => {
+test('a host that a browser cannot reach is streamed through the broker by itself', async ({
+  bell,
+  far,
+  world,
+  guard,
+}) => {
   guard.allow(/net::ERR_|Failed to fetch/);
   const seen = streams(bell.page);
   const task = await world.api.newTask('refused', { hostId: far.id, agent: 'mischief' });

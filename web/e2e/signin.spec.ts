@@ -2,7 +2,7 @@ import { Console } from './kit/console.ts';
 import { expect, test } from './kit/test.ts';
 import { openWorld } from './kit/world.ts';
 
-// The browser logs refusals of a login that are meant.
+// The browser logs the failed logins that this test causes.
 const refused = /status of 40[013]/;
 
 test('the printed link signs in once, and leaves the address', async ({ stranger: page, guard }) => {
@@ -23,7 +23,11 @@ test('the printed link signs in once, and leaves the address', async ({ stranger
   }
 });
 
-test('a wrong password says so, the right one goes on where the user wanted to be', async ({ stranger: page, world, guard }) => {
+test('a wrong password is reported, the right one leads to the page that was requested', async ({
+  stranger: page,
+  world,
+  guard,
+}) => {
   guard.allow(refused);
   await page.goto('/inbox');
   await page.getByLabel('E-mail').fill(world.email);
@@ -36,7 +40,12 @@ test('a wrong password says so, the right one goes on where the user wanted to b
   await expect(page.getByRole('heading', { name: 'Inbox' })).toBeVisible();
 });
 
-test('a session that ends elsewhere asks to sign in, and keeps what was typed', async ({ bell, context, guard, world }) => {
+test('a session that ends elsewhere asks to sign in, and keeps what was typed', async ({
+  bell,
+  context,
+  guard,
+  world,
+}) => {
   guard.allow(refused);
   const task = await world.api.newTask('a session ends');
   await bell.open(task);

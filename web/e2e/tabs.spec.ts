@@ -11,7 +11,7 @@ test('two tabs show the same turn, the same question, and its answer', async ({ 
   await expect(other.dock).toBeHidden();
   await bell.done();
   await other.done();
-  // How long a tool ran is what a tab saw of it; everything else is the same.
+  // Each tab measures the duration of a tool itself; everything else is the same.
   const untimed = (answer: string) => answer.replace(/^\d+ s$\n/gm, '');
   await expect.poll(async () => untimed(await other.answer())).toBe(untimed(await bell.answer()));
 });

@@ -1,13 +1,16 @@
 import { expect, test } from './kit/test.ts';
 
-test('text grows while the agent speaks, and is all there after a reload', async ({ bell }) => {
+test('text grows while the agent writes, and is complete after a reload', async ({ bell }) => {
   await bell.newTask('slow 40');
   const counts: number[] = [];
   await expect
-    .poll(async () => {
-      counts.push((await bell.answer()).match(/\d+/g)?.length ?? 0);
-      return new Set(counts).size;
-    }, { intervals: [50], message: 'how much of the answer was seen' })
+    .poll(
+      async () => {
+        counts.push((await bell.answer()).match(/\d+/g)?.length ?? 0);
+        return new Set(counts).size;
+      },
+      { intervals: [50], message: 'how much of the answer was seen' },
+    )
     .toBeGreaterThan(5);
   expect(counts, 'an answer never shrinks').toEqual([...counts].sort((a, b) => a - b));
   await bell.done();
@@ -38,11 +41,14 @@ test('Esc stops the agent', async ({ bell, world }) => {
   expect((await world.api.task(id)).lastTurn?.reason).toBe('aborted');
 });
 
-test('a message written while the agent works waits, can be changed, and is sent by itself', async ({ bell, world }) => {
+test('a message written while the agent works waits, can be changed, and is sent by itself', async ({
+  bell,
+  world,
+}) => {
   const id = await bell.newTask('ask Go on?');
   await expect(bell.dock).toBeVisible();
   await bell.send('slow 9');
-  await bell.send('never said');
+  await bell.send('never sent');
   const queue = bell.page.getByRole('list', { name: 'Queued messages' });
   await expect(queue.getByRole('listitem')).toHaveCount(2);
   await queue.getByRole('button', { name: 'Remove queued message' }).nth(1).click();

@@ -21,7 +21,8 @@ let total = 0;
 for (const file of files) total += size(file);
 const kib = (n) => `${(n / 1024).toFixed(1)} KiB`;
 const chunks = Object.values(manifest).filter((c) => c.isDynamicEntry);
-for (const c of chunks.sort((a, b) => size(b.file) - size(a.file)).slice(0, 8)) console.log(`  lazy ${kib(size(c.file)).padStart(10)}  ${c.file}`);
+for (const c of chunks.sort((a, b) => size(b.file) - size(a.file)).slice(0, 8))
+  console.log(`  lazy ${kib(size(c.file)).padStart(10)}  ${c.file}`);
 console.log(`first load: ${kib(total)} gzip of ${kib(firstLoad)}, ${files.size} files; ${chunks.length} lazy chunks`);
 if (total > firstLoad) {
   console.error('The first load is over its budget: load a route or a library lazily.');

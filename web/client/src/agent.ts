@@ -1,35 +1,16 @@
+import type { Answer, Attached, CheckedIn, CheckIn } from './contract.js';
 import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
-import type { FollowOptions } from './follow.js';
+import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions } from './turn.js';
-import type { Answer, Attached, CheckedIn, CheckIn, Interaction, Task } from './wire.js';
+import type { Interaction, Task } from './wire.js';
 
-export interface ClientOptions extends Pick<FollowOptions, 'idleMs' | 'maxRetries' | 'onConnection'> {
-  /** The broker's URL; "" (default) is the page's own origin. */
-  endpoint?: string | undefined;
-  /** An API token, or what gives a fresh one. Without it the browser's cookie signs in. */
-  token?: string | (() => string | Promise<string>) | undefined;
-  /** Of requests to the broker. Default `same-origin`, or `omit` with a token. */
-  credentials?: RequestCredentials | undefined;
-  headers?: Readonly<Record<string, string>> | undefined;
-  fetch?: typeof fetch | undefined;
-  /** `auto` (default): through the broker when the agent host cannot be reached from here. */
-  relay?: 'auto' | 'always' | 'never' | undefined;
-}
-
-export interface RequestOptions {
-  /** Sent as JSON. */
-  body?: unknown;
-  headers?: Readonly<Record<string, string>> | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/** Attempts beyond the first of what a person waits for. */
+/** Further attempts of a request that a person waits for. */
 const patience = 4;
 
-/** What a chat needs of a broker and the agent hosts it names: turns. `BellhopClient` has the rest. */
+/** The part of a client that a chat needs: turns. `BellhopClient` has the other calls. */
 export class AgentClient<O extends ClientOptions = ClientOptions> {
-  /** Tasks whose host only the broker reached. */
+  /** Ids of tasks whose host this client reaches only through the broker. */
   readonly relayed = new Set<string>();
 
   constructor(public options: O = {} as O) {}
@@ -38,33 +19,43 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return (this.options.endpoint ?? '').replace(/\/+$/, '');
   }
 
-  /** Where requests go, for errors. */
+  /** The broker's origin, for error messages. */
   get origin(): string {
     return urlOf(this.endpoint).origin;
   }
 
-  /** A request to the broker, signed in; whatever it answers. */
+  /** Sends a request to the broker with the credentials. Returns the response, whatever its status. */
   async send(method: string, path: string, { body, signal, headers }: RequestOptions = {}): Promise<Response> {
     const { token, credentials = token ? 'omit' : 'same-origin', headers: always } = this.options;
     const secret = typeof token === 'function' ? await token() : token;
-    return this.call(this.endpoint + path, secret, credentials, method, { body, signal, headers: { ...always, ...headers } });
+    return this.call(this.endpoint + path, secret, credentials, method, {
+      body,
+      signal,
+      headers: { ...always, ...headers },
+    });
   }
 
-  /** A request to any server. */
-  call(url: string | URL, token: string | undefined, credentials: RequestCredentials, method: string, { body, headers, signal }: RequestOptions): Promise<Response> {
+  /** Sends a request to any server. */
+  call(
+    url: string | URL,
+    token: string | undefined,
+    credentials: RequestCredentials,
+    method: string,
+    { body, headers, signal }: RequestOptions,
+  ): Promise<Response> {
     const { fetch = globalThis.fetch } = this.options;
     return fetch(url, {
       method,
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
       credentials,
-      body: JSON.stringify(body) ?? null,
-      signal: signal ?? null,
-    });
+      body: JSON.stringify(body),
+      signal,
+    } as RequestInit);
   }
 
   /**
-   * Any route of the broker. Throws a BellhopError for what it refuses, and a "network error" TypeError that names the origin
-   * when it cannot be reached.
+   * Calls any route of the broker. Throws a BellhopError if the broker rejects the request, and a "network error"
+   * TypeError that names the origin if it cannot be reached.
    */
   async request<T>(method: string, path: string, init: RequestOptions = {}): Promise<T> {
     const dog = new Watchdog(this.options.idleMs, init.signal);
@@ -85,15 +76,11 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 
   /**
-   * Answers a permission or a question. The same answer twice is no error; another one is refused with code `answered`. A
-   * question is on the stream a little before the broker has heard of it, so "not found" is asked again for a while.
+   * Answers a permission or a question. Repeating the same answer is no error; a different one fails with code
+   * `answered`. The stream shows a question a little before the broker knows it, so "not found" is retried for a while.
    */
   answer(interactionId: string, answer: Answer): Promise<Interaction> {
-    return this.#persist(
-      () => this.#post(`interactions/${interactionId}`, answer),
-      undefined,
-      404,
-    );
+    return this.#persist(() => this.#post(`interactions/${interactionId}`, answer), undefined, 404);
   }
 
   checkIn(body: CheckIn, signal?: AbortSignal): Promise<CheckedIn> {
@@ -110,8 +97,8 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 
   /**
-   * Checks a message in and returns its turn, which starts when its parts are read. The message has an id from the start,
-   * so that however often the network fails it is checked in once.
+   * Checks a message in and returns its turn, which starts when its parts are read. Retries use the same message id, so
+   * the message is checked in once.
    */
   async prompt(taskId: string, message: string, options: PromptOptions = {}): Promise<Turn> {
     const { signal, attachments, whenBusy, messageId = newId(), ...rest } = options;
@@ -121,13 +108,19 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 
   /**
-   * The task's open turn from its start, null when there is none. With a `turnId`, that turn: also when it is over, as long
-   * as it is the task's last.
+   * Returns the task's open turn from its start, null when there is none. With a `turnId` it returns that turn, even if
+   * it has ended, as long as it is the task's last.
    */
-  async resume(taskId: string, options: { signal?: AbortSignal | undefined; turnId?: string | undefined } = {}): Promise<Turn | null> {
+  async resume(
+    taskId: string,
+    options: { signal?: AbortSignal | undefined; turnId?: string | undefined } = {},
+  ): Promise<Turn | null> {
     const { signal, turnId } = options;
-    const [grant, { openTurn }] = await this.#persist(() => Promise.all([this.attach(taskId, signal), this.task(taskId, signal)]), signal);
-    // A cursor that the host does not know makes it tell the last turn.
+    const [grant, { openTurn }] = await this.#persist(
+      () => Promise.all([this.attach(taskId, signal), this.task(taskId, signal)]),
+      signal,
+    );
+    // For a cursor that it does not know, the host replays the last turn.
     const cursor = grant.streamCursor ?? (turnId && '0-0');
     return cursor ? new Turn(this, taskId, { ...grant, turnId: turnId ?? openTurn }, undefined, cursor) : null;
   }
@@ -148,7 +141,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
         return await call();
       } catch (error) {
         const { status = 0, code } = error as Partial<BellhopError>;
-        // A 502 with a code is the broker's own: the agent host failed, and the user is to know now.
+        // A 502 with a code is the broker's own: the agent host failed, and the user should see that at once.
         const final = isFinal(error) ? status !== early : status === 502 && code;
         if (signal?.aborted || final) throw error;
         await retry.wait(error, signal);
@@ -157,7 +150,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 }
 
-/** An id likely enough to be unique within a task; crypto.randomUUID is missing on pages served without TLS. */
+/** A random id of 128 bits. Pages served without TLS have no crypto.randomUUID. */
 export function newId(): string {
-  return String(Math.random());
+  return String(crypto.getRandomValues(new Uint32Array(4)));
 }

@@ -1,8 +1,9 @@
 import { AgentClient } from './agent.js';
 import { taskFeed, userFeed, type FeedOptions, type TaskFeedEvent, type UserFeedEvent } from './feed.js';
-import type { Interaction, MessageList, NewTask, Task, TaskChange, TaskList } from './wire.js';
+import type { NewTask, TaskChange } from './contract.js';
+import type { DiffResponse, Interaction, MessageList, Task, TaskList } from './wire.js';
 
-/** A client of one broker, and of the agent hosts it names. Routes without a method of their own go through `request`. */
+/** A client of one broker and its agent hosts. Call routes that have no method here through `request`. */
 export class BellhopClient extends AgentClient {
   createTask(task: NewTask): Promise<Task> {
     return this.request('POST', '/api/tasks', { body: task });
@@ -20,7 +21,7 @@ export class BellhopClient extends AgentClient {
     return this.request('DELETE', `/api/tasks/${id}`);
   }
 
-  /** A page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. */
+  /** Returns a page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. */
   messages(
     taskId: string,
     query: { after?: number; before?: number; since?: number; limit?: number } = {},
@@ -30,19 +31,26 @@ export class BellhopClient extends AgentClient {
   }
 
   async interactions(state?: Interaction['state']): Promise<Interaction[]> {
-    return (await this.request<{ interactions: Interaction[] }>('GET', `/api/interactions${search({ state })}`)).interactions;
+    return (await this.request<{ interactions: Interaction[] }>('GET', `/api/interactions${search({ state })}`))
+      .interactions;
   }
 
-  diff(taskId: string): Promise<{ success: true; noDiffs?: boolean; message?: unknown }> {
+  diff(taskId: string): Promise<DiffResponse> {
     return this.request('POST', '/api/agent/diff', { body: { taskId } });
   }
 
-  /** Changes of a task since a rev, without end. After `reset` read task and messages anew. */
-  taskFeed(taskId: string, options: FeedOptions & { since?: number | undefined } = {}): AsyncGenerator<TaskFeedEvent, void, undefined> {
+  /** Yields the changes of a task since a rev, without end. After `reset`, read the task and its messages again. */
+  taskFeed(
+    taskId: string,
+    options: FeedOptions & { since?: number | undefined } = {},
+  ): AsyncGenerator<TaskFeedEvent, void, undefined> {
     return taskFeed(this, taskId, options);
   }
 
-  /** A hint per changed task or agent session of the user, without end; every connection begins with `hello`. */
+  /**
+   * Yields a hint for each change of the user's tasks and agent sessions, without end. Every connection begins with
+   * `hello`.
+   */
   userFeed(options: FeedOptions = {}): AsyncGenerator<UserFeedEvent, void, undefined> {
     return userFeed(this, options);
   }

@@ -1,15 +1,17 @@
 /**
- * A refusal by the broker or an agent host. Programs read `code` and `status`, people `message` and `hint`; `origin` is the
- * server that answered.
+ * An error response of the broker or an agent host. Programs read `code` and `status`, people `message` and `hint`.
+ * `origin` is the server that answered.
  */
 export class BellhopError extends Error {
   override readonly name = 'BellhopError';
   readonly code: string;
   readonly hint: string;
-  /** Whether the same request may work later. */
+  /** Whether the same request may succeed later. */
   readonly passing: boolean;
 
-  /** `body` is the whole answer: a failed check-in carries messageId and turnId. `retryAfterMs` is 0 where nothing was said. */
+  /**
+   * `body` is the whole response: a failed check-in has messageId and turnId. `retryAfterMs` is 0 without Retry-After.
+   */
   constructor(
     readonly status: number,
     readonly origin: string,
@@ -29,29 +31,36 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Reads the one error shape of both servers; anything else, such as a proxy's page, becomes an error of that status. */
+/** Reads an error response. A body of another shape, such as a proxy's page, gives an error with the status alone. */
 export async function refusal(response: Response, origin: string): Promise<BellhopError> {
-  // Not JSON: the status has to do.
+  // Not JSON: only the status is known.
   const body: unknown = await response.json().catch(() => undefined);
-  return new BellhopError(response.status, origin, { ...(body as object) }, Number(response.headers.get('retry-after')) * 1000 || 0);
+  return new BellhopError(
+    response.status,
+    origin,
+    { ...(body as object) },
+    Number(response.headers.get('retry-after')) * 1000 || 0,
+  );
 }
 
 /**
- * A server that cannot be reached. The AI SDK takes a TypeError whose message says "network" for a lost connection and
- * keeps the chat's state, so that it can resume. `passing` is false for a stream that cannot be continued, on a network
- * that works.
+ * Returns the error for a server that cannot be reached. The AI SDK takes a TypeError whose message contains "network"
+ * for a lost connection, and keeps the chat so that it can resume. `passing` is false if the network works but the
+ * stream cannot be continued.
  */
 export function networkError(origin: string, cause: unknown, passing = true): TypeError {
   const { message = String(cause) } = cause as Error;
-  return message.startsWith(lost) ? (cause as TypeError) : Object.assign(new TypeError(`${lost}: ${origin}: ${message}`, { cause }), { passing });
+  return message.startsWith(lost)
+    ? (cause as TypeError)
+    : Object.assign(new TypeError(`${lost}: ${origin}: ${message}`, { cause }), { passing });
 }
 
-/** Whether a failure will not go away by trying again. */
+/** Whether a retry cannot succeed. */
 export function isFinal(error: unknown): boolean {
   return (error as Partial<BellhopError>).passing === false;
 }
 
-/** A URL, which may be relative to the page's. */
+/** Parses a URL, which may be relative to the page's. */
 export function urlOf(url: string): URL {
   return new URL(url, globalThis.location?.href);
 }

@@ -6,7 +6,7 @@ import type { AgentHint, Interaction, Message, Task, TaskHint } from './wire.js'
 
 export interface FeedOptions extends FollowOptions {}
 
-/** A change of a task. `rev` of a change is where a later `since` goes on. */
+/** A change of a task. Pass the last `rev` as `since` to continue there. */
 export type TaskFeedEvent =
   | { type: 'hello' | 'reset'; rev: number; data: { rev: number } }
   | { type: 'message'; rev: number; data: Message }
@@ -45,15 +45,16 @@ function feed<T>(
   return follow<T>(
     {
       origin: () => client.origin,
-      connect: (signal) => client.send('GET', path, { signal, headers: last === undefined ? {} : { 'last-event-id': last } }),
+      connect: (signal) =>
+        client.send('GET', path, { signal, headers: last === undefined ? {} : { 'last-event-id': last } }),
       read: (event) => {
         if (event.id !== undefined) last = event.id;
         return read(event, JSON.parse(event.data));
       },
       ends: () => false,
-      mend: (failure) => (isFinal(failure) ? Promise.reject(failure) : Promise.resolve(false)),
+      recover: (failure) => (isFinal(failure) ? Promise.reject(failure) : Promise.resolve(false)),
     },
-    // A feed is to outlive any outage: it gives up only when told so.
+    // A feed survives any outage: it gives up only if maxRetries is set.
     { idleMs: client.options.idleMs, ...options, maxRetries: options.maxRetries ?? Infinity },
   );
 }

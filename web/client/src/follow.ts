@@ -6,7 +6,7 @@ import { readSse, type SseEvent } from './sse.js';
 export type ConnectionState = 'connecting' | 'streaming' | 'reconnecting' | 'closed';
 
 export interface ConnectionDetail {
-  /** Of a stream, not of a feed. */
+  /** Set for streams, not for feeds. */
   reach?: Reach | undefined;
   attempt?: number;
   retryInMs?: number;
@@ -17,28 +17,28 @@ export type OnConnection = (state: ConnectionState, detail: ConnectionDetail) =>
 
 export interface FollowOptions {
   signal?: AbortSignal | undefined;
-  /** Without a byte for so long, pings included, a connection is dead. Default 30 s. */
+  /** Silence, pings included, after which a connection is given up. Default `streamIdleTimeoutMs`. */
   idleMs?: number | undefined;
   /** Attempts without progress before giving up. */
   maxRetries?: number | undefined;
   onConnection?: OnConnection | undefined;
 }
 
-/** A stream that can be connected to again where it was left. */
+/** A stream that can be continued on another connection. */
 export interface Source<T> {
-  /** Of the server, for errors. */
+  /** The server's origin, for error messages. */
   origin(): string;
   reach?(): Reach;
   connect(signal: AbortSignal): Promise<Response>;
-  /** What a frame says; undefined if nothing. */
+  /** Returns the item of a frame, undefined for a frame without one. */
   read(event: SseEvent): T | undefined;
-  /** Whether nothing follows this item. */
+  /** Whether this item is the last one. */
   ends(item: T): boolean;
-  /** Mends what made a connection fail; true = connect again at once. Throws if the failure is final. */
-  mend(failure: unknown): Promise<boolean>;
+  /** Removes the cause of a failure. Returns true to connect again at once; throws if the failure is final. */
+  recover(failure: unknown): Promise<boolean>;
 }
 
-/** Reads a source to its end through drops, stalls and restarts. Throws a BellhopError or a "network error" TypeError. */
+/** Reads a source to its end and reconnects as needed. Throws a BellhopError or a "network error" TypeError. */
 export async function* follow<T>(source: Source<T>, options: FollowOptions): AsyncGenerator<T, void, undefined> {
   const { signal } = options;
   const retry = new Backoff(options.maxRetries ?? 10);
@@ -55,10 +55,12 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
         if (response.status === 204) return;
         if (!response.ok) throw await refusal(response, source.origin());
         note('streaming');
+        // biome-ignore lint/style/noNonNullAssertion: only a 204 has no body.
         for await (const event of readSse(response.body!, () => dog.feed())) {
           const item = source.read(event);
           if (item === undefined) continue;
-          // Only what has an id is progress: a host that says hello and drops for ever is given up.
+          // Only frames with an id are progress: give up on a host that sends a greeting and drops the connection each
+          // time.
           if (event.id) retry.attempt = 0;
           yield item;
           if (source.ends(item)) return;
@@ -70,15 +72,20 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
         dog.stop();
       }
       try {
-        if (await source.mend(failure)) continue;
+        if (await source.recover(failure)) continue;
       } catch (error) {
-        // Mending may itself meet a dead network: then both are tried again later.
+        // Recovering needs the network too. If it fails, both are tried again later.
         if (isFinal(error)) throw error;
         failure = error;
       }
       const lost = networkError(source.origin(), failure);
       const error = failure instanceof BellhopError ? failure : lost;
-      await retry.wait(error, signal, (retryInMs) => note('reconnecting', { attempt: retry.attempt, retryInMs, error }), lost);
+      await retry.wait(
+        error,
+        signal,
+        (retryInMs) => note('reconnecting', { attempt: retry.attempt, retryInMs, error }),
+        lost,
+      );
     }
   } finally {
     note('closed');

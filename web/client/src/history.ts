@@ -1,11 +1,12 @@
 import type { UIMessage } from 'ai';
-import { isToolUse, type Message, type ToolUse } from './wire.js';
+import { isToolUse } from './contract.js';
+import type { Message, ToolUse } from './wire.js';
 
 type Part = UIMessage['parts'][number];
 
 /**
- * A task's messages as a chat shows them: one assistant message per turn, whose id is the turn's. A resumed stream has the
- * same id, so it replaces what history knows of an open turn.
+ * Converts a task's messages to those of a chat: one assistant message per turn, with the turn's id. A resumed stream
+ * uses the same id, so it replaces the open turn of history.
  */
 export function toUIMessages(messages: readonly Message[]): UIMessage[] {
   const shown: UIMessage[] = [];
@@ -23,7 +24,9 @@ export function toUIMessages(messages: readonly Message[]): UIMessage[] {
 
 function partsOf(row: Message): Part[] {
   const parts: Part[] = row.artifacts.map((artifact) =>
-    isToolUse(artifact) ? toolPart(artifact.content) : { type: `data-${artifact.type.toLowerCase()}`, id: artifact.id, data: artifact.content },
+    isToolUse(artifact)
+      ? toolPart(artifact.content)
+      : { type: `data-${artifact.type.toLowerCase()}`, id: artifact.id, data: artifact.content },
   );
   return row.message === '' ? parts : [{ type: 'text', text: row.message, state: 'done' }, ...parts];
 }
@@ -32,6 +35,10 @@ function toolPart({ output, state, isError: _, ...rest }: ToolUse): Part {
   const call = { type: 'dynamic-tool' as const, ...rest, providerExecuted: true };
   if (state === 'running') return { ...call, state: 'input-available' };
   if (state === 'done') return { ...call, state: 'output-available', output };
-  // The AI SDK 5 has no state for a denial, and later versions want the approval, which history does not keep.
-  return { ...call, state: 'output-error', errorText: typeof output === 'string' ? output : JSON.stringify(output ?? state) };
+  // The AI SDK 5 has no state for a denial, and later versions require the approval, which history does not keep.
+  return {
+    ...call,
+    state: 'output-error',
+    errorText: typeof output === 'string' ? output : JSON.stringify(output ?? state),
+  };
 }

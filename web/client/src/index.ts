@@ -1,13 +1,54 @@
-export { AgentClient, type ClientOptions, type RequestOptions } from './agent.js';
+export { AgentClient } from './agent.js';
 export { BellhopClient } from './client.js';
+export { isDiff, isToolUse } from './contract.js';
+export type {
+  AgentStatus,
+  Answer,
+  Attached,
+  Attachment,
+  CheckedIn,
+  CheckIn,
+  NewTask,
+  TaskChange,
+} from './contract.js';
 export { BellhopError } from './error.js';
 export type { FeedOptions, TaskFeedEvent, UserFeedEvent } from './feed.js';
 export type { ConnectionDetail, ConnectionState, FollowOptions, OnConnection } from './follow.js';
+export type { ClientOptions, RequestOptions } from './options.js';
 export { errorText, isTerminal } from './part.js';
-export type { Answered, Ask, NativePart, NativeToolCall, Notice, PartEvent, Resume } from './part.js';
+export type { Answered, NativePart, NativeToolCall, Notice } from './part.js';
 export { Turn, type PromptOptions, type StreamItem } from './turn.js';
-export { isDiff, isToolUse } from './wire.js';
+export { maxMessage, maxPrompt } from './wire.js';
 export type {
-  AgentHint, AgentStatus, Answer, Artifact, ArtifactInput, Attached, Attachment, CheckedIn, CheckIn, Diff, DiffFile, FinishReason,
-  Interaction, InteractionAnswer, LastTurn, Message, MessageList, NewTask, Reach, Task, TaskChange, TaskHint, TaskList, ToolUse, WhenBusy,
+  AgentHint,
+  AgentSession,
+  AgentSessionStatus,
+  Artifact,
+  ArtifactInput,
+  Ask,
+  Conversation,
+  Diagnostic,
+  Diff,
+  DiffFile,
+  DiffResponse,
+  FinishReason,
+  FollowupMessage,
+  Host,
+  Interaction,
+  InteractionAnswer,
+  LastTurn,
+  Message,
+  MessageList,
+  Notebook,
+  PartEvent,
+  Reach,
+  Resume,
+  Source,
+  SourceVersion,
+  Task,
+  TaskHint,
+  TaskList,
+  ToolUse,
+  Verification,
+  WhenBusy,
 } from './wire.js';

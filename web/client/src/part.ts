@@ -1,14 +1,9 @@
 /**
- * Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. What is not needed to
- * show a turn is optional, so that a host may send text, tools and a finish and nothing else.
+ * Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. Members that are not
+ * needed to show a turn are optional, so that a host may send no more than text, tools and a finish.
  */
 
-/** Ties a part to the event it completes, so that stream and history can be merged. */
-export interface PartEvent {
-  id: string;
-  seq: number;
-  turnId: string;
-}
+import type { Ask, InteractionAnswer, PartEvent, Resume } from './wire.js';
 
 export interface NativeToolCall {
   toolCallId: string;
@@ -21,24 +16,9 @@ export interface NativeToolCall {
   error?: unknown;
 }
 
-/** The first part of a resumed stream. `gap`: drop the turn's parts and take the replay that follows. */
-export interface Resume {
-  verdict: 'ok' | 'gap';
-  from: string;
-  to: string;
-  openInteractions: string[];
-}
-
-/** A question that is no tool permission. */
-export interface Ask {
-  prompt: string;
-  default?: string;
-  options?: string[];
-}
-
 export interface Answered {
   state: 'resolved' | 'expired';
-  answer?: { approved?: boolean; text?: string; reason?: string };
+  answer?: InteractionAnswer;
 }
 
 export interface Notice {
@@ -61,9 +41,30 @@ type Body =
   | ({ type: 'tool-result'; output?: unknown; preliminary?: boolean } & NativeToolCall)
   | ({ type: 'tool-error' } & NativeToolCall)
   | { type: 'tool-output-denied'; toolCallId: string; toolName?: string }
-  | { type: 'tool-approval-request'; approvalId: string; toolCall: NativeToolCall; reason?: string; isAutomatic?: boolean; signature?: string }
-  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string; toolCall?: NativeToolCall }
-  | { type: 'source'; sourceType: 'url' | 'document'; id: string; url?: string; title?: string; mediaType?: string; filename?: string }
+  | {
+      type: 'tool-approval-request';
+      approvalId: string;
+      toolCall: NativeToolCall;
+      reason?: string;
+      isAutomatic?: boolean;
+      signature?: string;
+    }
+  | {
+      type: 'tool-approval-response';
+      approvalId: string;
+      approved: boolean;
+      reason?: string;
+      toolCall?: NativeToolCall;
+    }
+  | {
+      type: 'source';
+      sourceType: 'url' | 'document';
+      id: string;
+      url?: string;
+      title?: string;
+      mediaType?: string;
+      filename?: string;
+    }
   | { type: 'file'; file: { mediaType: string; base64?: string; base64Data?: string } }
   | { type: 'finish'; finishReason?: string; rawFinishReason?: string; totalUsage?: unknown }
   | { type: 'abort'; reason?: string }
@@ -83,7 +84,7 @@ export function isTerminal(part: NativePart): part is Extract<NativePart, { type
   return /^(finish|abort|error)$/.test(part.type);
 }
 
-/** The error of a part for people: hosts send a string or {name, message}. */
+/** Returns the error of a part as text. Hosts send a string or {name, message}. */
 export function errorText(error: unknown): string {
   const { message = error } = (error ?? {}) as { message?: unknown };
   return (typeof message === 'string' && message) || 'Failed';

@@ -1,9 +1,11 @@
-const first = 500;
-const longest = 30_000;
+import { reconnectMaxDelayMs, reconnectMinDelayMs, streamIdleTimeoutMs, streamWakeTimeoutMs } from './wire.js';
 
-/** Delays between attempts: doubled from 0.5 s to 30 s, with jitter so that clients of a restarted server do not come at once. */
+/**
+ * Delays between attempts, doubled from one to the next. A random part keeps the clients of a restarted server from
+ * coming back all at once.
+ */
 export class Backoff {
-  /** Zero when something was received: the next failure is a first one again. */
+  /** Failures in a row. Set it to zero when something was received. */
   attempt = 0;
 
   readonly #limit: number;
@@ -13,13 +15,21 @@ export class Backoff {
   }
 
   /**
-   * Waits before the next attempt; throws `last` when it is time to give up. The network's return or the page's, whichever
-   * comes first, ends it early.
+   * Waits before the next attempt; throws `last` when there were too many. The wait ends early when the browser comes
+   * online or the page becomes visible.
    */
-  async wait(failure: unknown, signal?: AbortSignal, note?: (retryInMs: number) => void, last = failure): Promise<void> {
+  async wait(
+    failure: unknown,
+    signal?: AbortSignal,
+    note?: (retryInMs: number) => void,
+    last = failure,
+  ): Promise<void> {
     if (this.attempt >= this.#limit) throw last;
     const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
-    const ms = Math.max(retryAfterMs, Math.min(longest, first * 2 ** this.attempt++) * (0.5 + Math.random() / 2));
+    const ms = Math.max(
+      retryAfterMs,
+      Math.min(reconnectMaxDelayMs, reconnectMinDelayMs * 2 ** this.attempt++) * (0.5 + Math.random() / 2),
+    );
     note?.(ms);
     const timer = new Watchdog(ms, signal, 0);
     if (!timer.signal.aborted) await new Promise((over) => timer.signal.addEventListener('abort', over));
@@ -34,23 +44,23 @@ function onWake(wake: () => void, signal: AbortSignal): void {
   globalThis.addEventListener?.('online', wake, { signal });
 }
 
-/** Aborts its signal when an outer one does, or after a time without `feed`. */
+/** Aborts its signal when an outer one is aborted, or after a time without `feed`. */
 export class Watchdog {
+  readonly signal: AbortSignal;
   readonly #abort = new AbortController();
-  readonly signal: AbortSignal = this.#abort.signal;
+  readonly #idleMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  readonly #idleMs: number;
-
   constructor(
-    idleMs = 30_000,
+    idleMs = streamIdleTimeoutMs,
     outer?: AbortSignal,
-    /** After waking up, a live connection has this long to show a byte: hosts ping every 10 s. */
-    afterWake = 12_000,
+    /** How long a connection has to deliver a byte after the page woke up. */
+    afterWake = streamWakeTimeoutMs,
   ) {
+    const { signal } = this.#abort;
     this.#idleMs = idleMs;
-    onWake(() => this.feed(Math.min(idleMs, afterWake)), this.signal);
-    this.signal = AbortSignal.any([outer ?? this.signal, this.signal]);
+    onWake(() => this.feed(Math.min(idleMs, afterWake)), signal);
+    this.signal = AbortSignal.any([outer ?? signal, signal]);
     this.feed();
   }
 

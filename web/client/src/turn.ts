@@ -1,9 +1,10 @@
-import type { AgentClient } from './agent.js';
+import type { Answer, Attachment, Attached, CheckedIn, CheckIn } from './contract.js';
 import { BellhopError, isFinal, networkError, urlOf } from './error.js';
 import { follow, type FollowOptions, type Source } from './follow.js';
+import type { ClientOptions, RequestOptions } from './options.js';
 import { isTerminal, type NativePart } from './part.js';
 import type { SseEvent } from './sse.js';
-import type { Attachment, CheckIn, Reach, WhenBusy } from './wire.js';
+import type { Interaction, Reach, WhenBusy } from './wire.js';
 
 export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
   attachments?: Attachment[] | undefined;
@@ -11,7 +12,7 @@ export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' |
   signal?: AbortSignal | undefined;
 }
 
-/** What opens a stream: the answer to a check-in or an attach. */
+/** Opens a stream: the response to a check-in or an attach. */
 export interface Grant {
   sessionId: string;
   streamToken: string;
@@ -27,6 +28,26 @@ interface Prompt {
   whenBusy?: WhenBusy | undefined;
 }
 
+/** What a turn needs of its client; `AgentClient` implements it. */
+export interface TurnClient {
+  readonly options: ClientOptions;
+  /** The broker's URL, without a slash at its end. */
+  readonly endpoint: string;
+  /** Ids of tasks whose host this client reaches only through the broker. */
+  readonly relayed: Set<string>;
+  call(
+    url: URL,
+    token: string | undefined,
+    credentials: RequestCredentials,
+    method: string,
+    options: RequestOptions,
+  ): Promise<Response>;
+  checkIn(body: CheckIn): Promise<CheckedIn>;
+  attach(taskId: string): Promise<Attached>;
+  interrupt(taskId: string): Promise<void>;
+  answer(interactionId: string, answer: Answer): Promise<Interaction>;
+}
+
 /** A part of a turn; `id` is its stream id, if it has one. */
 export interface StreamItem {
   part: NativePart;
@@ -35,15 +56,17 @@ export interface StreamItem {
 
 /** One turn of an agent: its parts, through any number of connections. */
 export class Turn implements Source<StreamItem> {
-  /** Whether the host said that it can tell again what came; undefined before anything came. */
+  /** Whether the host can replay frames; undefined before the first frame. */
   #resumable: boolean | undefined;
-  /** Whether the token is fresh, and whether the host ever answered from here. */
+  /**
+   * Whether the token was renewed since the last frame, and whether the host has ever answered this client directly.
+   */
   #refreshed = false;
   #reached = false;
 
-  /** `start` is of a turn that this client prompts, `cursor` of one that it attaches to. */
+  /** Pass `start` for a turn that this client prompts, `cursor` for one that it attaches to. */
   constructor(
-    readonly client: AgentClient,
+    readonly client: TurnClient,
     readonly taskId: string,
     private grant: Grant,
     private readonly start?: { body: CheckIn; prompt: Prompt },
@@ -51,19 +74,19 @@ export class Turn implements Source<StreamItem> {
     public cursor?: string,
   ) {}
 
-  /** "" until known: a turn attached to is known by its first completed part. */
+  /** "" until known: the first completed part has the id of a turn that this client attached to. */
   get turnId(): string {
     return this.grant.turnId ?? '';
   }
 
-  /** Id of the user's message; undefined for a turn attached to. */
+  /** Id of the user's message; undefined for a turn that this client attached to. */
   get messageId(): string | undefined {
     return this.grant.messageId;
   }
 
   /**
-   * The turn's parts, once each, to its end. A `data-resume` part with verdict `gap` takes everything back: drop the turn's
-   * parts, the replay follows. Aborting detaches; it does not stop the agent.
+   * Yields the turn's parts, once each, to its end. After a `data-resume` part with verdict `gap`, drop the turn's
+   * parts: the replay follows. Aborting detaches; it does not stop the agent.
    */
   parts(options: FollowOptions = {}): AsyncGenerator<StreamItem, void, undefined> {
     return follow(this, { ...this.client.options, ...options });
@@ -78,7 +101,7 @@ export class Turn implements Source<StreamItem> {
     return this.#url.origin;
   }
 
-  /** A relay is wherever this client has its broker, which need not be the broker's own idea of its URL. */
+  /** The relay is at the endpoint of this client, which may differ from the URL that the broker has for itself. */
   get #url(): URL {
     const { streamUrl, sessionId } = this.grant;
     return urlOf(this.#relays ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl);
@@ -123,7 +146,7 @@ export class Turn implements Source<StreamItem> {
     return isTerminal(item.part);
   }
 
-  async mend(failure: unknown): Promise<boolean> {
+  async recover(failure: unknown): Promise<boolean> {
     const refused = failure instanceof BellhopError;
     if (refused && failure.status === 401 && !this.#refreshed) {
       this.#refreshed = true;
@@ -139,9 +162,16 @@ export class Turn implements Source<StreamItem> {
     return this.#relays;
   }
 
-  /** A fresh token: for the same turn as long as nothing of it came, since only a check-in's token can start it. */
+  /**
+   * Gets another token. Before the turn has started only that of a check-in can start it; afterwards attaching is
+   * enough.
+   */
   async #refresh(): Promise<void> {
     const start = this.cursor === undefined && this.start;
-    this.grant = { ...this.grant, reach: 'direct', ...(await (start ? this.client.checkIn(start.body) : this.client.attach(this.taskId))) };
+    this.grant = {
+      ...this.grant,
+      reach: 'direct',
+      ...(await (start ? this.client.checkIn(start.body) : this.client.attach(this.taskId))),
+    };
   }
 }

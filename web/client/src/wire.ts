@@ -1,29 +1,177 @@
-/** Shapes of the broker's API (protocol section 1). Times are RFC 3339 strings in UTC. */
+// Code generated from the Go package protocol by internal/wiregen. DO NOT EDIT.
+// Run "go generate ./protocol" after a change there.
+//
+// Times are RFC 3339 strings in UTC. Numbers whose name ends in Ms are milliseconds, sizes are bytes.
 
-export type AgentStatus = 'none' | 'idle' | 'busy';
-export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
-/** How a browser gets to a stream: straight to the agent host, or through the broker. */
-export type Reach = 'direct' | 'relay';
+/** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
+export const pingIntervalMs = 10_000;
 
-export interface LastTurn {
-  id: string;
-  finishReason: FinishReason;
-  reason: string;
-  usage: unknown;
+/** streamIdleTimeoutMs is the silence, pings included, after which a reader gives up a connection and opens another. */
+export const streamIdleTimeoutMs = 30_000;
+
+/**
+ * streamWakeTimeoutMs replaces streamIdleTimeoutMs after a reader's machine was asleep: one ping, and time to deliver
+ * it.
+ */
+export const streamWakeTimeoutMs = 12_000;
+
+/** reconnectMinDelayMs is how long a reader waits after the first failure; every further one in a row doubles it. */
+export const reconnectMinDelayMs = 500;
+
+/** reconnectMaxDelayMs bounds the delay between two attempts of a reader. */
+export const reconnectMaxDelayMs = 30_000;
+
+/** promptTimeoutMs is how long a client may take to send a prompt, images included. */
+export const promptTimeoutMs = 60_000;
+
+/** webhookTimeoutMs bounds a webhook request: the host gives up after it, and the broker stops reading and storing. */
+export const webhookTimeoutMs = 10_000;
+
+/** streamTokenLifetimeMs is how long a stream token that was not used stays valid. */
+export const streamTokenLifetimeMs = 600_000;
+
+/** webhookTokenLifetimeMs is how long a webhook token stays valid; the host renews it before that. */
+export const webhookTokenLifetimeMs = 600_000;
+
+/** maxDepth is how many levels deep a body may nest. */
+export const maxDepth = 64;
+
+/** maxLine bounds a line of the headless interface. A longer one is rejected without being buffered. */
+export const maxLine = 12_582_912;
+
+/** maxPrompt bounds the body of a prompt, images included: it must fit into one line to an agent program. */
+export const maxPrompt = 12_582_912;
+
+/** maxCheckIn bounds the body of a check-in: its message, its artifacts, and room for their escaping. */
+export const maxCheckIn = 8_388_608;
+
+/** maxMessage bounds the text of a user's message. */
+export const maxMessage = 1_048_576;
+
+/** maxArtifact bounds the content of one artifact of a user's message. */
+export const maxArtifact = 262_144;
+
+/** maxArtifacts is how many artifacts a user's message may have. */
+export const maxArtifacts = 20;
+
+/** maxPatch bounds the patch of a Diff. */
+export const maxPatch = 524_288;
+
+/** maxWebhookBody bounds the body of a webhook request. */
+export const maxWebhookBody = 1_048_576;
+
+/** maxWebhookEvents is how many events a webhook request may hold. */
+export const maxWebhookEvents = 100;
+
+/** maxEventsPage is how many events a host returns to one request for them. */
+export const maxEventsPage = 500;
+
+/** maxId bounds id, toolCallId, toolName and interactionId of an event. */
+export const maxId = 512;
+
+/** maxSessionId bounds the id of a session, which is its task's. */
+export const maxSessionId = 128;
+
+/** maxTurnId bounds the id of a turn. */
+export const maxTurnId = 128;
+
+/** maxEventId bounds the id of an event. */
+export const maxEventId = 128;
+
+/** maxMessageId bounds the messageId of a check-in, in characters. */
+export const maxMessageId = 128;
+
+/**
+ * CheckInRequest is the body of POST /api/agent, which stores a message and starts its turn. A basic frontend sends
+ * taskId and message only. messageId (1–128 characters, unique per task) makes the request idempotent.
+ */
+export interface CheckInRequest {
+  taskId: string;
+  message: string;
+  artifacts?: ArtifactInput[];
+  messageId?: string;
+  bindPrompt?: boolean;
+  /** 'relay': stream through the broker, even if the host is direct */
+  reach?: Reach;
 }
 
+/** Reach is how browsers get to an agent host's streams. */
+export type Reach = 'direct' | 'relay';
+
+/** ArtifactInput is a piece of content a user attaches to a message. */
+export interface ArtifactInput {
+  /** [A-Z][A-Z0-9_]{0,31}, not TOOL_USE or DIFF */
+  type: string;
+  content: unknown;
+}
+
+/** CheckInResponse is the response to a check-in. A basic frontend reads its first four members. */
+export interface CheckInResponse {
+  success: boolean;
+  sessionId: string;
+  streamToken: string;
+  streamUrl: string;
+  messageId: string;
+  turnId: string;
+  expiresAt: string;
+  /** 'relay' if streamUrl is on the broker */
+  reach?: Reach;
+}
+
+/** TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff. */
+export interface TaskIDRequest {
+  taskId: string;
+}
+
+/**
+ * AttachRequest is the body of POST /api/agent/attach, which opens the stream of a task without a message. reach works
+ * as in a check-in.
+ */
+export interface AttachRequest {
+  taskId: string;
+  reach?: Reach;
+}
+
+/** AttachResponse is the response to an attach. */
+export interface AttachResponse {
+  success: boolean;
+  sessionId: string;
+  streamToken: string;
+  streamUrl: string;
+  expiresAt: string;
+  agentStatus: Status;
+  /** stream id just before the open turn; null when idle */
+  streamCursor: string | null;
+  reach?: Reach;
+}
+
+/** TaskMode says whether a task has an agent. */
+export type TaskMode = 'agent' | 'chat';
+
+/** CreateTaskRequest is the body of POST /api/tasks. */
+export interface CreateTaskRequest {
+  title: string;
+  agent?: string;
+  project?: string;
+  hostId?: string;
+  agentUrl?: string;
+  agentPassword?: string;
+  mode?: TaskMode;
+}
+
+/** Task is a task, as the broker's API returns it. */
 export interface Task {
   id: string;
   title: string;
-  mode: 'agent' | 'chat';
+  mode: TaskMode;
   agent: string;
   project: string;
   hostId: string;
   agentUrl: string;
-  agentStatus: AgentStatus;
-  /** `waiting` with status idle: an open question. */
+  agentStatus: Status;
+  /** "waiting" with status idle: a question is open */
   reason: string;
-  /** Id of the open turn, "" when none. */
+  /** id of the open turn, "" if there is none */
   openTurn: string;
   lastTurn: LastTurn | null;
   openInteractions: number;
@@ -34,106 +182,79 @@ export interface Task {
   lastActivityAt: string;
 }
 
-export interface NewTask {
-  title: string;
-  agent?: string;
-  project?: string;
-  hostId?: string;
-  agentUrl?: string;
-  agentPassword?: string;
-  mode?: 'agent' | 'chat';
+/** LastTurn describes how a task's newest closed turn ended. */
+export interface LastTurn {
+  id: string;
+  finishReason: FinishReason;
+  reason: string;
+  usage: unknown;
 }
 
-export interface TaskChange {
-  title?: string;
-  archived?: boolean;
-  readRev?: number;
-}
-
+/** TaskList is a page of tasks. nextCursor is opaque, and "" on the last page. */
 export interface TaskList {
   tasks: Task[];
-  /** Opaque; "" at the end. */
   nextCursor: string;
 }
 
-export interface ToolUse {
-  toolCallId: string;
-  toolName: string;
-  input: unknown;
-  output: unknown;
-  isError: boolean;
-  state: 'running' | 'done' | 'error' | 'denied';
-}
+/** Role is the author of a message. */
+export type Role = 'USER' | 'ASSISTANT';
 
-export interface DiffFile {
-  path: string;
-  status: string;
-  additions: number;
-  deletions: number;
-}
+/** MessageStatus tells whether a message reached its host. */
+export type MessageStatus = 'SENDING' | 'SENT' | 'ERROR';
 
-export interface Diff {
-  files: DiffFile[];
-  patch: string;
-  truncated?: boolean;
-}
-
-export interface OtherArtifact {
-  id: string;
-  type: string;
-  content: unknown;
-}
-
-/** A piece of content of a message; `isToolUse` and `isDiff` tell the kinds apart. */
-export type Artifact = OtherArtifact;
-
-export function isToolUse(artifact: Artifact): artifact is Artifact & { type: 'TOOL_USE'; content: ToolUse } {
-  return artifact.type === 'TOOL_USE';
-}
-
-export function isDiff(artifact: Artifact): artifact is Artifact & { type: 'DIFF'; content: Diff } {
-  return artifact.type === 'DIFF';
-}
-
-export interface ArtifactInput {
-  type: string;
-  content: unknown;
-}
-
-/** A row a user sees. `message` is "" on tool rows. */
+/**
+ * Message is one row of a task's history. Its text is "" on tool rows. seq is its position in the task, rev the task's
+ * rev at the row's last change.
+ */
 export interface Message {
   id: string;
   seq: number;
   rev: number;
   taskId: string;
   turnId: string;
-  role: 'USER' | 'ASSISTANT';
-  status: 'SENDING' | 'SENT' | 'ERROR';
+  role: Role;
+  status: MessageStatus;
   message: string;
   artifacts: Artifact[];
   eventId: string;
   createdAt: string;
 }
 
+/** Artifact is a piece of content of a message. */
+export interface Artifact {
+  id: string;
+  type: string;
+  content: unknown;
+}
+
+/** ToolUse is the content of a TOOL_USE artifact. */
+export interface ToolUse {
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+  output: unknown;
+  isError: boolean;
+  state: ToolState;
+}
+
+/** ToolState is the progress of a tool call. */
+export type ToolState = 'running' | 'done' | 'error' | 'denied';
+
+/** MessageList is a page of messages, ascending by seq. */
 export interface MessageList {
   messages: Message[];
   nextAfter: number;
   rev: number;
 }
 
-export interface InteractionAnswer {
-  approved?: boolean;
-  text?: string;
-  reason?: string;
-}
-
+/** Interaction is a question to the user, as the broker's API returns it. */
 export interface Interaction {
   id: string;
   taskId: string;
   taskTitle: string;
   turnId: string;
-  state: 'open' | 'resolved' | 'expired';
-  kind: 'confirm' | 'ask';
+  state: InteractionState;
+  kind: InteractionKind;
   prompt: string;
   toolCallId?: string;
   toolName?: string;
@@ -146,70 +267,649 @@ export interface Interaction {
   createdAt: string;
 }
 
-/** What a user says to an interaction: `approved` to a confirm, `text` to an ask. */
-export interface Answer {
-  approved?: boolean | undefined;
-  text?: string | undefined;
-  reason?: string | undefined;
-  /** Allow the same tool for the rest of the session. */
-  remember?: 'session' | undefined;
-}
-
-export interface CheckIn {
-  taskId: string;
-  message: string;
-  artifacts?: ArtifactInput[];
-  /** 1–128 characters, unique per task; makes the check-in idempotent. */
-  messageId?: string;
-  bindPrompt?: boolean;
-  reach?: Reach;
-}
-
-export interface CheckedIn {
-  success: true;
-  sessionId: string;
-  streamToken: string;
-  streamUrl: string;
-  messageId: string;
-  turnId: string;
-  expiresAt: string;
-  reach?: Reach;
-}
-
-export interface Attached {
-  success: true;
-  sessionId: string;
-  streamToken: string;
-  streamUrl: string;
-  expiresAt: string;
-  agentStatus: AgentStatus;
-  /** Stream id just before the open turn; null when idle. */
-  streamCursor: string | null;
-  reach?: Reach;
-}
-
+/** TaskHint is a frame of the user's feed. It reports that the task has changed. */
 export interface TaskHint {
   taskId: string;
   rev: number;
-  agentStatus: AgentStatus;
+  agentStatus: Status;
   reason: string;
   openInteractions: number;
 }
 
+/** Host is an agent host registered with the broker. */
+export interface Host {
+  id: string;
+  name: string;
+  url: string;
+  health: HostHealth;
+  reach: Reach;
+  openTurns: number;
+  createdAt: string;
+}
+
+/** HostHealth is what the broker's last probe of a host found. */
+export type HostHealth =
+  | 'unknown' // not probed yet
+  | 'ok'
+  | 'unreachable';
+
+/**
+ * Cursor names the highest event without a hole before it: seq is dense from 1 within an epoch. The zero Cursor {0,0}
+ * means no event at all.
+ */
+export interface Cursor {
+  epoch: number;
+  seq: number;
+}
+
+/**
+ * Diff is what a session changed since it began: commits, what is staged, what is not, and new files. It is the answer
+ * of a host's GET /session/:id/diff and, without base, the content of a DIFF artifact.
+ */
+export interface Diff {
+  /** commit or tree the session began with */
+  base?: string;
+  files: DiffFile[];
+  /** unified, whole files only; at most maxPatch bytes */
+  patch: string;
+  /** truncated says that patch or files lack something. */
+  truncated?: boolean;
+}
+
+/** DiffFile is one changed file. binary ones count no lines. */
+export interface DiffFile {
+  path: string;
+  /** of a renamed one */
+  oldPath?: string;
+  status: DiffStatus;
+  additions: number;
+  deletions: number;
+  binary?: boolean;
+}
+
+/** DiffStatus is what became of a file. */
+export type DiffStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed';
+
+/**
+ * DiffResponse is the broker's answer to POST /api/agent/diff. message holds the diff as its DIFF artifact; noDiffs
+ * says that nothing has changed.
+ */
+export interface DiffResponse {
+  success: boolean;
+  noDiffs?: boolean;
+  message?: Message;
+}
+
+/**
+ * Code is the kind of a failure. Clients branch on it, so a code is never renamed or reused. internal/httpapi holds the
+ * one table from Code to status.
+ */
+export type Code =
+  | 'invalid' // 400: the request is wrong; repeating it is useless
+  | 'unauthorized' // 401: nobody, or not who is needed
+  | 'token_expired' // 401: signature right, time over; renew
+  | 'forbidden' // 403: known caller, not allowed (cross-site, not an admin)
+  | 'not_found' // 404: absent, or the caller may not know it exists
+  | 'method_not_allowed' // 405, with Allow
+  | 'conflict' // 409: same id, other content; or the state moved on
+  | 'diverged' // 409: known (epoch,seq) with other content
+  | 'gap' // 409: events are missing before this one; carries a cursor
+  | 'fenced' // 409: the event's epoch is over
+  | 'busy' // 409: a turn is open
+  | 'no_turn' // 409: nothing this token could start
+  | 'prompt_mismatch' // 409: not the prompt that was checked in
+  | 'foreign_broker' // 409: the session belongs to another broker
+  | 'answered' // 409: the interaction was answered otherwise
+  | 'disconnected' // 409: the user disconnected this agent
+  | 'gone' // 410: deleted
+  | 'expired' // 410: the interaction's or agent session's time is over
+  | 'too_large' // 413: over a cap
+  | 'unsupported_media' // 415: not JSON, or encoded
+  | 'too_many_requests' // 429, with Retry-After
+  | 'internal' // 500: our fault; details are in the log only
+  | 'bad_gateway' // 502: the agent host failed
+  | 'unavailable' // 503, with Retry-After
+  | 'storage_full'; // 507: no room; nothing acknowledged is lost
+
+/** ErrorBody is the one error shape of both servers. */
+export interface ErrorBody {
+  error: string;
+  code: Code;
+  hint?: string;
+}
+
+/** EventType is the type member of a webhook event. */
+export type EventType =
+  | 'text'
+  | 'tool-call'
+  | 'tool-result'
+  | 'finish'
+  | 'status'
+  | 'interaction'
+  | 'error'
+  | 'dropped';
+
+/**
+ * Event is one persisted fact: the host posts it to the webhook and keeps it in its journal. Which members a type uses
+ * is listed in protocol section 1.4; Validate checks it. eventId, epoch, seq and turnId are absent in the events of a
+ * basic host. An Event is read with ParseEvent, never with json.Unmarshal alone.
+ */
+export interface Event {
+  sessionId?: string;
+  type: EventType;
+  eventId?: string;
+  epoch?: number;
+  seq?: number;
+  turnId?: string;
+  /** a JSON number, kept as sent */
+  timestamp?: unknown;
+  /** text */
+  id?: string;
+  text?: string;
+  /** tool-call, tool-result, interaction */
+  toolCallId?: string;
+  toolName?: string;
+  input?: unknown;
+  output?: unknown;
+  isError?: boolean;
+  denied?: boolean;
+  /** input or output was cut by the host */
+  truncated?: boolean;
+  /** finish; status and dropped use reason too */
+  finishReason?: FinishReason;
+  reason?: string;
+  totalUsage?: unknown;
+  /** status */
+  status?: Status;
+  /** interaction */
+  interactionId?: string;
+  state?: InteractionState;
+  kind?: InteractionKind;
+  prompt?: string;
+  args?: unknown;
+  level?: string;
+  default?: string;
+  options?: string[];
+  expiresAt?: string;
+  answer?: InteractionAnswer;
+  /** error */
+  message?: string;
+  code?: string;
+}
+
+/** FinishReason describes how a turn ended. The event's reason has the detail. */
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
+
+/** Status is the activity of an agent. */
+export type Status =
+  | 'none' // no program has been started
+  | 'idle'
+  | 'busy';
+
+/** InteractionKind distinguishes a permission from a free question. */
+export type InteractionKind = 'confirm' | 'ask';
+
+/** InteractionState is the state of a question to the user. */
+export type InteractionState = 'open' | 'resolved' | 'expired';
+
+/** InteractionAnswer is the user's answer: approved for confirm, text for ask. */
+export interface InteractionAnswer {
+  approved?: boolean;
+  text?: string;
+  reason?: string;
+}
+
+/**
+ * Line is one message of the headless interface (protocol section 4): one JSON object a line on stdio, one text message
+ * on a WebSocket. One struct holds every type's members; absent ones are not written.
+ */
+export interface Line {
+  type: string;
+  session_id?: string;
+  /** status */
+  level?: string;
+  /** status */
+  message?: string;
+  /** chunk, tool_message, message */
+  content?: string;
+  /** message */
+  format?: string;
+  metadata?: unknown;
+  /** tool_start, tool_message */
+  id?: string;
+  name?: string;
+  arguments?: unknown;
+  is_error?: boolean;
+  /** ask, confirm, answer, confirmation */
+  request_id?: string;
+  prompt?: string;
+  default?: string;
+  tool_name?: string;
+  args?: unknown;
+  security_warning?: SecurityWarning;
+  /** state */
+  state?: string;
+  /** state, confirmation */
+  reason?: string;
+  /** input, answer */
+  text?: string;
+  attachments?: Attachment[];
+  /** confirmation */
+  value?: boolean;
+  remember?: string;
+}
+
+/** SecurityWarning is how dangerous a confirmed call is. */
+export interface SecurityWarning {
+  /** INFO, WARN or CRITICAL */
+  level: string;
+  message: string;
+}
+
+/** AgentSessionStatus tells whether a third-party agent can be reached. */
+export type AgentSessionStatus =
+  | 'active'
+  | 'expired' // inactive for too long; renewable
+  | 'disconnected'; // by its user; only that user can renew it
+
+/** AgentSession is a third-party coding agent's connection to a user's notebook. */
+export interface AgentSession {
+  id: string;
+  agentName: string;
+  agentIdentifier: string;
+  status: AgentSessionStatus;
+  webhookUrl?: string;
+  lastActivity: string;
+  metadata: Record<string, unknown>;
+  createdAt: string;
+}
+
+/** Notebook has the sources that one agent saved for one user. agentStatus tells whether that agent can be reached. */
+export interface Notebook {
+  id: string;
+  title: string;
+  description: string;
+  agentName: string;
+  agentIcon: string;
+  agentSessionId: string;
+  agentStatus: AgentSessionStatus;
+  isAgentNotebook: boolean;
+  createdAt: string;
+}
+
+/** Verdict is the result of a verification. */
+export type Verdict = 'verified' | 'failed' | 'unsupported';
+
+/** Diagnostic is one finding of a parser. line and column start at 1; they are 0 if the parser does not report them. */
+export interface Diagnostic {
+  line: number;
+  column: number;
+  message: string;
+  severity: string;
+}
+
+/** Verification is the result of a parser or compiler front end. The code was not run. */
+export interface Verification {
+  language: string;
+  verdict: Verdict;
+  tool: string;
+  toolVersion: string;
+  diagnostics: Diagnostic[];
+  verifiedAt: string;
+  digest: string;
+}
+
+/**
+ * Source is a piece of code in a notebook, at its newest version. In lists, content is left out (and contentOmitted
+ * set) beyond a total size.
+ */
+export interface Source {
+  id: string;
+  notebookId: string;
+  title: string;
+  type: string;
+  content: string;
+  contentOmitted?: boolean;
+  version: number;
+  metadata: SourceMetadata;
+}
+
+/**
+ * SourceMetadata describes a source. isVerified is true only for the verdict "verified". verification is null until a
+ * version was verified.
+ */
+export interface SourceMetadata {
+  language: string;
+  isVerified: boolean;
+  verification: Verification | null;
+  verifiedAt: string | null;
+  agentSessionId: string;
+  agentName: string;
+  agentStatus: AgentSessionStatus;
+  originalContext: string;
+  custom?: Record<string, unknown>;
+}
+
+/**
+ * SourceVersion is one state of a source's code; diff is unified, against the version before. In lists, both are left
+ * out (and contentOmitted set) beyond a total size.
+ */
+export interface SourceVersion {
+  version: number;
+  content: string;
+  contentOmitted?: boolean;
+  diff: string;
+  description: string;
+  author: string;
+  messageId?: string;
+  verification: Verification | null;
+  createdAt: string;
+}
+
+/** FollowupRole is the author of a message about a source. */
+export type FollowupRole = 'user' | 'agent';
+
+/** FollowupMessage is a message of the conversation about a source. */
+export interface FollowupMessage {
+  id: string;
+  role: FollowupRole;
+  content: string;
+  timestamp: string;
+  metadata: FollowupMetadata;
+}
+
+/**
+ * FollowupMetadata is the state of a message. A user's message is delivered when the agent has it, and read when the
+ * agent has answered. An agent's message is read when the user has opened the conversation.
+ */
+export interface FollowupMetadata {
+  delivered: boolean;
+  read: boolean;
+  inReplyTo?: string;
+  failure?: string;
+  codeModification?: CodeModification;
+  attachments?: FollowupAttachment[];
+}
+
+/** CodeModification is a new version of the source that came with a message. */
+export interface CodeModification {
+  version: number;
+  description: string;
+  diff: string;
+}
+
+/** FollowupAttachment is text a user sends along with a question. */
+export interface FollowupAttachment {
+  name: string;
+  type: string;
+  content: string;
+}
+
+/** Conversation has the messages about a source. */
+export interface Conversation {
+  sourceId: string;
+  agentSessionId: string;
+  lastMessageAt: string | null;
+  messages: FollowupMessage[];
+}
+
+/** Followup is a user's question that waits for the agent's answer. */
+export interface Followup {
+  id: string;
+  sourceId: string;
+  sourceTitle: string;
+  content: string;
+  timestamp: string;
+  attachments?: FollowupAttachment[];
+  conversationHistory: FollowupMessage[];
+}
+
+/** FollowupDelivery is the body of a webhook to an agent. */
+export interface FollowupDelivery {
+  /** followup_message */
+  type: string;
+  sourceId: string;
+  sourceTitle: string;
+  sourceCode: string;
+  sourceLanguage: string;
+  message: string;
+  attachments?: FollowupAttachment[];
+  conversationHistory: FollowupMessage[];
+  userId: string;
+  timestamp: string;
+  messageId: string;
+}
+
+/**
+ * AgentHint is a frame of the user's feed. It reports a change of an agent session: event names the change, sourceId
+ * the source, if it concerns one.
+ */
 export interface AgentHint {
   agentSessionId: string;
   rev: number;
-  status: 'active' | 'expired' | 'disconnected';
+  status: AgentSessionStatus;
   event: string;
   sourceId: string;
 }
 
-/** An image for the agent; `data` is base64. */
+/**
+ * Part is one element of the native stream: the AI SDK's TextStreamPart as JSON (design notes: docs/architecture.md).
+ * One struct has the members of every type; absent ones are left out of the JSON. event is set on the part that
+ * completes a persisted event, so that a client can merge stream and history.
+ */
+export interface Part {
+  type: PartType;
+  id?: string;
+  /** text-delta, reasoning-delta */
+  text?: string;
+  toolCallId?: string;
+  toolName?: string;
+  input?: unknown;
+  output?: unknown;
+  dynamic?: boolean;
+  approvalId?: string;
+  toolCall?: ToolCall;
+  approved?: boolean;
+  finishReason?: FinishReason;
+  rawFinishReason?: string;
+  totalUsage?: unknown;
+  reason?: string;
+  /** a string or {name,message} */
+  error?: unknown;
+  /** data-… */
+  data?: unknown;
+  event?: PartEvent;
+}
+
+/** PartEvent ties a part to the event it completes. */
+export interface PartEvent {
+  id: string;
+  seq: number;
+  turnId: string;
+}
+
+/** ToolCall is the call inside an approval request. */
+export interface ToolCall {
+  /** "tool-call" */
+  type: string;
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+/**
+ * PartType is the type of a part that Bellhop's own hosts send. Clients ignore types they do not know: other hosts send
+ * whatever the AI SDK has, so this is an alias and not a type.
+ */
+export type PartType =
+  | 'text-start'
+  | 'text-delta'
+  | 'text-end'
+  | 'reasoning-start'
+  | 'reasoning-delta'
+  | 'reasoning-end'
+  | 'tool-call'
+  | 'tool-result'
+  | 'tool-error'
+  | 'tool-output-denied'
+  | 'tool-approval-request'
+  | 'tool-approval-response'
+  | 'data-ask'
+  | 'data-answer' // ends a data-ask: {state, answer}
+  | 'data-notice' // transient: {level, message}
+  | 'data-queued' // the turn waits for another: {turnId, position}
+  | 'data-context-restored' // transient: ContextRestored
+  | 'data-resume'
+  | 'finish'
+  | 'abort'
+  | 'error';
+
+/** Resume is the data of a data-resume part, the first frame of a resumed stream (sent without an SSE id). */
+export interface Resume {
+  verdict: ResumeVerdict;
+  /** stream id of the first frame that follows, "" if none */
+  from: string;
+  /** the newest stream id at that moment, "" if none */
+  to: string;
+  /** ids of the questions that still wait for an answer */
+  openInteractions: string[];
+}
+
+/** ResumeVerdict tells whether a stream goes on exactly where its reader left it. */
+export type ResumeVerdict =
+  | 'ok' // the frames that follow are the next ones
+  | 'gap'; // drop the turn's parts: the turn is replayed from its start
+
+/**
+ * ContextRestored is the data of a data-context-restored part. The agent had lost its memory and got this much of the
+ * host's journal instead.
+ */
+export interface ContextRestored {
+  turns: number;
+  bytes: number;
+  /** whether older turns, or parts of long texts, were left out */
+  truncated: boolean;
+}
+
+/** Ask is the data of a data-ask part: a question that is not a tool permission. */
+export interface Ask {
+  prompt: string;
+  default?: string;
+  options?: string[];
+}
+
+/**
+ * OpenSessionRequest is the body of POST /session on the agent host. A basic broker sends sessionId and webhookUrl
+ * only.
+ */
+export interface OpenSessionRequest {
+  sessionId: string;
+  webhookUrl: string;
+  brokerId?: string;
+  cursor?: Cursor;
+  agent?: string;
+  project?: string;
+  model?: string;
+  turn?: AnnouncedTurn;
+  /** the token may read, answer and interrupt, but not prompt */
+  attach?: boolean;
+}
+
+/**
+ * AnnouncedTurn is a turn that the token of the response may start, once. promptSha256 is the hex SHA-256 of the
+ * message's UTF-8 bytes; with "" the token accepts any prompt.
+ */
+export interface AnnouncedTurn {
+  id: string;
+  promptSha256?: string;
+}
+
+/** OpenSessionResponse is the response to POST /session. A basic host sends token only. */
+export interface OpenSessionResponse {
+  token: string;
+  expiresAt?: string;
+  streamUrl?: string;
+  cursor?: Cursor;
+  /** stream id just before the open turn; null when idle */
+  streamCursor: string | null;
+  status?: Status;
+  reason?: string;
+  /** the turn that runs; "" if there is none */
+  openTurn?: string;
+  /** prompted turns that wait for the open one */
+  queuedTurns?: string[];
+  capabilities?: string[];
+}
+
+/** PromptRequest is the body of POST /stream/:sessionId on the agent host. */
+export interface PromptRequest {
+  prompt: string;
+  attachments?: Attachment[];
+  whenBusy?: WhenBusy;
+}
+
+/**
+ * WhenBusy is what a host does with a prompt while another turn is open. The stream of a prompt that waits begins with
+ * a data-queued part.
+ */
+export type WhenBusy =
+  | 'reject' // answers 409 busy
+  | 'queue' // starts it after the open turn and all that wait already
+  | 'interrupt'; // ends the open turn and starts it next
+
+/** Attachment is an image; data is base64 (RFC 4648 section 4). */
 export interface Attachment {
-  type: 'image';
-  mediaType: string;
+  type: AttachmentType;
+  mediaType?: string;
   data: string;
 }
 
-/** What a host does with a prompt while a turn is open; `reject` answers 409 busy. */
-export type WhenBusy = 'reject' | 'queue' | 'interrupt';
+/** AttachmentType is the kind of an attachment. */
+export type AttachmentType = 'image';
+
+/** AnswerRequest answers an interaction, on the broker and on the host. */
+export interface AnswerRequest {
+  approved?: boolean;
+  text?: string;
+  /** "" or 'session' */
+  remember?: string;
+  reason?: string;
+}
+
+/**
+ * EventsResponse is the response to GET /session/:id/events on the agent host. Pass nextAfter as "after" of the next
+ * request. Fewer events than the limit mean that there are no more.
+ */
+export interface EventsResponse {
+  epoch: number;
+  events: unknown[];
+  nextAfter: number;
+  status: Status;
+  openTurn?: string;
+  queuedTurns?: string[];
+}
+
+/** IngestResponse is the response of the webhook. cursor is null for events of a basic host. */
+export interface IngestResponse {
+  success: boolean;
+  accepted: number;
+  duplicates: number;
+  cursor: Cursor | null;
+}
+
+/** WebhookBatch is a webhook body with several events. The broker stores all of them or none. */
+export interface WebhookBatch {
+  sessionId: string;
+  events: unknown[];
+}
+
+/** RenewResponse is the response to the renewal of a webhook token (protocol 1.5). */
+export interface RenewResponse {
+  webhookUrl: string;
+  expiresAt: string;
+}
+
+/** SuccessResponse is the response of a call that returns no data. */
+export interface SuccessResponse {
+  success: boolean;
+}

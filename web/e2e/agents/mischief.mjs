@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 let session;
 const send = (line) => process.stdout.write(`${JSON.stringify({ session_id: session, ...line })}\n`);
 const chunk = (content) => send({ type: 'chunk', content });
-const drained = () => new Promise((resolve) => (process.stdout.writableNeedDrain ? process.stdout.once('drain', resolve) : resolve()));
+const drained = () =>
+  new Promise((resolve) => (process.stdout.writableNeedDrain ? process.stdout.once('drain', resolve) : resolve()));
 let stopped = false;
 
 /** Words that tell where one was lost or came twice. */
@@ -57,7 +58,14 @@ const verbs = {
   confirm(base64) {
     const command = Buffer.from(base64, 'base64').toString();
     send({ type: 'tool_start', id: 'c2', name: 'run_command', arguments: { command } });
-    send({ type: 'confirm', request_id: 'r1', prompt: `Run ${command}?`, tool_name: 'run_command', args: { command }, security_warning: { level: 'CRITICAL', message: 'look twice' } });
+    send({
+      type: 'confirm',
+      request_id: 'r1',
+      prompt: `Run ${command}?`,
+      tool_name: 'run_command',
+      args: { command },
+      security_warning: { level: 'CRITICAL', message: 'look twice' },
+    });
     return new Promise((resolve) => (answered = resolve));
   },
   /** One line of KIB without a break. */
@@ -72,7 +80,8 @@ const verbs = {
 };
 
 function prose(length) {
-  const paragraph = (n) => `## Step ${n}\n\nThe build reads \`config/${n}.yaml\` and **merges** it over the defaults; what is [not named](https://example.org/${n}) stays.\n\n- first of ${n}\n- second of ${n}\n\n\`\`\`go\nfunc step${n}(ctx context.Context) error {\n\treturn run(ctx, ${n})\n}\n\`\`\`\n\n`;
+  const paragraph = (n) =>
+    `## Step ${n}\n\nThe build reads \`config/${n}.yaml\` and **merges** it over the defaults; what is [not named](https://example.org/${n}) stays.\n\n- first of ${n}\n- second of ${n}\n\n\`\`\`go\nfunc step${n}(ctx context.Context) error {\n\treturn run(ctx, ${n})\n}\n\`\`\`\n\n`;
   let text = '';
   for (let n = 1; text.length < length; n++) text += paragraph(n);
   return text.slice(0, length);
@@ -80,20 +89,28 @@ function prose(length) {
 
 let answered = () => undefined;
 
-createInterface({ input: process.stdin }).on('line', async (raw) => {
-  const line = JSON.parse(raw);
-  session = line.session_id ?? session;
-  if (line.type === 'interrupt') stopped = true;
-  if (line.type === 'confirmation') {
-    send({ type: 'tool_message', id: 'c2', name: 'run_command', content: line.value ? 'ran' : 'denied', ...(!line.value && { is_error: true }) });
-    answered();
-  }
-  if (line.type !== 'input') return;
-  stopped = false;
-  const [verb, ...args] = line.text.split(' ');
-  send({ type: 'state', state: 'thinking' });
-  if (verb === 'say') verbs.say(args.join(' '));
-  else if (verbs[verb]) await verbs[verb](...args);
-  else chunk(`I do not know ${verb}.`);
-  send({ type: 'state', state: 'waiting_for_input', reason: stopped ? 'interrupted' : 'done' });
-}).on('close', () => process.exit(0));
+createInterface({ input: process.stdin })
+  .on('line', async (raw) => {
+    const line = JSON.parse(raw);
+    session = line.session_id ?? session;
+    if (line.type === 'interrupt') stopped = true;
+    if (line.type === 'confirmation') {
+      send({
+        type: 'tool_message',
+        id: 'c2',
+        name: 'run_command',
+        content: line.value ? 'ran' : 'denied',
+        ...(!line.value && { is_error: true }),
+      });
+      answered();
+    }
+    if (line.type !== 'input') return;
+    stopped = false;
+    const [verb, ...args] = line.text.split(' ');
+    send({ type: 'state', state: 'thinking' });
+    if (verb === 'say') verbs.say(args.join(' '));
+    else if (verbs[verb]) await verbs[verb](...args);
+    else chunk(`I do not know ${verb}.`);
+    send({ type: 'state', state: 'waiting_for_input', reason: stopped ? 'interrupted' : 'done' });
+  })
+  .on('close', () => process.exit(0));

@@ -1,4 +1,4 @@
-/** The broker as a program sees it: what a page shows is compared with what is kept. */
+/** The API of the broker. Tests compare what a page shows with what the broker stores. */
 export class Api {
   constructor(
     readonly broker: string,
@@ -33,10 +33,13 @@ export class Api {
     return (await this.call<{ messages: Message[] }>('GET', `/api/tasks/${id}/messages?limit=500`)).messages;
   }
 
-  /** What the agent said, as it is kept. */
-  async said(id: string): Promise<string> {
+  /** Returns the agent's messages as the broker stores them. */
+  async answer(id: string): Promise<string> {
     const kept = await this.messages(id);
-    return kept.filter((m) => m.role === 'ASSISTANT').map((m) => m.message).join('');
+    return kept
+      .filter((m) => m.role === 'ASSISTANT')
+      .map((m) => m.message)
+      .join('');
   }
 
   async interactions(taskId: string): Promise<Interaction[]> {
@@ -44,12 +47,12 @@ export class Api {
     return interactions.filter((i) => i.taskId === taskId);
   }
 
-  /** Sends a prompt as a program would, without reading the stream. */
+  /** Sends a prompt without reading its stream. */
   async prompt(taskId: string, message: string): Promise<void> {
     await (await this.stream(taskId, message)).cancel();
   }
 
-  /** Milliseconds from sending a prompt to the first piece of the answer. */
+  /** Returns the milliseconds from sending a prompt to the first text of the answer. */
   async firstText(taskId: string, message: string): Promise<number> {
     const from = performance.now();
     const body = await this.stream(taskId, message);
@@ -63,7 +66,10 @@ export class Api {
   }
 
   private async stream(taskId: string, message: string): Promise<ReadableStream<Uint8Array>> {
-    const checkIn = await this.call<{ streamUrl: string; streamToken: string }>('POST', '/api/agent', { taskId, message });
+    const checkIn = await this.call<{ streamUrl: string; streamToken: string }>('POST', '/api/agent', {
+      taskId,
+      message,
+    });
     const stream = await fetch(checkIn.streamUrl, {
       method: 'POST',
       headers: { authorization: `Bearer ${checkIn.streamToken}`, 'content-type': 'application/json' },

@@ -5,13 +5,16 @@ import type { AxeResults } from 'axe-core';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Notes what keeps people from using the page; the test goes on and fails at its end. */
+/** Reports accessibility violations. The test continues and fails at its end. */
 export async function accessible(page: Page, what: string): Promise<void> {
   await page.evaluate(source);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run: () => Promise<AxeResults> } };
     const { violations } = await axe.run();
-    return violations.map((v) => `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ''}`).join('\n')}`);
+    return violations.map(
+      (v) =>
+        `${v.id} (${v.impact}): ${v.help}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ''}`).join('\n')}`,
+    );
   });
   expect.soft(found, `axe: ${what}`).toEqual([]);
 }

@@ -1,7 +1,7 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { Api, Task } from './api.ts';
 
-/** The console's pages by what a person calls things on them. */
+/** The pages of the console, by the names that a user sees on them. */
 export class Console {
   readonly thread: Locator;
   readonly dock: Locator;
@@ -18,7 +18,7 @@ export class Console {
     this.allow = this.dock.getByRole('button', { name: 'Allow once' });
   }
 
-  /** Starts a task from the first page, as a person does; answers its id. */
+  /** Starts a task from the first page and returns its id. */
   async newTask(message: string): Promise<string> {
     await this.page.goto('/');
     await this.page.getByRole('textbox', { name: 'First message' }).fill(message);
@@ -41,14 +41,18 @@ export class Console {
     await this.message.press('Enter');
   }
 
-  /** Waits until the task's last turn is over, here and at the broker. */
+  /** Waits until the task's last turn has ended, on the page and at the broker. */
   async done(): Promise<void> {
     const id = this.taskId();
-    await expect.poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), { timeout: 20_000 }).toBe('');
+    await expect
+      .poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), {
+        timeout: 20_000,
+      })
+      .toBe('');
     await expect(this.stop).toBeHidden();
   }
 
-  /** Sends the answer to a question in words, once that has been on screen long enough to be read. */
+  /** Answers a question with text, once the question accepts input. */
   get answerButton(): Locator {
     return this.dock.getByRole('button', { name: 'Answer', exact: true });
   }
@@ -57,12 +61,12 @@ export class Console {
     return this.page.getByRole('button', { name: /^Stop/ });
   }
 
-  /** The answer of the last turn as text. */
+  /** Returns the answer of the last turn as text. */
   async answer(): Promise<string> {
     return (await this.thread.getByRole('article').last().innerText()).trim();
   }
 
-  /** All the words w1 w2 … that the thread shows, in their order. */
+  /** Returns all the words w1 w2 … that the thread shows, in their order. */
   async words(): Promise<string[]> {
     return (await this.thread.innerText()).match(/w\d+/g) ?? [];
   }

@@ -1,28 +1,33 @@
 import type { BrowserContext, ConsoleMessage } from '@playwright/test';
 
-/** Watches all pages of a context for what no test may see: errors, breaches of the policy, calls off this machine. */
+/** Watches all pages of a context for errors, violations of the content policy and requests to other machines. */
 export class Guard {
   readonly #found: string[] = [];
   readonly #allowed: RegExp[] = [];
 
-  /** Lets errors through that the test itself causes; the browser logs every failed request. */
+  /** Permits errors that the test itself causes: the browser logs every failed request. */
   allow(...patterns: RegExp[]): void {
     this.#allowed.push(...patterns);
   }
 
   async watch(context: BrowserContext): Promise<void> {
     await context.addInitScript(() => {
-      addEventListener('securitypolicyviolation', (e) => console.error(`policy ${e.effectiveDirective} refused ${e.blockedURI || 'inline'} at ${e.sourceFile}:${e.lineNumber}`));
+      addEventListener('securitypolicyviolation', (e) =>
+        console.error(
+          `policy ${e.effectiveDirective} refused ${e.blockedURI || 'inline'} at ${e.sourceFile}:${e.lineNumber}`,
+        ),
+      );
     });
-    context.on('console', (message) => this.#hear(message));
+    context.on('console', (message) => this.#check(message));
     context.on('weberror', (error) => this.#found.push(`uncaught: ${error.error().stack ?? String(error.error())}`));
     context.on('request', (request) => {
       const url = new URL(request.url());
-      if (/^(https?|wss?):$/.test(url.protocol) && url.hostname !== '127.0.0.1') this.#found.push(`request off the machine: ${request.url()}`);
+      if (/^(https?|wss?):$/.test(url.protocol) && url.hostname !== '127.0.0.1')
+        this.#found.push(`request off the machine: ${request.url()}`);
     });
   }
 
-  #hear(message: ConsoleMessage): void {
+  #check(message: ConsoleMessage): void {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     const { url, lineNumber } = message.location();
     this.#found.push(`console ${message.type()}: ${message.text()} (${url}:${lineNumber})`);

@@ -4,31 +4,38 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A running bellhop; stop ends it and waits until it is gone. */
+/** A running bellhop. `stop` ends it and waits until it has exited. */
 export interface Program {
   readonly output: () => string;
   stop: () => Promise<void>;
 }
 
-/** Starts bellhop and waits until it is ready, which its output (both streams together) or a probe of its own tells. */
-export async function start(args: string[], ready: (said: string) => boolean | Promise<boolean>, env: Record<string, string> = {}): Promise<Program> {
-  const child = spawn(process.env['BELLHOP_E2E_BINARY'] ?? 'bellhop', args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  // A worker that breaks down takes its programs along.
+/** Starts bellhop and waits until `ready`, which gets the output of both streams, returns true. */
+export async function start(
+  args: string[],
+  ready: (output: string) => boolean | Promise<boolean>,
+  env: Record<string, string> = {},
+): Promise<Program> {
+  const child = spawn(process.env.BELLHOP_E2E_BINARY ?? 'bellhop', args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // A worker that exits stops its programs.
   const end = () => child.kill();
   process.once('exit', end);
   child.once('exit', () => process.off('exit', end));
-  let said = '';
-  child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
-  child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  let output = '';
+  child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
   const deadline = Date.now() + 25_000;
-  while (!(await ready(said))) {
+  while (!(await ready(output))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop(child);
-      throw new Error(`bellhop ${args[0]} did not start (${child.exitCode}):\n${said}`);
+      throw new Error(`bellhop ${args[0]} did not start (${child.exitCode}):\n${output}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  return { output: () => said, stop: () => stop(child) };
+  return { output: () => output, stop: () => stop(child) };
 }
 
 function stop(child: ChildProcess): Promise<void> {
@@ -38,13 +45,13 @@ function stop(child: ChildProcess): Promise<void> {
   return gone;
 }
 
-/** A directory of its own, and how to get rid of it. */
+/** Returns a temporary directory and a function that removes it. */
 export function directory(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'bellhop-e2e-data-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A port of this machine that nobody listens on. */
+/** Returns a free port of this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

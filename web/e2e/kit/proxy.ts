@@ -1,10 +1,10 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** The network between a page and an agent host, which a test lets fail. */
+/** A proxy between a page and an agent host that fails when a test wants it to. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
-  /** Connections are dropped before a byte is said. */
+  /** Whether new connections are dropped before any byte. */
   refuse = false;
   connections = 0;
   port = 0;
@@ -29,7 +29,7 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Breaks off what is open, as a lost network does: nothing is said at the end. Answers how much it was. */
+  /** Resets all open connections, as a lost network does. Returns how many there were. */
   cut(): number {
     const open = this.#pairs.size;
     for (const [near, far] of this.#pairs) {

@@ -7,10 +7,10 @@ export interface Received {
   body: Record<string, unknown>;
 }
 
-/** Somebody's own server that Bellhop's webhooks reach. */
+/** A server that receives Bellhop's webhooks. */
 export class Receiver {
   readonly received: Received[] = [];
-  /** What the next request is answered, by status and body. */
+  /** Returns status and body of the response to a request. */
   answer: (call: Received) => [number, unknown] = () => [200, { success: true }];
   #server: Server | undefined;
 
@@ -34,7 +34,8 @@ export class Receiver {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server?.address() as AddressInfo).port}/hook`;
+    const address = this.#server?.address() as AddressInfo | undefined;
+    return `http://127.0.0.1:${address?.port}/hook`;
   }
 
   async stop(): Promise<void> {

@@ -8,7 +8,7 @@ export { expect };
 interface WorkerFixtures {
   world: World;
   far: FarHost;
-  /** Cookies of somebody who signed in. */
+  /** Cookies of a signed-in user. */
   session: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
 
@@ -25,6 +25,7 @@ interface Fixtures {
 /** Tests against a running broker and host; any error in a page fails them at the end. */
 export const test = base.extend<Fixtures, WorkerFixtures>({
   world: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of fixtures from this pattern.
     async ({}, use) => {
       const world = await openWorld();
       await use(world);
@@ -43,7 +44,10 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   session: [
     async ({ world, playwright }, use) => {
       const request = await playwright.request.newContext({ baseURL: world.broker });
-      await request.post('/api/auth/login', { data: { email: world.email, password: world.password }, failOnStatusCode: true });
+      await request.post('/api/auth/login', {
+        data: { email: world.email, password: world.password },
+        failOnStatusCode: true,
+      });
       await use(await request.storageState());
       await request.dispose();
     },

@@ -14,9 +14,12 @@ interface Stop {
   go: () => Promise<void>;
 }
 
-/** Something of everything, so that no page is empty. */
-export async function furnish(world: World): Promise<{ talk: string; asks: string; failed: string; notebook: string; source: string }> {
-  const ended = async (id: string) => expect.poll(async () => ((await world.api.task(id)).lastTurn ? 'ended' : 'open')).toBe('ended');
+/** Creates one item of each kind, so that no page is empty. */
+export async function furnish(
+  world: World,
+): Promise<{ talk: string; asks: string; failed: string; notebook: string; source: string }> {
+  const ended = async (id: string) =>
+    expect.poll(async () => ((await world.api.task(id)).lastTurn ? 'ended' : 'open')).toBe('ended');
   const talk = await world.api.newTask('What can you do?');
   await world.api.prompt(talk.id, 'help then list then slow 12');
   await ended(talk.id);
@@ -40,35 +43,140 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof furnish>>):
     await expect(page.getByRole('dialog')).toBeVisible();
   };
   return [
-    { name: 'home', go: async () => { await page.goto('/'); await expect(page.getByRole('button', { name: 'New task' })).toBeVisible(); await expect(page.getByText(/Loading/)).toBeHidden(); } },
-    { name: 'task', go: async () => { await bell.open(known.talk); await expect(bell.thread).toContainText('1 2 3 4 5'); } },
-    { name: 'permission', go: async () => { await bell.open(known.asks); await expect(bell.allow).toBeEnabled(); } },
-    { name: 'failed', go: async () => { await bell.open(known.failed); await expect(bell.thread).toContainText('fail'); } },
-    { name: 'inbox', go: async () => { await page.goto('/inbox'); await heading('Inbox'); await expect(bell.allow.first()).toBeEnabled(); } },
-    { name: 'notebooks', go: async () => { await page.goto('/notebooks'); await heading('Notebooks'); await expect(page.getByText('Strings of the lobby').first()).toBeVisible(); } },
-    { name: 'notebook', go: async () => { await page.goto(`/notebooks/${known.notebook}`); await expect(page.getByText('Reverse a string')).toBeVisible(); } },
-    { name: 'source', go: async () => { await page.goto(`/sources/${known.source}`); await expect(page.getByRole('textbox', { name: 'Question' })).toBeVisible(); } },
-    { name: 'deliveries', go: async () => { await page.goto('/deliveries'); await heading('Deliveries'); await expect(page.getByText(/Loading/)).toBeHidden(); } },
-    { name: 'hosts', go: async () => { await page.goto('/hosts'); await heading('Agent hosts'); await expect(page.getByRole('table')).toBeVisible(); } },
-    { name: 'tokens', go: async () => { await page.goto('/tokens'); await heading('API tokens'); await expect(page.getByRole('table')).toBeVisible(); } },
-    { name: 'settings', go: async () => { await page.goto('/settings'); await heading('Settings'); } },
-    { name: 'not-found', go: async () => { await page.goto('/nowhere'); await heading('Not found'); } },
+    {
+      name: 'home',
+      go: async () => {
+        await page.goto('/');
+        await expect(page.getByRole('button', { name: 'New task' })).toBeVisible();
+        await expect(page.getByText(/Loading/)).toBeHidden();
+      },
+    },
+    {
+      name: 'task',
+      go: async () => {
+        await bell.open(known.talk);
+        await expect(bell.thread).toContainText('1 2 3 4 5');
+      },
+    },
+    {
+      name: 'permission',
+      go: async () => {
+        await bell.open(known.asks);
+        await expect(bell.allow).toBeEnabled();
+      },
+    },
+    {
+      name: 'failed',
+      go: async () => {
+        await bell.open(known.failed);
+        await expect(bell.thread).toContainText('fail');
+      },
+    },
+    {
+      name: 'inbox',
+      go: async () => {
+        await page.goto('/inbox');
+        await heading('Inbox');
+        await expect(bell.allow.first()).toBeEnabled();
+      },
+    },
+    {
+      name: 'notebooks',
+      go: async () => {
+        await page.goto('/notebooks');
+        await heading('Notebooks');
+        await expect(page.getByText('Strings of the lobby').first()).toBeVisible();
+      },
+    },
+    {
+      name: 'notebook',
+      go: async () => {
+        await page.goto(`/notebooks/${known.notebook}`);
+        await expect(page.getByText('Reverse a string')).toBeVisible();
+      },
+    },
+    {
+      name: 'source',
+      go: async () => {
+        await page.goto(`/sources/${known.source}`);
+        await expect(page.getByRole('textbox', { name: 'Question' })).toBeVisible();
+      },
+    },
+    {
+      name: 'deliveries',
+      go: async () => {
+        await page.goto('/deliveries');
+        await heading('Deliveries');
+        await expect(page.getByText(/Loading/)).toBeHidden();
+      },
+    },
+    {
+      name: 'hosts',
+      go: async () => {
+        await page.goto('/hosts');
+        await heading('Agent hosts');
+        await expect(page.getByRole('table')).toBeVisible();
+      },
+    },
+    {
+      name: 'tokens',
+      go: async () => {
+        await page.goto('/tokens');
+        await heading('API tokens');
+        await expect(page.getByRole('table')).toBeVisible();
+      },
+    },
+    {
+      name: 'settings',
+      go: async () => {
+        await page.goto('/settings');
+        await heading('Settings');
+      },
+    },
+    {
+      name: 'not-found',
+      go: async () => {
+        await page.goto('/nowhere');
+        await heading('Not found');
+      },
+    },
     { name: 'dialog-host', go: () => dialog('/hosts', 'Add host') },
     { name: 'dialog-token', go: () => dialog('/tokens', 'New token') },
     { name: 'dialog-webhook', go: () => dialog('/deliveries', 'Add webhook') },
     { name: 'dialog-confirm', go: () => dialog('/tokens', 'Revoke') },
-    { name: 'dialog-keys', go: async () => { await page.goto('/inbox'); await heading('Inbox'); await page.keyboard.press('?'); await expect(page.getByRole('dialog')).toBeVisible(); } },
-    { name: 'dialog-task', go: async () => { await page.goto('/settings'); await heading('Settings'); await page.keyboard.press('c'); await expect(page.getByRole('dialog')).toBeVisible(); } },
+    {
+      name: 'dialog-keys',
+      go: async () => {
+        await page.goto('/inbox');
+        await heading('Inbox');
+        await page.keyboard.press('?');
+        await expect(page.getByRole('dialog')).toBeVisible();
+      },
+    },
+    {
+      name: 'dialog-task',
+      go: async () => {
+        await page.goto('/settings');
+        await heading('Settings');
+        await page.keyboard.press('c');
+        await expect(page.getByRole('dialog')).toBeVisible();
+      },
+    },
   ];
 }
 
-/** Visits all, leaves a picture of each, and fails where axe finds something. */
+/** Visits all pages, saves a screenshot of each, and fails where axe finds a violation. */
 export async function visit(page: Page, stops: Stop[], suffix: string): Promise<void> {
   for (const { name, go } of stops) {
     await go();
     await page.screenshot({ path: `${shots}${name}-${suffix}.png`, animations: 'disabled' });
     await accessible(page, `${name} ${suffix}`);
-    expect.soft(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name} ${suffix} scrolls sideways by`).toBeLessThanOrEqual(0);
+    expect
+      .soft(
+        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+        `${name} ${suffix} scrolls sideways by`,
+      )
+      .toBeLessThanOrEqual(0);
   }
 }
 

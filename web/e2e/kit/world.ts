@@ -22,12 +22,23 @@ export interface World {
 
 export async function openWorld(): Promise<World> {
   const { path, remove } = directory();
-  const dev = await start(['dev', '--data', path, '--listen', '127.0.0.1:0', '--host-listen', '127.0.0.1:0'], (said) => said.includes('everything is kept in'));
-  const file = JSON.parse(readFileSync(join(path, 'dev.json'), 'utf8')) as Record<'brokerUrl' | 'hostUrl' | 'email' | 'password' | 'apiToken', string>;
+  const dev = await start(
+    ['dev', '--data', path, '--listen', '127.0.0.1:0', '--host-listen', '127.0.0.1:0'],
+    (output) => output.includes('everything is kept in'),
+  );
+  const file = JSON.parse(readFileSync(join(path, 'dev.json'), 'utf8')) as Record<
+    'brokerUrl' | 'hostUrl' | 'email' | 'password' | 'apiToken',
+    string
+  >;
   const link = /sign in\s+(\S+)/.exec(dev.output())?.[1] ?? '';
   return {
-    broker: file.brokerUrl, host: file.hostUrl, email: file.email, password: file.password, link,
-    api: new Api(file.brokerUrl, file.apiToken), data: path,
+    broker: file.brokerUrl,
+    host: file.hostUrl,
+    email: file.email,
+    password: file.password,
+    link,
+    api: new Api(file.brokerUrl, file.apiToken),
+    data: path,
     stop: async () => {
       await dev.stop();
       remove();
@@ -35,7 +46,7 @@ export async function openWorld(): Promise<World> {
   };
 }
 
-/** A second host, behind a network that fails on demand, with an agent that misbehaves on demand. */
+/** A second host behind a proxy that fails on demand, with an agent that misbehaves on demand. */
 export interface FarHost {
   id: string;
   url: string;
@@ -51,21 +62,31 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
   const password = 'a-password-of-tests-only';
   const config = join(path, 'host.yaml');
   writeFileSync(config, `agents:\n  mischief:\n    command: ${JSON.stringify([process.execPath, agent])}\n`);
-  const host = await start(['host'], () => fetch(`${url}/readyz`).then((r) => r.ok, () => false), {
-    BELLHOP_HOST_LISTEN: `127.0.0.1:${proxy.target}`,
-    BELLHOP_HOST_PUBLIC_URL: proxy.url,
-    BELLHOP_HOST_PASSWORD: password,
-    BELLHOP_HOST_DATA: join(path, 'data'),
-    BELLHOP_HOST_CONFIG: config,
-    BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
-  });
+  const host = await start(
+    ['host'],
+    () =>
+      fetch(`${url}/readyz`).then(
+        (r) => r.ok,
+        () => false,
+      ),
+    {
+      BELLHOP_HOST_LISTEN: `127.0.0.1:${proxy.target}`,
+      BELLHOP_HOST_PUBLIC_URL: proxy.url,
+      BELLHOP_HOST_PASSWORD: password,
+      BELLHOP_HOST_DATA: join(path, 'data'),
+      BELLHOP_HOST_CONFIG: config,
+      BELLHOP_HOST_ALLOWED_ORIGINS: world.broker,
+    },
+  );
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password });
-  // Pages may call the host's public address once the broker has heard of it at a check-in.
+  // The content policy of a page has the host's public address once a check-in has told the broker.
   const task = await world.api.newTask('warm-up', { hostId: id, agent: 'mischief' });
   await world.api.prompt(task.id, 'say hello');
   await world.api.call('DELETE', `/api/tasks/${task.id}`);
   return {
-    id, url, proxy,
+    id,
+    url,
+    proxy,
     stop: async () => {
       await proxy.stop();
       await host.stop();

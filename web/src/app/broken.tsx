@@ -6,13 +6,15 @@ export function NotFound() {
   return (
     <Page title="Not found">
       <Empty icon="search" title="There is nothing at this address">
-        <p>It may have been deleted. <Link to="/">Back to your tasks</Link></p>
+        <p>
+          It may have been deleted. <Link to="/">Back to your tasks</Link>
+        </p>
       </Empty>
     </Page>
   );
 }
 
-/** A part of the page failed, often because a new version was installed and an old file is gone. */
+/** Shown when a part of the page fails, often because a new version was installed and its old files are gone. */
 export function Broken({ error }: ErrorComponentProps) {
   return (
     <Page title="Something broke">

@@ -1,12 +1,12 @@
 interface Config {
-  /** Path under which the broker is seen, with a slash at its end. */
+  /** The path under which browsers see the broker, with a slash at its end. */
   base: string;
   version: string;
-  /** False when the page was asked for without a session; absent when the server does not say. */
+  /** False when the page was requested without a session; absent when the server does not report it. */
   signedIn?: boolean;
 }
 
-/** What the serving broker wrote into the page; a page of Vite's own server has none. */
+/** The configuration that the broker wrote into the page. Vite's development server writes none. */
 function read(): Config {
   const fallback: Config = { base: '/', version: 'dev' };
   try {

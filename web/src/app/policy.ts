@@ -1,9 +1,9 @@
-/** Read by zod, which the AI SDK brings along, before its first use. */
+/** Configures zod, a dependency of the AI SDK, before its first use. */
 declare global {
   var __zod_globalConfig: { jitless?: boolean } | undefined;
 }
 
-// Unless told, zod tries whether it may make code from strings. It may not here, and each try is a reported breach.
+// By default zod tests whether eval is allowed. The page's policy forbids it, and each test would report a violation.
 globalThis.__zod_globalConfig = { jitless: true };
 
 export {};

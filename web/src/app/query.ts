@@ -1,13 +1,16 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { isRefused, isUnauthorized } from './http.ts';
 
-/** Nobody is signed in any more: the sign-in page takes the place of whatever is shown, and gives it back. */
+/** After the session has ended the sign-in page covers the console; signing in returns to the same page. */
 function signedOut(error: unknown) {
   if (isUnauthorized(error)) queryClient.setQueryData(['me'], null);
 }
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: signedOut }),
-  mutationCache: new MutationCache({ onError: (error, _variables, _context, mutation) => mutation.options.mutationKey?.[0] !== 'sign-in' && signedOut(error) }),
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _context, mutation) =>
+      mutation.options.mutationKey?.[0] !== 'sign-in' && signedOut(error),
+  }),
   defaultOptions: { queries: { staleTime: 15_000, retry: (count, error) => count < 2 && !isRefused(error) } },
 });

@@ -5,23 +5,59 @@ import { Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Broken });
 
-const home = createRoute({ getParentRoute: () => root, path: '/', component: lazyRouteComponent(() => import('../tasks/home.tsx'), 'Home') });
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazyRouteComponent(() => import('../tasks/home.tsx'), 'Home'),
+});
 
 const task = createRoute({
   getParentRoute: () => root,
   path: '/tasks/$taskId',
-  validateSearch: (search: Record<string, unknown>): { diff?: boolean } => (search['diff'] ? { diff: true } : {}),
+  validateSearch: (search: Record<string, unknown>): { diff?: boolean } => (search.diff ? { diff: true } : {}),
   component: lazyRouteComponent(() => import('../task/page.tsx'), 'TaskPage'),
 });
 
-const inbox = createRoute({ getParentRoute: () => root, path: '/inbox', component: lazyRouteComponent(() => import('../inbox/page.tsx'), 'InboxPage') });
-const notebooks = createRoute({ getParentRoute: () => root, path: '/notebooks', component: lazyRouteComponent(() => import('../notebooks/page.tsx'), 'NotebooksPage') });
-const notebook = createRoute({ getParentRoute: () => root, path: '/notebooks/$notebookId', component: lazyRouteComponent(() => import('../notebooks/notebook.tsx'), 'NotebookPage') });
-const source = createRoute({ getParentRoute: () => root, path: '/sources/$sourceId', component: lazyRouteComponent(() => import('../notebooks/source.tsx'), 'SourcePage') });
-const deliveries = createRoute({ getParentRoute: () => root, path: '/deliveries', component: lazyRouteComponent(() => import('../deliveries/page.tsx'), 'DeliveriesPage') });
-const hosts = createRoute({ getParentRoute: () => root, path: '/hosts', component: lazyRouteComponent(() => import('../hosts/page.tsx'), 'HostsPage') });
-const tokens = createRoute({ getParentRoute: () => root, path: '/tokens', component: lazyRouteComponent(() => import('../tokens/page.tsx'), 'TokensPage') });
-const settings = createRoute({ getParentRoute: () => root, path: '/settings', component: lazyRouteComponent(() => import('../settings/page.tsx'), 'SettingsPage') });
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('../inbox/page.tsx'), 'InboxPage'),
+});
+const notebooks = createRoute({
+  getParentRoute: () => root,
+  path: '/notebooks',
+  component: lazyRouteComponent(() => import('../notebooks/page.tsx'), 'NotebooksPage'),
+});
+const notebook = createRoute({
+  getParentRoute: () => root,
+  path: '/notebooks/$notebookId',
+  component: lazyRouteComponent(() => import('../notebooks/notebook.tsx'), 'NotebookPage'),
+});
+const source = createRoute({
+  getParentRoute: () => root,
+  path: '/sources/$sourceId',
+  component: lazyRouteComponent(() => import('../notebooks/source.tsx'), 'SourcePage'),
+});
+const deliveries = createRoute({
+  getParentRoute: () => root,
+  path: '/deliveries',
+  component: lazyRouteComponent(() => import('../deliveries/page.tsx'), 'DeliveriesPage'),
+});
+const hosts = createRoute({
+  getParentRoute: () => root,
+  path: '/hosts',
+  component: lazyRouteComponent(() => import('../hosts/page.tsx'), 'HostsPage'),
+});
+const tokens = createRoute({
+  getParentRoute: () => root,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('../tokens/page.tsx'), 'TokensPage'),
+});
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../settings/page.tsx'), 'SettingsPage'),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([home, task, inbox, notebooks, notebook, source, deliveries, hosts, tokens, settings]),

@@ -11,16 +11,22 @@ import styles from './shell.module.css';
 
 export function Shell() {
   const [open, setOpen] = useState<'new' | 'keys' | null>(null);
-  const atHome = useRouterState({ select: (s) => s.location.pathname.replace(/\/$/, '') === '' || s.matches.at(-1)?.routeId === '/' });
+  const atHome = useRouterState({
+    select: (s) => s.location.pathname.replace(/\/$/, '') === '' || s.matches.at(-1)?.routeId === '/',
+  });
   useUserFeed();
   useAttention();
   useShortcuts({ onNew: () => setOpen('new'), onHelp: () => setOpen('keys') });
-  // A phone has room for one of them: the list is its home, everything else takes the whole screen.
+  // A phone shows either the list, which is its home page, or one page at full size.
   const narrow = useMedia('(max-width: 720px)');
   return (
     <div className={styles.shell}>
       {(!narrow || atHome) && <Sidebar asMain={narrow} onNew={() => setOpen('new')} onHelp={() => setOpen('keys')} />}
-      {(!narrow || !atHome) && <div className={styles.outlet}><Outlet /></div>}
+      {(!narrow || !atHome) && (
+        <div className={styles.outlet}>
+          <Outlet />
+        </div>
+      )}
       {open === 'new' && <NewTaskDialog onClose={() => setOpen(null)} />}
       {open === 'keys' && <KeysHelp onClose={() => setOpen(null)} />}
     </div>

@@ -1,10 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 
-/** Keys act only where nobody is typing and no dialog is open. */
+/** Shortcuts work only when no text field has the focus and no dialog is open. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('dialog,[popover]') !== null;
+  return (
+    target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest('dialog,[popover]') !== null
+  );
 }
 
 export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }) {
@@ -13,7 +17,15 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
   latest.current = handlers;
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
+      if (
+        event.defaultPrevented ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        event.isComposing ||
+        isTyping(event.target)
+      )
+        return;
       const act = actions[event.key];
       if (!act || document.querySelector('dialog[open]')) return;
       event.preventDefault();
@@ -34,10 +46,10 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
 
 let steppedAt = -Infinity;
 
-/** Whether a task was opened by a key just now: then the next key is meant for the list too, not for the composer. */
+/** Whether a key has just opened a task. The next key is then meant for the list, not for the composer. */
 export const justStepped = () => performance.now() - steppedAt < 1500;
 
-/** Moves to the task below or above the one that is shown. */
+/** Opens the task below or above the current one. */
 function step(by: number) {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('[data-task-link]')];
   const at = links.findIndex((l) => l.getAttribute('aria-current') === 'page' || l === document.activeElement);

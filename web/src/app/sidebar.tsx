@@ -28,17 +28,30 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
     <Tag className={styles.sidebar}>
       {asMain && <h1 className="visually-hidden">Tasks</h1>}
       <header className={styles.brand}>
-        <Link to="/" className={styles.name}><Bell className={styles.mark} />Bellhop</Link>
-        <Button kind="primary" small onClick={onNew} title="New task (C)"><Icon name="plus" size={14} />New task</Button>
+        <Link to="/" className={styles.name}>
+          <Bell className={styles.mark} />
+          Bellhop
+        </Link>
+        <Button kind="primary" small onClick={onNew} title="New task (C)">
+          <Icon name="plus" size={14} />
+          New task
+        </Button>
       </header>
       <nav aria-label="Pages" className={styles.nav}>
-        {places.filter((p) => !p.admin || me?.admin).map((p) => (
-          <Link key={p.to} to={p.to} className={styles.place} activeProps={{ 'aria-current': 'page' }}>
-            <Icon name={p.icon} />
-            <span>{p.label}</span>
-            {p.to === '/inbox' && waiting > 0 && <span className={styles.count} title={`${waiting} waiting for you`}>{waiting}<span className="visually-hidden"> waiting for you</span></span>}
-          </Link>
-        ))}
+        {places
+          .filter((p) => !p.admin || me?.admin)
+          .map((p) => (
+            <Link key={p.to} to={p.to} className={styles.place} activeProps={{ 'aria-current': 'page' }}>
+              <Icon name={p.icon} />
+              <span>{p.label}</span>
+              {p.to === '/inbox' && waiting > 0 && (
+                <span className={styles.count} title={`${waiting} waiting for you`}>
+                  {waiting}
+                  <span className="visually-hidden"> waiting for you</span>
+                </span>
+              )}
+            </Link>
+          ))}
       </nav>
       <TaskList onNew={onNew} />
       <footer className={styles.foot}>
@@ -52,9 +65,27 @@ function Account({ email, onHelp }: { email: string; onHelp: () => void }) {
   const signOut = useSignOut();
   return (
     <>
-      <span className={styles.email} title={email}>{email}</span>
-      <Link to="/tokens" className={styles.tool} aria-label="API tokens" title="API tokens" activeProps={{ 'aria-current': 'page' }}><Icon name="key" /></Link>
-      <Link to="/settings" className={styles.tool} aria-label="Settings" title="Settings" activeProps={{ 'aria-current': 'page' }}><Icon name="gear" /></Link>
+      <span className={styles.email} title={email}>
+        {email}
+      </span>
+      <Link
+        to="/tokens"
+        className={styles.tool}
+        aria-label="API tokens"
+        title="API tokens"
+        activeProps={{ 'aria-current': 'page' }}
+      >
+        <Icon name="key" />
+      </Link>
+      <Link
+        to="/settings"
+        className={styles.tool}
+        aria-label="Settings"
+        title="Settings"
+        activeProps={{ 'aria-current': 'page' }}
+      >
+        <Icon name="gear" />
+      </Link>
       <IconButton label="Keyboard shortcuts" icon={<Icon name="help" />} onClick={onHelp} className={styles.keys} />
       <IconButton label="Sign out" icon={<Icon name="out" />} onClick={() => signOut.mutate()} />
     </>

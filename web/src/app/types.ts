@@ -1,18 +1,23 @@
-/** Shapes of the broker's API that the client package does not know, because only consoles need them. */
 export type {
-  AgentHint, AgentStatus, Answer, Artifact, Diff, DiffFile, Interaction, LastTurn, Message, MessageList, NewTask, Task, TaskHint, TaskList, ToolUse,
+  AgentHint,
+  AgentStatus,
+  Answer,
+  Artifact,
+  Diff,
+  DiffFile,
+  Host,
+  Interaction,
+  LastTurn,
+  Message,
+  MessageList,
+  NewTask,
+  Task,
+  TaskHint,
+  TaskList,
+  ToolUse,
 } from '@bellhop/client';
 
-export interface Host {
-  id: string;
-  name: string;
-  url: string;
-  health: 'unknown' | 'ok' | 'unreachable';
-  openTurns: number;
-  reach?: 'direct' | 'relay';
-  createdAt: string;
-}
-
+/** A user of the broker. Only consoles need this shape, so the client package leaves it out. */
 export interface User {
   id: string;
   email: string;

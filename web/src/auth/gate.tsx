@@ -4,8 +4,10 @@ import { SignIn } from './signin.tsx';
 import { useMe, useSignIn } from './session.ts';
 import styles from './signin.module.css';
 
-/** Shows the sign-in page in place of the console while nobody is signed in; the address stays, so a session that
- * expired comes back to where it was. */
+/**
+ * Shows the sign-in page in place of the console while no user is signed in. The address stays: after a session has
+ * expired, the user returns to the same page.
+ */
 export function Gate({ link, children }: { link: string | null; children: ReactNode }) {
   const me = useMe();
   const signIn = useSignIn();
@@ -19,7 +21,17 @@ export function Gate({ link, children }: { link: string | null; children: ReactN
 
   if (me.data && !signIn.isSuccess) return children;
   const byLink = signIn.isPending && 'link' in signIn.variables;
-  if (me.isPending || byLink || signIn.isSuccess) return <div className={styles.waiting} role="status">{me.isPending ? 'Loading …' : 'Signing in …'}</div>;
-  if (me.error) return <main className={styles.page}><Failure what="The console could not start" error={me.error} retry={() => void me.refetch()} /></main>;
+  if (me.isPending || byLink || signIn.isSuccess)
+    return (
+      <div className={styles.waiting} role="status">
+        {me.isPending ? 'Loading …' : 'Signing in …'}
+      </div>
+    );
+  if (me.error)
+    return (
+      <main className={styles.page}>
+        <Failure what="The console could not start" error={me.error} retry={() => void me.refetch()} />
+      </main>
+    );
   return <SignIn failure={signIn.error} pending={signIn.isPending} onSignIn={(credentials) => mutate(credentials)} />;
 }

@@ -29,7 +29,7 @@ export function useSignIn() {
     mutationFn: (credentials: Credentials) => api<{ user: User }>('POST', '/api/auth/login', credentials),
     onSuccess: ({ user }) => {
       client.setQueryData(['me'], user);
-      // The page's policy names the agent hosts of whoever loaded it, and the one before may have been somebody else.
+      // The page's content policy names the agent hosts of the user who loaded it. Another user needs another page.
       location.reload();
     },
   });
@@ -38,7 +38,7 @@ export function useSignIn() {
 export function useSignOut() {
   return useMutation({
     mutationFn: () => api('POST', '/api/auth/logout'),
-    // The next one to sign in must find nothing of this one in memory.
+    // The next user to sign in must find no data of this one in memory.
     onSuccess: () => location.assign(config.base),
   });
 }

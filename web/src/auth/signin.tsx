@@ -6,7 +6,15 @@ import { Field } from '../ui/field.tsx';
 import type { Credentials } from './session.ts';
 import styles from './signin.module.css';
 
-export function SignIn({ failure, pending, onSignIn }: { failure: Error | null; pending: boolean; onSignIn: (credentials: Credentials) => void }) {
+export function SignIn({
+  failure,
+  pending,
+  onSignIn,
+}: {
+  failure: Error | null;
+  pending: boolean;
+  onSignIn: (credentials: Credentials) => void;
+}) {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const submit = (event: FormEvent) => {
@@ -26,14 +34,36 @@ export function SignIn({ failure, pending, onSignIn }: { failure: Error | null; 
           </p>
         )}
         <Field label="E-mail">
-          {(id) => <input id={id} type="email" autoComplete="username" required autoFocus value={email} onChange={(e) => setEmail(e.target.value)} />}
+          {(id) => (
+            <input
+              id={id}
+              type="email"
+              autoComplete="username"
+              required
+              autoFocus
+              value={email}
+              onChange={(e) => setEmail(e.target.value)}
+            />
+          )}
         </Field>
         <Field label="Password">
-          {(id) => <input id={id} type="password" autoComplete="current-password" required value={password} onChange={(e) => setPassword(e.target.value)} />}
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              autoComplete="current-password"
+              required
+              value={password}
+              onChange={(e) => setPassword(e.target.value)}
+            />
+          )}
         </Field>
-        <Button kind="primary" type="submit" disabled={pending}>{pending ? 'Signing in …' : 'Sign in'}</Button>
+        <Button kind="primary" type="submit" disabled={pending}>
+          {pending ? 'Signing in …' : 'Sign in'}
+        </Button>
         <p className={styles.help}>
-          On your own machine, <code>bellhop dev</code> prints a link that signs you in, and keeps the password in <code>dev.json</code>.
+          On your own machine, <code>bellhop dev</code> prints a link that signs you in, and keeps the password in{' '}
+          <code>dev.json</code>.
         </p>
       </form>
     </main>

@@ -55,17 +55,25 @@ export function useDeliveries(state: '' | DeliveryState) {
 
 export function useRetryDelivery() {
   const client = useQueryClient();
-  return useMutation({ mutationFn: (id: string) => api('POST', `/api/deliveries/${id}/retry`), onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }) });
+  return useMutation({
+    mutationFn: (id: string) => api('POST', `/api/deliveries/${id}/retry`),
+    onSettled: () => client.invalidateQueries({ queryKey: ['deliveries'] }),
+  });
 }
 
 export function useWebhooks() {
-  return useQuery({ queryKey: ['webhooks'], queryFn: async ({ signal }) => (await api<{ webhooks: Webhook[] }>('GET', '/api/webhooks', undefined, signal)).webhooks });
+  return useQuery({
+    queryKey: ['webhooks'],
+    queryFn: async ({ signal }) =>
+      (await api<{ webhooks: Webhook[] }>('GET', '/api/webhooks', undefined, signal)).webhooks,
+  });
 }
 
 export function useAddWebhook() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async (webhook: { url: string; events: readonly string[] }) => (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
+    mutationFn: async (webhook: { url: string; events: readonly string[] }) =>
+      (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
     onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
   });
 }
@@ -73,7 +81,12 @@ export function useAddWebhook() {
 export function useChangeWebhook() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, to }: { id: string; to: 'remove' | 'enable' }) => (to === 'remove' ? api('DELETE', `/api/webhooks/${id}`) : api('POST', `/api/webhooks/${id}/enable`)),
-    onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ['webhooks'] }), client.invalidateQueries({ queryKey: ['deliveries'] })]),
+    mutationFn: ({ id, to }: { id: string; to: 'remove' | 'enable' }) =>
+      to === 'remove' ? api('DELETE', `/api/webhooks/${id}`) : api('POST', `/api/webhooks/${id}/enable`),
+    onSettled: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: ['webhooks'] }),
+        client.invalidateQueries({ queryKey: ['deliveries'] }),
+      ]),
   });
 }

@@ -12,10 +12,22 @@ export function Attempts({ delivery: d }: { delivery: Delivery }) {
         {d.attempts.map((a) => (
           <li key={a.number}>
             <span className={styles.number}>#{a.number}</span>
-            {a.status ? <Badge tone={a.status < 300 ? 'good' : 'bad'} icon={a.status < 300 ? 'check' : 'warn'}>{a.status}</Badge> : <Badge tone="bad" icon="warn">No answer</Badge>}
+            {a.status ? (
+              <Badge tone={a.status < 300 ? 'good' : 'bad'} icon={a.status < 300 ? 'check' : 'warn'}>
+                {a.status}
+              </Badge>
+            ) : (
+              <Badge tone="bad" icon="warn">
+                No answer
+              </Badge>
+            )}
             <time dateTime={a.at}>{new Date(a.at).toLocaleString()}</time>
             <span>{a.durationMs} ms</span>
-            {(a.error || a.answer) && <pre tabIndex={0}><LongText text={a.error || a.answer || ''} /></pre>}
+            {(a.error || a.answer) && (
+              <pre tabIndex={0}>
+                <LongText text={a.error || a.answer || ''} />
+              </pre>
+            )}
           </li>
         ))}
       </ol>

@@ -12,7 +12,11 @@ import { Webhooks } from './webhooks.tsx';
 import styles from './deliveries.module.css';
 
 const states: readonly { value: '' | DeliveryState; label: string }[] = [
-  { value: '', label: 'All' }, { value: 'queued', label: 'Waiting' }, { value: 'delivered', label: 'Delivered' }, { value: 'failed', label: 'Failed' }, { value: 'expired', label: 'Expired' },
+  { value: '', label: 'All' },
+  { value: 'queued', label: 'Waiting' },
+  { value: 'delivered', label: 'Delivered' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'expired', label: 'Expired' },
 ];
 
 /** What Bellhop tells other programs: where to, and how it went. */
@@ -27,14 +31,34 @@ export function DeliveriesPage() {
       <h2 className={styles.h2}>
         Log
         <span className={styles.filters} role="group" aria-label="Filter by state">
-          {states.map((s) => <button key={s.label} type="button" aria-pressed={state === s.value} onClick={() => setState(s.value)}>{s.label}</button>)}
+          {states.map((s) => (
+            <button key={s.label} type="button" aria-pressed={state === s.value} onClick={() => setState(s.value)}>
+              {s.label}
+            </button>
+          ))}
         </span>
       </h2>
       {query.isPending && <Loading what="deliveries" />}
-      {query.error && <Failure what="The deliveries could not be loaded" error={query.error} retry={() => void query.refetch()} />}
-      {query.data && list.length === 0 && <Empty icon="truck" title="Nothing was delivered yet"><p>When something happens that a webhook asked for, every attempt to tell it is listed here.</p></Empty>}
-      {list.length > 0 && <ul className={styles.list}>{list.map((d) => <DeliveryRow key={d.id} delivery={d} />)}</ul>}
-      {query.hasNextPage && <Button kind="quiet" onClick={() => void query.fetchNextPage()}>Show older deliveries</Button>}
+      {query.error && (
+        <Failure what="The deliveries could not be loaded" error={query.error} retry={() => void query.refetch()} />
+      )}
+      {query.data && list.length === 0 && (
+        <Empty icon="truck" title="Nothing was delivered yet">
+          <p>Every attempt to deliver an event to a webhook is listed here.</p>
+        </Empty>
+      )}
+      {list.length > 0 && (
+        <ul className={styles.list}>
+          {list.map((d) => (
+            <DeliveryRow key={d.id} delivery={d} />
+          ))}
+        </ul>
+      )}
+      {query.hasNextPage && (
+        <Button kind="quiet" onClick={() => void query.fetchNextPage()}>
+          Show older deliveries
+        </Button>
+      )}
     </Page>
   );
 }
@@ -42,15 +66,31 @@ export function DeliveriesPage() {
 function StateBadge({ state }: { state: DeliveryState }) {
   switch (state) {
     case 'delivered':
-      return <Badge tone="good" icon="check">Delivered</Badge>;
+      return (
+        <Badge tone="good" icon="check">
+          Delivered
+        </Badge>
+      );
     case 'queued':
       return <Badge tone="busy">Waiting</Badge>;
     case 'held':
-      return <Badge tone="wait" icon="warn">Held back</Badge>;
+      return (
+        <Badge tone="wait" icon="warn">
+          Held back
+        </Badge>
+      );
     case 'failed':
-      return <Badge tone="bad" icon="warn">Failed</Badge>;
+      return (
+        <Badge tone="bad" icon="warn">
+          Failed
+        </Badge>
+      );
     case 'expired':
-      return <Badge tone="soft" icon="close">Expired</Badge>;
+      return (
+        <Badge tone="soft" icon="close">
+          Expired
+        </Badge>
+      );
   }
 }
 
@@ -64,10 +104,18 @@ function DeliveryRow({ delivery: d }: { delivery: Delivery }) {
         <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
           <StateBadge state={d.state} />
           <span className={styles.event}>{d.event}</span>
-          <span className={styles.soft}>{d.attempts.length === 1 ? '1 attempt' : `${d.attempts.length} attempts`}{last?.status ? `, answered ${last.status}` : last?.error ? `, ${last.error}` : ''}</span>
+          <span className={styles.soft}>
+            {d.attempts.length === 1 ? '1 attempt' : `${d.attempts.length} attempts`}
+            {last?.status ? `, answered ${last.status}` : last?.error ? `, ${last.error}` : ''}
+          </span>
           <Ago at={d.createdAt} />
         </button>
-        {d.state !== 'delivered' && <Button small disabled={retry.isPending} onClick={() => retry.mutate(d.id)}><Icon name="retry" size={13} />Retry</Button>}
+        {d.state !== 'delivered' && (
+          <Button small disabled={retry.isPending} onClick={() => retry.mutate(d.id)}>
+            <Icon name="retry" size={13} />
+            Retry
+          </Button>
+        )}
       </div>
       {retry.error && <Failure what="It was not queued again" error={retry.error} retry={() => retry.mutate(d.id)} />}
       {open && <Attempts delivery={d} />}

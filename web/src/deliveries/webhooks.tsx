@@ -11,7 +11,7 @@ import { useAddWebhook, useChangeWebhook, useWebhooks, webhookEvents, type Webho
 import table from '../ui/table.module.css';
 import styles from './deliveries.module.css';
 
-/** The places that are told, and what of. */
+/** The webhooks of the user and the events that each one gets. */
 export function Webhooks() {
   const query = useWebhooks();
   const change = useChangeWebhook();
@@ -19,23 +19,66 @@ export function Webhooks() {
   const [made, setMade] = useState<Webhook | null>(null);
   return (
     <section aria-label="Webhooks" className={styles.webhooks}>
-      <h2 className={styles.h2}>Webhooks <Button small onClick={() => setAdding(true)}><Icon name="plus" size={13} />Add webhook</Button></h2>
-      {made?.secret && <Secret what="The webhook is ready. This secret signs what it gets." value={made.secret} onDone={() => setMade(null)} />}
-      {query.error && <Failure what="The webhooks could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+      <h2 className={styles.h2}>
+        Webhooks{' '}
+        <Button small onClick={() => setAdding(true)}>
+          <Icon name="plus" size={13} />
+          Add webhook
+        </Button>
+      </h2>
+      {made?.secret && (
+        <Secret
+          what="The webhook is ready. This secret signs what it gets."
+          value={made.secret}
+          onDone={() => setMade(null)}
+        />
+      )}
+      {query.error && (
+        <Failure what="The webhooks could not be loaded" error={query.error} retry={() => void query.refetch()} />
+      )}
       {change.error && <Failure what="The webhook was not changed" error={change.error} />}
-      {query.data?.length === 0 && <p className={styles.soft}>None yet. Add one to hear of finished turns and open questions elsewhere.</p>}
+      {query.data?.length === 0 && (
+        <p className={styles.soft}>None yet. Add one to get finished turns and open questions in another program.</p>
+      )}
       {query.data && query.data.length > 0 && (
         <ul className={styles.list}>
           {query.data.map((w) => (
             <li key={w.id} className={styles.row}>
-              <span className={styles.url}>{w.url}<small>{w.events.join(', ')}</small></span>
-              {w.disabled && <><Badge tone="bad" icon="warn">Switched off after failures</Badge><Button small onClick={() => change.mutate({ id: w.id, to: 'enable' })}>Switch on</Button></>}
-              <ConfirmButton label="Remove" title={`Remove the webhook to ${w.url}?`} action="Remove webhook" onConfirm={() => change.mutate({ id: w.id, to: 'remove' })} text={<p>Nothing more is sent there, and its deliveries leave the log.</p>} />
+              <span className={styles.url}>
+                {w.url}
+                <small>{w.events.join(', ')}</small>
+              </span>
+              {w.disabled && (
+                <>
+                  <Badge tone="bad" icon="warn">
+                    Switched off after failures
+                  </Badge>
+                  <Button small onClick={() => change.mutate({ id: w.id, to: 'enable' })}>
+                    Switch on
+                  </Button>
+                </>
+              )}
+              <ConfirmButton
+                label="Remove"
+                title={`Remove the webhook to ${w.url}?`}
+                action="Remove webhook"
+                onConfirm={() => change.mutate({ id: w.id, to: 'remove' })}
+                text={<p>Nothing more is sent there, and its deliveries leave the log.</p>}
+              />
             </li>
           ))}
         </ul>
       )}
-      {adding && <Dialog title="Add a webhook" onClose={() => setAdding(false)}><AddWebhook onDone={(webhook) => { setAdding(false); if (webhook) setMade(webhook); }} /></Dialog>}
+      {adding && (
+        <Dialog title="Add a webhook" onClose={() => setAdding(false)}>
+          <AddWebhook
+            onDone={(webhook) => {
+              setAdding(false);
+              if (webhook) setMade(webhook);
+            }}
+          />
+        </Dialog>
+      )}
     </section>
   );
 }
@@ -50,18 +93,39 @@ function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
   };
   return (
     <form className={table.form} onSubmit={submit}>
-      <Field label="URL" hint="A public https address; an operator can allow more.">{(id) => <input id={id} type="url" required autoFocus placeholder="https://example.org/bellhop" value={url} onChange={(e) => setUrl(e.target.value)} />}</Field>
+      <Field label="URL" hint="A public https address; an operator can allow more.">
+        {(id) => (
+          <input
+            id={id}
+            type="url"
+            required
+            autoFocus
+            placeholder="https://example.org/bellhop"
+            value={url}
+            onChange={(e) => setUrl(e.target.value)}
+          />
+        )}
+      </Field>
       <fieldset className={table.checks}>
         <legend>Told of</legend>
         {webhookEvents.map((name) => (
           <label key={name}>
-            <input type="checkbox" checked={events.includes(name)} onChange={(e) => setEvents(e.target.checked ? [...events, name] : events.filter((x) => x !== name))} />
+            <input
+              type="checkbox"
+              checked={events.includes(name)}
+              onChange={(e) => setEvents(e.target.checked ? [...events, name] : events.filter((x) => x !== name))}
+            />
             {name}
           </label>
         ))}
       </fieldset>
       {add.error && <Failure what="The webhook was not added" error={add.error} />}
-      <div className={table.row}><Button onClick={() => onDone(null)}>Cancel</Button><Button kind="primary" type="submit" disabled={events.length === 0 || add.isPending}>Add webhook</Button></div>
+      <div className={table.row}>
+        <Button onClick={() => onDone(null)}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={events.length === 0 || add.isPending}>
+          Add webhook
+        </Button>
+      </div>
     </form>
   );
 }

@@ -12,10 +12,10 @@ import { parsePatch } from './parse.ts';
 import { Counts, FileDiff, type Layout } from './view.tsx';
 import styles from './diff.module.css';
 
-/** Asks the agent host what has changed in the task's directory; null for nothing. */
+/** Asks the agent host for the changes in the task's directory; null when there are none. */
 function useDiff(taskId: string, lastTurn: string, enabled: boolean) {
   return useQuery({
-    // A turn that ended may have changed more.
+    // The turn that just ended may have changed more files.
     queryKey: ['diff', taskId, lastTurn],
     placeholderData: keepPreviousData,
     enabled,
@@ -29,8 +29,18 @@ function useDiff(taskId: string, lastTurn: string, enabled: boolean) {
   });
 }
 
-/** The changes of a task beside its conversation. The default export is what React.lazy asks for. */
-export default function DiffPanel({ taskId, lastTurn, chosen, onClose }: { taskId: string; lastTurn: string; chosen: Diff | null; onClose: () => void }) {
+/** The changes of a task beside its conversation. React.lazy requires the default export. */
+export default function DiffPanel({
+  taskId,
+  lastTurn,
+  chosen,
+  onClose,
+}: {
+  taskId: string;
+  lastTurn: string;
+  chosen: Diff | null;
+  onClose: () => void;
+}) {
   const query = useDiff(taskId, lastTurn, chosen === null);
   const [layout, setLayout] = useState<Layout>(() => (readSetting('diff-layout') === 'split' ? 'split' : 'unified'));
   const diff = chosen ?? query.data;
@@ -42,17 +52,35 @@ export default function DiffPanel({ taskId, lastTurn, chosen, onClose }: { taskI
     <aside className={styles.panel} aria-label="Changes">
       <header className={styles.head}>
         <h2>Changes</h2>
-        {diff && <Counts additions={diff.files.reduce((n, f) => n + f.additions, 0)} deletions={diff.files.reduce((n, f) => n + f.deletions, 0)} />}
+        {diff && (
+          <Counts
+            additions={diff.files.reduce((n, f) => n + f.additions, 0)}
+            deletions={diff.files.reduce((n, f) => n + f.deletions, 0)}
+          />
+        )}
         <span className={styles.space} />
         <div className={styles.layout} role="group" aria-label="Layout">
-          {(['unified', 'split'] as const).map((l) => <button key={l} type="button" aria-pressed={layout === l} onClick={() => choose(l)}>{l === 'unified' ? 'Unified' : 'Split'}</button>)}
+          {(['unified', 'split'] as const).map((l) => (
+            <button key={l} type="button" aria-pressed={layout === l} onClick={() => choose(l)}>
+              {l === 'unified' ? 'Unified' : 'Split'}
+            </button>
+          ))}
         </div>
-        {!chosen && <IconButton label="Read the changes again" icon={<Icon name="retry" />} disabled={query.isFetching} onClick={() => void query.refetch()} />}
+        {!chosen && (
+          <IconButton
+            label="Read the changes again"
+            icon={<Icon name="retry" />}
+            disabled={query.isFetching}
+            onClick={() => void query.refetch()}
+          />
+        )}
         <IconButton label="Close changes" icon={<Icon name="close" />} onClick={onClose} />
       </header>
       <div className={styles.body}>
         {!diff && query.isFetching && <Loading what="the changes" />}
-        {!diff && query.error && <Failure what="The changes could not be read" error={query.error} retry={() => void query.refetch()} />}
+        {!diff && query.error && (
+          <Failure what="The changes could not be read" error={query.error} retry={() => void query.refetch()} />
+        )}
         {!diff && !query.isFetching && !query.error && (
           <Empty icon="diff" title="No changes">
             <p>The agent has not changed any file in its directory yet.</p>
@@ -69,8 +97,14 @@ function Files({ diff, layout }: { diff: Diff; layout: Layout }) {
   const patches = useMemo(() => new Map(parsePatch(diff.patch).map((p) => [p.path, p])), [diff.patch]);
   return (
     <>
-      {diff.truncated && <p className={styles.cut} role="status"><Icon name="warn" size={14} /> The changes are too many to show whole; the rest was left out.</p>}
-      {diff.files.map((f) => <FileDiff key={f.path} file={f} patch={patches.get(f.path)} layout={layout} />)}
+      {diff.truncated && (
+        <p className={styles.cut} role="status">
+          <Icon name="warn" size={14} /> There are too many changes to show all of them; the rest was left out.
+        </p>
+      )}
+      {diff.files.map((f) => (
+        <FileDiff key={f.path} file={f} patch={patches.get(f.path)} layout={layout} />
+      ))}
     </>
   );
 }

@@ -25,23 +25,37 @@ deleted file mode 100644
 
 describe('parsePatch', () => {
   const files = parsePatch(patch);
-  it('finds every file', () => expect(files.map((f) => [f.path, f.binary])).toEqual([['a.txt', false], ['new.bin', true], ['gone.txt', false]]));
+  it('finds every file', () =>
+    expect(files.map((f) => [f.path, f.binary])).toEqual([
+      ['a.txt', false],
+      ['new.bin', true],
+      ['gone.txt', false],
+    ]));
   it('numbers lines on both sides', () => {
     expect(files[0]?.hunks[0]?.lines).toEqual([
-      { kind: 'same', text: 'same', before: 1, after: 1 }, { kind: 'removed', text: 'old', before: 2, after: undefined },
-      { kind: 'removed', text: '-- not a header', before: 3, after: undefined }, { kind: 'added', text: 'new', before: undefined, after: 2 }, { kind: 'same', text: 'end', before: 4, after: 3 },
+      { kind: 'same', text: 'same', before: 1, after: 1 },
+      { kind: 'removed', text: 'old', before: 2, after: undefined },
+      { kind: 'removed', text: '-- not a header', before: 3, after: undefined },
+      { kind: 'added', text: 'new', before: undefined, after: 2 },
+      { kind: 'same', text: 'end', before: 4, after: 3 },
     ]);
   });
   it('reads a plain unified diff', () => {
     const [file] = parsePatch('--- version 1\n+++ version 2\n@@ -1 +1 @@\n-{}\n+[\n');
     expect(file?.hunks[0]?.lines.map((l) => l.kind)).toEqual(['removed', 'added']);
   });
-  it.each(['', 'nonsense', '@@ broken', 'diff --git'])('survives %j', (text) => expect(() => parsePatch(text)).not.toThrow());
+  it.each(['', 'nonsense', '@@ broken', 'diff --git'])('survives %j', (text) =>
+    expect(() => parsePatch(text)).not.toThrow(),
+  );
 });
 
 describe('pairs', () => {
   it('faces removed lines with those added in their place', () => {
     const lines = parsePatch('@@ -1,3 +1,2 @@\n a\n-b\n-c\n+d\n')[0]?.hunks[0]?.lines ?? [];
-    expect(pairs(lines).map((p) => [p.left?.text, p.right?.text])).toEqual([['a', 'a'], ['b', 'd'], ['c', undefined]]);
+    expect(pairs(lines).map((p) => [p.left?.text, p.right?.text])).toEqual([
+      ['a', 'a'],
+      ['b', 'd'],
+      ['c', undefined],
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** A unified diff, read for showing. */
+/** A line of a unified diff. */
 export interface DiffLine {
   kind: 'same' | 'added' | 'removed';
   text: string;
@@ -20,7 +20,7 @@ export interface PatchFile {
 
 const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** Reads a patch of git, or a plain unified diff. What it does not understand it leaves out. */
+/** Reads a patch of git, or a plain unified diff. Unknown lines are skipped. */
 export function parsePatch(patch: string): PatchFile[] {
   const files: PatchFile[] = [];
   let file: PatchFile | undefined;
@@ -55,7 +55,8 @@ export function parsePatch(patch: string): PatchFile[] {
     const text = line.slice(1);
     if (line.startsWith('+')) hunk.lines.push({ kind: 'added', text, before: undefined, after: after++ });
     else if (line.startsWith('-')) hunk.lines.push({ kind: 'removed', text, before: before++, after: undefined });
-    else if (line.startsWith(' ') || line === '') hunk.lines.push({ kind: 'same', text, before: before++, after: after++ });
+    else if (line.startsWith(' ') || line === '')
+      hunk.lines.push({ kind: 'same', text, before: before++, after: after++ });
   }
   return files;
 
@@ -77,7 +78,7 @@ export interface Pair {
   right: DiffLine | undefined;
 }
 
-/** Lines side by side: a run of removed ones faces the run of added ones behind it. */
+/** Pairs lines for a side-by-side view: a run of removed lines stands beside the run of added lines that follows it. */
 export function pairs(lines: readonly DiffLine[]): Pair[] {
   const out: Pair[] = [];
   let at = 0;

@@ -8,13 +8,30 @@ import styles from './diff.module.css';
 
 export type Layout = 'unified' | 'split';
 
-/** More lines than this are shown on demand only. */
+/** A file with more changed lines is shown on demand only. */
 const firstLines = 600;
 const widest = 2_000;
 
-const statuses: Record<string, string> = { added: 'added', modified: 'changed', deleted: 'deleted', renamed: 'renamed', A: 'added', M: 'changed', D: 'deleted', R: 'renamed' };
+const statuses: Record<string, string> = {
+  added: 'added',
+  modified: 'changed',
+  deleted: 'deleted',
+  renamed: 'renamed',
+  A: 'added',
+  M: 'changed',
+  D: 'deleted',
+  R: 'renamed',
+};
 
-export const FileDiff = memo(function FileDiff({ file, patch, layout }: { file: DiffFile; patch: PatchFile | undefined; layout: Layout }) {
+export const FileDiff = memo(function FileDiff({
+  file,
+  patch,
+  layout,
+}: {
+  file: DiffFile;
+  patch: PatchFile | undefined;
+  layout: Layout;
+}) {
   const lines = patch?.hunks.reduce((n, h) => n + h.lines.length, 0) ?? 0;
   const [all, setAll] = useState(false);
   const long = lines > firstLines && !all;
@@ -32,7 +49,11 @@ export const FileDiff = memo(function FileDiff({ file, patch, layout }: { file: 
           <Hunks hunks={long ? firstOf(patch.hunks) : patch.hunks} layout={layout} />
         </div>
       )}
-      {long && <Button small kind="quiet" className={styles.more} onClick={() => setAll(true)}>Show all {lines} lines</Button>}
+      {long && (
+        <Button small kind="quiet" className={styles.more} onClick={() => setAll(true)}>
+          Show all {lines} lines
+        </Button>
+      )}
     </details>
   );
 });
@@ -51,8 +72,14 @@ function firstOf(hunks: readonly Hunk[]): Hunk[] {
 export function Counts({ additions, deletions }: { additions: number; deletions: number }) {
   return (
     <span className={styles.counts}>
-      <span className={styles.plus}>+{additions}<span className="visually-hidden"> lines added</span></span>
-      <span className={styles.minus}>−{deletions}<span className="visually-hidden"> lines removed</span></span>
+      <span className={styles.plus}>
+        +{additions}
+        <span className="visually-hidden"> lines added</span>
+      </span>
+      <span className={styles.minus}>
+        −{deletions}
+        <span className="visually-hidden"> lines removed</span>
+      </span>
     </span>
   );
 }
@@ -61,11 +88,22 @@ export function Hunks({ hunks, layout }: { hunks: readonly Hunk[]; layout: Layou
   return (
     <table className={cx(styles.table, layout === 'split' && styles.split)}>
       {/* The first row spans all columns and would make them equally wide. */}
-      {layout === 'split' && <colgroup><col className={styles.numbers} /><col /><col className={styles.numbers} /><col /></colgroup>}
+      {layout === 'split' && (
+        <colgroup>
+          <col className={styles.numbers} />
+          <col />
+          <col className={styles.numbers} />
+          <col />
+        </colgroup>
+      )}
       <tbody>
         {hunks.map((h, i) => [
-          <tr key={`h${i}`} className={styles.hunk}><td colSpan={layout === 'split' ? 4 : 3}>{h.header}</td></tr>,
-          ...(layout === 'split' ? pairs(h.lines).map((p, j) => <SplitRow key={`${i}-${j}`} left={p.left} right={p.right} />) : h.lines.map((l, j) => <UnifiedRow key={`${i}-${j}`} line={l} />)),
+          <tr key={`h${i}`} className={styles.hunk}>
+            <td colSpan={layout === 'split' ? 4 : 3}>{h.header}</td>
+          </tr>,
+          ...(layout === 'split'
+            ? pairs(h.lines).map((p, j) => <SplitRow key={`${i}-${j}`} left={p.left} right={p.right} />)
+            : h.lines.map((l, j) => <UnifiedRow key={`${i}-${j}`} line={l} />)),
         ])}
       </tbody>
     </table>
@@ -80,7 +118,10 @@ function UnifiedRow({ line }: { line: DiffLine }) {
     <tr className={styles[line.kind]}>
       <td className={styles.number}>{line.before}</td>
       <td className={styles.number}>{line.after}</td>
-      <td className={styles.text}><span className={styles.sign}>{sign[line.kind]}</span><bdi>{shown(line.text)}</bdi></td>
+      <td className={styles.text}>
+        <span className={styles.sign}>{sign[line.kind]}</span>
+        <bdi>{shown(line.text)}</bdi>
+      </td>
     </tr>
   );
 }
@@ -89,9 +130,23 @@ function SplitRow({ left, right }: { left: DiffLine | undefined; right: DiffLine
   return (
     <tr>
       <td className={cx(styles.number, left && styles[left.kind])}>{left?.before}</td>
-      <td className={cx(styles.text, left ? styles[left.kind] : styles.nothing)}>{left && <><span className={styles.sign}>{sign[left.kind]}</span><bdi>{shown(left.text)}</bdi></>}</td>
+      <td className={cx(styles.text, left ? styles[left.kind] : styles.nothing)}>
+        {left && (
+          <>
+            <span className={styles.sign}>{sign[left.kind]}</span>
+            <bdi>{shown(left.text)}</bdi>
+          </>
+        )}
+      </td>
       <td className={cx(styles.number, right && styles[right.kind])}>{right?.after}</td>
-      <td className={cx(styles.text, right ? styles[right.kind] : styles.nothing)}>{right && <><span className={styles.sign}>{sign[right.kind]}</span><bdi>{shown(right.text)}</bdi></>}</td>
+      <td className={cx(styles.text, right ? styles[right.kind] : styles.nothing)}>
+        {right && (
+          <>
+            <span className={styles.sign}>{sign[right.kind]}</span>
+            <bdi>{shown(right.text)}</bdi>
+          </>
+        )}
+      </td>
     </tr>
   );
 }

@@ -37,7 +37,8 @@ export function useAddHost() {
 export function useUpdateHost() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, ...change }: { id: string; reach?: 'direct' | 'relay' }) => api<Host>('PATCH', `/api/hosts/${id}`, change),
+    mutationFn: ({ id, ...change }: { id: string; reach?: 'direct' | 'relay' }) =>
+      api<Host>('PATCH', `/api/hosts/${id}`, change),
     onSettled: () => client.invalidateQueries({ queryKey: ['hosts'] }),
   });
 }

@@ -6,22 +6,28 @@ export function useOpenInteractions() {
   return useQuery({
     queryKey: ['interactions'],
     queryFn: async ({ signal }) => {
-      const { interactions } = await api<{ interactions: Interaction[] }>('GET', '/api/interactions?state=open', undefined, signal);
+      const { interactions } = await api<{ interactions: Interaction[] }>(
+        'GET',
+        '/api/interactions?state=open',
+        undefined,
+        signal,
+      );
       return interactions.sort((a, b) => a.createdAt.localeCompare(b.createdAt));
     },
-    // Hidden tabs have no feed, and their title is to say that somebody waits.
+    // Hidden tabs have no feed, but their title shows how many questions are open.
     refetchInterval: 60_000,
     refetchIntervalInBackground: true,
   });
 }
 
-/** Answers an open interaction; the same answer twice is no error, another one is refused. */
+/** Answers an open interaction. Repeating the same answer is no error; a different one is rejected. */
 export function useAnswer() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, ...answer }: Answer & { id: string }) => api<Interaction>('POST', `/api/interactions/${id}`, answer),
+    mutationFn: ({ id, ...answer }: Answer & { id: string }) =>
+      api<Interaction>('POST', `/api/interactions/${id}`, answer),
     onSuccess: (_row, { id }) => {
-      // The row itself changes by the host's event, which follows.
+      // The host's event, which follows, changes the row itself.
       client.setQueryData<Interaction[]>(['interactions'], (list) => list?.filter((i) => i.id !== id));
     },
     onSettled: () => client.invalidateQueries({ queryKey: ['interactions'] }),

@@ -2,7 +2,7 @@ import { useEffect } from 'react';
 import { config } from '../app/config.ts';
 import { useOpenInteractions } from './api.ts';
 
-/** The page's own title, without the count of what waits. */
+/** The page's title without the number of open questions. */
 let title = 'Bellhop';
 let waiting = 0;
 
@@ -13,7 +13,7 @@ function show() {
   if (icon && icon.getAttribute('href') !== wanted) icon.setAttribute('href', wanted);
 }
 
-/** Names the page in the browser's tab. */
+/** Sets the title of the browser's tab. */
 export function useTitle(name: string) {
   useEffect(() => {
     title = name ? `${name} · Bellhop` : 'Bellhop';
@@ -25,7 +25,7 @@ export function useTitle(name: string) {
   }, [name]);
 }
 
-/** Says in title and icon that somebody waits for the user. */
+/** Shows in the title and icon of the tab that questions are open. */
 export function useAttention() {
   const count = useOpenInteractions().data?.length ?? 0;
   useEffect(() => {

@@ -4,10 +4,11 @@ import { readSetting, writeSetting } from '../settings/store.ts';
 
 const supported = () => typeof Notification !== 'undefined';
 
-/** Whether the user wants notifications and the browser lets them through. */
-export const notificationsOn = () => supported() && Notification.permission === 'granted' && readSetting('notifications') === 'on';
+/** Whether the user has enabled notifications and the browser permits them. */
+export const notificationsOn = () =>
+  supported() && Notification.permission === 'granted' && readSetting('notifications') === 'on';
 
-/** Asks the browser; true when notifications are on afterwards. */
+/** Asks the browser for permission. Returns whether notifications are enabled afterwards. */
 export async function setNotifications(on: boolean): Promise<boolean> {
   if (!on || !supported()) {
     writeSetting('notifications', null);
@@ -18,11 +19,12 @@ export async function setNotifications(on: boolean): Promise<boolean> {
   return granted;
 }
 
-/** What a change is worth telling somebody who looks elsewhere; null for nothing. */
+/** The notification for a change of a task; null when the change needs none. */
 export function notice(before: Task | undefined, hint: TaskHint): string | null {
   if (!before || hint.rev <= before.rev) return null;
   if (hint.openInteractions > before.openInteractions) return 'Waiting for you';
-  if (before.agentStatus === 'busy' && hint.agentStatus === 'idle' && hint.reason !== 'waiting') return 'The turn is over';
+  if (before.agentStatus === 'busy' && hint.agentStatus === 'idle' && hint.reason !== 'waiting')
+    return 'The turn is over';
   return null;
 }
 
@@ -30,7 +32,11 @@ export function notifyChange(before: Task | undefined, hint: TaskHint) {
   if (document.visibilityState === 'visible' || !notificationsOn()) return;
   const text = notice(before, hint);
   if (!text || !before) return;
-  const shown = new Notification(before.title, { body: text, tag: `bellhop-${hint.taskId}`, icon: `${config.base}icon.svg` });
+  const shown = new Notification(before.title, {
+    body: text,
+    tag: `bellhop-${hint.taskId}`,
+    icon: `${config.base}icon.svg`,
+  });
   shown.onclick = () => {
     window.focus();
     location.assign(`${config.base}tasks/${hint.taskId}`);

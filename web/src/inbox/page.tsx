@@ -8,15 +8,20 @@ import { useOpenInteractions } from './api.ts';
 import { useTitle } from './attention.ts';
 import styles from './inbox.module.css';
 
-/** Everything that waits for the user, over all tasks, the oldest first. */
+/** All open questions of all tasks, the oldest first. */
 export function InboxPage() {
   useTitle('Inbox');
   const query = useOpenInteractions();
   const list = query.data ?? [];
   return (
-    <Page title="Inbox" lead="Questions of your agents, the oldest first. They wait here until you answer or their time is over.">
+    <Page
+      title="Inbox"
+      lead="Questions of your agents, the oldest first. They wait here until you answer or their time is over."
+    >
       {query.isPending && <Loading what="what waits for you" />}
-      {query.error && <Failure what="The inbox could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+      {query.error && (
+        <Failure what="The inbox could not be loaded" error={query.error} retry={() => void query.refetch()} />
+      )}
       {query.data && list.length === 0 && (
         <Empty icon="check" title="Nothing waits for you">
           <p>When an agent needs a permission or has a question, it appears here and in the browser's tab.</p>
@@ -26,11 +31,13 @@ export function InboxPage() {
         {list.map((i, at) => (
           <li key={i.id}>
             <p className={styles.from}>
-              <Link to="/tasks/$taskId" params={{ taskId: i.taskId }} dir="auto">{i.taskTitle || 'Untitled task'}</Link>
+              <Link to="/tasks/$taskId" params={{ taskId: i.taskId }} dir="auto">
+                {i.taskTitle || 'Untitled task'}
+              </Link>
               <Ago at={i.createdAt} />
               {i.expiresAt && <Expiry at={i.expiresAt} />}
             </p>
-            {/* Keys answer the first one only: that is the one somebody reads. */}
+            {/* Keys answer only the first question, which is the one in view. */}
             <Dock interactions={[i]} keys={at === 0} />
           </li>
         ))}
@@ -41,5 +48,9 @@ export function InboxPage() {
 
 function Expiry({ at }: { at: string }) {
   const time = new Date(at);
-  return <span className={styles.expiry} title={time.toLocaleString()}><Icon name="warn" size={12} /> until {time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}</span>;
+  return (
+    <span className={styles.expiry} title={time.toLocaleString()}>
+      <Icon name="warn" size={12} /> until {time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
+    </span>
+  );
 }

@@ -1,52 +1,89 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
-import type { AgentSession, Conversation, FollowupMessage, Notebook, Source, SourceVersion } from './types.ts';
+import type { AgentSession, Conversation, FollowupMessage, Notebook, Source, SourceVersion } from '@bellhop/client';
 
 export function useNotebooks() {
-  return useQuery({ queryKey: ['notebooks'], queryFn: async ({ signal }) => (await api<{ notebooks: Notebook[] }>('GET', '/api/notebooks', undefined, signal)).notebooks });
+  return useQuery({
+    queryKey: ['notebooks'],
+    queryFn: async ({ signal }) =>
+      (await api<{ notebooks: Notebook[] }>('GET', '/api/notebooks', undefined, signal)).notebooks,
+  });
 }
 
 export function useNotebook(id: string) {
-  return useQuery({ queryKey: ['notebooks', id], queryFn: ({ signal }) => api<{ notebook: Notebook; sources: Source[] }>('GET', `/api/notebooks/${id}`, undefined, signal) });
+  return useQuery({
+    queryKey: ['notebooks', id],
+    queryFn: ({ signal }) =>
+      api<{ notebook: Notebook; sources: Source[] }>('GET', `/api/notebooks/${id}`, undefined, signal),
+  });
 }
 
 export function useAgentSessions() {
-  return useQuery({ queryKey: ['notebooks', 'sessions'], queryFn: async ({ signal }) => (await api<{ agentSessions: AgentSession[] }>('GET', '/api/agent-sessions', undefined, signal)).agentSessions });
+  return useQuery({
+    queryKey: ['notebooks', 'sessions'],
+    queryFn: async ({ signal }) =>
+      (await api<{ agentSessions: AgentSession[] }>('GET', '/api/agent-sessions', undefined, signal)).agentSessions,
+  });
 }
 
 export function useSource(id: string) {
-  return useQuery({ queryKey: ['sources', id], queryFn: async ({ signal }) => (await api<{ source: Source }>('GET', `/api/sources/${id}`, undefined, signal)).source });
+  return useQuery({
+    queryKey: ['sources', id],
+    queryFn: async ({ signal }) =>
+      (await api<{ source: Source }>('GET', `/api/sources/${id}`, undefined, signal)).source,
+  });
 }
 
 export function useConversation(id: string) {
-  return useQuery({ queryKey: ['sources', id, 'conversation'], queryFn: ({ signal }) => api<Conversation>('GET', `/api/sources/${id}/conversation`, undefined, signal), refetchInterval: 30_000 });
+  return useQuery({
+    queryKey: ['sources', id, 'conversation'],
+    queryFn: ({ signal }) => api<Conversation>('GET', `/api/sources/${id}/conversation`, undefined, signal),
+    refetchInterval: 30_000,
+  });
 }
 
 export function useVersions(id: string, enabled: boolean) {
-  return useQuery({ queryKey: ['sources', id, 'versions'], enabled, queryFn: async ({ signal }) => (await api<{ versions: SourceVersion[] }>('GET', `/api/sources/${id}/versions`, undefined, signal)).versions });
+  return useQuery({
+    queryKey: ['sources', id, 'versions'],
+    enabled,
+    queryFn: async ({ signal }) =>
+      (await api<{ versions: SourceVersion[] }>('GET', `/api/sources/${id}/versions`, undefined, signal)).versions,
+  });
 }
 
 export function useAskSource(id: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (content: string) => api<{ message: FollowupMessage }>('POST', `/api/sources/${id}/conversation`, { content }),
+    mutationFn: (content: string) =>
+      api<{ message: FollowupMessage }>('POST', `/api/sources/${id}/conversation`, { content }),
     onSuccess: ({ message }) => {
-      client.setQueryData<Conversation>(['sources', id, 'conversation'], (c) => c && { ...c, messages: [...c.messages.filter((m) => m.id !== message.id), message] });
+      client.setQueryData<Conversation>(
+        ['sources', id, 'conversation'],
+        (c) => c && { ...c, messages: [...c.messages.filter((m) => m.id !== message.id), message] },
+      );
       void client.invalidateQueries({ queryKey: ['sources', id] });
     },
   });
 }
 
-/** Ends an agent's connection, or opens it again; only the user can renew one they ended. */
+/** Disconnects an agent or connects it again. A connection that the user ended can be renewed by that user only. */
 export function useConnection() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ id, to }: { id: string; to: 'disconnect' | 'renew' }) => api('POST', `/api/agent-sessions/${id}/${to}`),
-    onSettled: () => Promise.all([client.invalidateQueries({ queryKey: ['notebooks'] }), client.invalidateQueries({ queryKey: ['sources'] })]),
+    mutationFn: ({ id, to }: { id: string; to: 'disconnect' | 'renew' }) =>
+      api('POST', `/api/agent-sessions/${id}/${to}`),
+    onSettled: () =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: ['notebooks'] }),
+        client.invalidateQueries({ queryKey: ['sources'] }),
+      ]),
   });
 }
 
 export function useRemove(kind: 'notebooks' | 'sources') {
   const client = useQueryClient();
-  return useMutation({ mutationFn: (id: string) => api('DELETE', `/api/${kind}/${id}`), onSettled: () => client.invalidateQueries({ queryKey: ['notebooks'] }) });
+  return useMutation({
+    mutationFn: (id: string) => api('DELETE', `/api/${kind}/${id}`),
+    onSettled: () => client.invalidateQueries({ queryKey: ['notebooks'] }),
+  });
 }

@@ -1,8 +1,8 @@
 import { Badge } from '../ui/badge.tsx';
-import type { SessionStatus, Verification } from './types.ts';
+import type { AgentSessionStatus, Verification } from '@bellhop/client';
 import styles from './notebooks.module.css';
 
-/** The finding of a check in words: what judged, what it found, and that nothing was run. */
+/** The result of a verification in words: the tool, its findings, and that no code was run. */
 export function evidence(v: Verification | null): string {
   if (!v) return 'Not checked yet.';
   const tool = [v.tool, v.toolVersion].filter(Boolean).join(' ');
@@ -22,9 +22,17 @@ const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 export function VerificationBadge({ verification }: { verification: Verification | null }) {
   switch (verification?.verdict) {
     case 'verified':
-      return <Badge tone="good" icon="check">Verified</Badge>;
+      return (
+        <Badge tone="good" icon="check">
+          Verified
+        </Badge>
+      );
     case 'failed':
-      return <Badge tone="bad" icon="warn">Errors found</Badge>;
+      return (
+        <Badge tone="bad" icon="warn">
+          Errors found
+        </Badge>
+      );
     case 'unsupported':
       return <Badge tone="soft">Not checkable</Badge>;
     default:
@@ -32,24 +40,42 @@ export function VerificationBadge({ verification }: { verification: Verification
   }
 }
 
-export function SessionBadge({ status }: { status: SessionStatus }) {
+export function SessionBadge({ status }: { status: AgentSessionStatus }) {
   switch (status) {
     case 'active':
-      return <Badge tone="good" icon="check">Connected</Badge>;
+      return (
+        <Badge tone="good" icon="check">
+          Connected
+        </Badge>
+      );
     case 'expired':
-      return <Badge tone="wait" icon="warn">Expired</Badge>;
+      return (
+        <Badge tone="wait" icon="warn">
+          Expired
+        </Badge>
+      );
     case 'disconnected':
-      return <Badge tone="soft" icon="close">Disconnected</Badge>;
+      return (
+        <Badge tone="soft" icon="close">
+          Disconnected
+        </Badge>
+      );
   }
 }
 
 export function Evidence({ verification }: { verification: Verification | null }) {
   return (
     <div className={styles.evidence}>
-      <p><VerificationBadge verification={verification} /> {evidence(verification)}</p>
+      <p>
+        <VerificationBadge verification={verification} /> {evidence(verification)}
+      </p>
       {verification && verification.diagnostics.length > 0 && (
         <ul>
-          {verification.diagnostics.slice(0, 20).map((d, i) => <li key={i}><span>{d.line > 0 ? `${d.line}:${d.column}` : '·'}</span> <bdi>{d.message}</bdi></li>)}
+          {verification.diagnostics.slice(0, 20).map((d, i) => (
+            <li key={i}>
+              <span>{d.line > 0 ? `${d.line}:${d.column}` : '·'}</span> <bdi>{d.message}</bdi>
+            </li>
+          ))}
         </ul>
       )}
     </div>

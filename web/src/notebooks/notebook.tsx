@@ -18,26 +18,50 @@ export function NotebookPage() {
   if (!book) {
     return (
       <Page title="Notebook">
-        {query.error ? <Failure what="The notebook could not be loaded" error={query.error} retry={() => void query.refetch()} /> : <Loading what="the notebook" />}
+        {query.error ? (
+          <Failure what="The notebook could not be loaded" error={query.error} retry={() => void query.refetch()} />
+        ) : (
+          <Loading what="the notebook" />
+        )}
       </Page>
     );
   }
   const sources = query.data?.sources ?? [];
   return (
     <Page
-      title={book.title} lead={book.description}
-      actions={<ConfirmButton label="Delete notebook" title={`Delete ${book.title}?`} action="Delete notebook" onConfirm={() => remove.mutate(notebookId, { onSuccess: () => void navigate({ to: '/notebooks' }) })} text={<p>Its {sources.length} sources and all conversations about them are deleted for good.</p>} />}
+      title={book.title}
+      lead={book.description}
+      actions={
+        <ConfirmButton
+          label="Delete notebook"
+          title={`Delete ${book.title}?`}
+          action="Delete notebook"
+          onConfirm={() => remove.mutate(notebookId, { onSuccess: () => void navigate({ to: '/notebooks' }) })}
+          text={<p>Its {sources.length} sources and all conversations about them are deleted for good.</p>}
+        />
+      }
     >
-      <nav aria-label="Where you are" className={styles.crumbs}><Link to="/notebooks">Notebooks</Link></nav>
+      <nav aria-label="Where you are" className={styles.crumbs}>
+        <Link to="/notebooks">Notebooks</Link>
+      </nav>
       <Connection sessionId={book.agentSessionId} status={book.agentStatus} agentName={book.agentName} />
       {remove.error && <Failure what="The notebook was not deleted" error={remove.error} />}
-      {sources.length === 0 && <Empty icon="file" title="Nothing saved yet"><p>When {book.agentName} saves code, it appears here with the result of its check.</p></Empty>}
+      {sources.length === 0 && (
+        <Empty icon="file" title="Nothing saved yet">
+          <p>When {book.agentName} saves code, it appears here with the result of its check.</p>
+        </Empty>
+      )}
       <ul className={styles.books}>
         {sources.map((s) => (
           <li key={s.id}>
             <Link to="/sources/$sourceId" params={{ sourceId: s.id }}>
-              <span className={styles.name}><strong dir="auto">{s.title}</strong><small>{evidence(s.metadata.verification)}</small></span>
-              <span className={styles.agent}>{s.metadata.language} · version {s.version}</span>
+              <span className={styles.name}>
+                <strong dir="auto">{s.title}</strong>
+                <small>{evidence(s.metadata.verification)}</small>
+              </span>
+              <span className={styles.agent}>
+                {s.metadata.language} · version {s.version}
+              </span>
               <VerificationBadge verification={s.metadata.verification} />
             </Link>
           </li>

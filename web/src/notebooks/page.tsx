@@ -14,18 +14,28 @@ export function NotebooksPage() {
   return (
     <Page title="Notebooks" lead="Code that the agents in your editors saved for you, checked and open to questions.">
       {query.isPending && <Loading what="notebooks" />}
-      {query.error && <Failure what="The notebooks could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+      {query.error && (
+        <Failure what="The notebooks could not be loaded" error={query.error} retry={() => void query.refetch()} />
+      )}
       {query.data?.length === 0 && (
         <Empty icon="book" title="No notebook yet">
-          <p>Make an <Link to="/tokens">API token for a coding agent</Link>, then add <code>bellhop mcp</code> to your editor. The agent's first save makes a notebook here.</p>
+          <p>
+            Make an <Link to="/tokens">API token for a coding agent</Link>, then add <code>bellhop mcp</code> to your
+            editor. The agent's first save makes a notebook here.
+          </p>
         </Empty>
       )}
       <ul className={styles.books}>
         {query.data?.map((n) => (
           <li key={n.id}>
             <Link to="/notebooks/$notebookId" params={{ notebookId: n.id }}>
-              <span className={styles.icon} aria-hidden="true">{n.agentIcon || '📓'}</span>
-              <span className={styles.name}><strong dir="auto">{n.title}</strong>{n.description && <small dir="auto">{n.description}</small>}</span>
+              <span className={styles.icon} aria-hidden="true">
+                {n.agentIcon || '📓'}
+              </span>
+              <span className={styles.name}>
+                <strong dir="auto">{n.title}</strong>
+                {n.description && <small dir="auto">{n.description}</small>}
+              </span>
               <span className={styles.agent}>{n.agentName}</span>
               <SessionBadge status={n.agentStatus} />
               <Ago at={n.createdAt} />

@@ -5,9 +5,32 @@ const mac = /Mac|iPhone|iPad/.test(navigator.platform);
 const command = mac ? '⌘' : 'Ctrl';
 
 const groups: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
-  { title: 'Anywhere', keys: [['C', 'New task'], ['/', 'Search tasks'], ['J  K', 'Next and previous task'], ['I', 'Inbox'], ['?', 'This help'], ['Esc', 'Close, or stop the agent in a task']] },
-  { title: 'Writing', keys: [['Enter', 'Send'], ['Shift Enter', 'New line'], ['↑', 'Your last message, when the field is empty']] },
-  { title: 'Permissions', keys: [[`${command} Enter`, 'Allow once'], [`${command} Shift ${mac ? '⌫' : 'Backspace'}`, 'Deny']] },
+  {
+    title: 'Anywhere',
+    keys: [
+      ['C', 'New task'],
+      ['/', 'Search tasks'],
+      ['J  K', 'Next and previous task'],
+      ['I', 'Inbox'],
+      ['?', 'This help'],
+      ['Esc', 'Close, or stop the agent in a task'],
+    ],
+  },
+  {
+    title: 'Writing',
+    keys: [
+      ['Enter', 'Send'],
+      ['Shift Enter', 'New line'],
+      ['↑', 'Your last message, when the field is empty'],
+    ],
+  },
+  {
+    title: 'Permissions',
+    keys: [
+      [`${command} Enter`, 'Allow once'],
+      [`${command} Shift ${mac ? '⌫' : 'Backspace'}`, 'Deny'],
+    ],
+  },
 ];
 
 export function KeysTable() {
@@ -19,7 +42,11 @@ export function KeysTable() {
           <dl>
             {g.keys.map(([keys, what]) => (
               <div key={what}>
-                <dt>{keys.split(/ +/).map((k) => <kbd key={k}>{k}</kbd>)}</dt>
+                <dt>
+                  {keys.split(/ +/).map((k) => (
+                    <kbd key={k}>{k}</kbd>
+                  ))}
+                </dt>
                 <dd>{what}</dd>
               </div>
             ))}

@@ -30,7 +30,16 @@ export function SettingsPage() {
         <div className={styles.themes}>
           {themes.map((t) => (
             <label key={t} className={styles.theme}>
-              <input type="radio" name="theme" value={t} checked={theme === t} onChange={() => { setTheme(t); choose(t); }} />
+              <input
+                type="radio"
+                name="theme"
+                value={t}
+                checked={theme === t}
+                onChange={() => {
+                  setTheme(t);
+                  choose(t);
+                }}
+              />
               {names[t]}
             </label>
           ))}
@@ -40,7 +49,10 @@ export function SettingsPage() {
         <legend>Notifications</legend>
         <label className={styles.check}>
           <input type="checkbox" checked={notify} onChange={(e) => void toggle(e.target.checked)} />
-          <span>Tell me when an agent waits for me or has finished<small>Only while no tab of this page is in front. They stay in this browser.</small></span>
+          <span>
+            Tell me when an agent waits for me or has finished
+            <small>Only while no tab of this page is in front. They stay in this browser.</small>
+          </span>
         </label>
       </fieldset>
       <section className={styles.section}>
@@ -49,7 +61,10 @@ export function SettingsPage() {
       </section>
       <section className={styles.section}>
         <h2>Account</h2>
-        <p>Signed in as <strong>{me?.email}</strong>{me?.admin && ', an administrator'}.</p>
+        <p>
+          Signed in as <strong>{me?.email}</strong>
+          {me?.admin && ', an administrator'}.
+        </p>
         <Button onClick={() => signOut.mutate()}>Sign out</Button>
         <p className={styles.version}>Bellhop {config.version}</p>
       </section>

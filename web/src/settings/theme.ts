@@ -9,7 +9,7 @@ export function currentTheme(): Theme {
   return themes.find((t) => t === stored) ?? 'system';
 }
 
-/** light-dark() in the style sheets follows color-scheme, so this is all there is to a theme. */
+/** Sets color-scheme on the page; light-dark() in the style sheets follows it. */
 export function applyTheme(theme: Theme = currentTheme()) {
   document.documentElement.style.colorScheme = theme === 'system' ? 'light dark' : theme;
 }

@@ -7,8 +7,13 @@ import type { Connection } from './live/chat.ts';
 import { summarise } from './tool/summary.ts';
 import styles from './activity.module.css';
 
-/** What the agent is doing, in a verb. */
-export function verbOf(o: { submitted: boolean; waiting: boolean; connection: Connection['state']; message: UIMessage | undefined }): string {
+/** Returns what the agent is doing, as a short phrase. */
+export function verbOf(o: {
+  submitted: boolean;
+  waiting: boolean;
+  connection: Connection['state'];
+  message: UIMessage | undefined;
+}): string {
   if (o.waiting) return 'Waiting for your answer';
   const last = o.message?.parts.findLast((p) => p.type !== 'step-start' && !p.type.startsWith('data-'));
   if (!last) {
@@ -20,7 +25,8 @@ export function verbOf(o: { submitted: boolean; waiting: boolean; connection: Co
   if (last.type === 'text') return last.state === 'streaming' ? 'Writing' : 'Working';
   if (last.type === 'dynamic-tool') {
     if (last.state === 'input-streaming') return `Preparing ${last.toolName}`;
-    if (last.state === 'input-available' || last.state === 'approval-responded') return `${summarise(last.toolName, last.input).verb}: ${last.toolName}`;
+    if (last.state === 'input-available' || last.state === 'approval-responded')
+      return `${summarise(last.toolName, last.input).verb}: ${last.toolName}`;
   }
   return 'Working';
 }
@@ -33,7 +39,7 @@ interface Props {
   onStop: () => void;
 }
 
-/** One line above the composer while a turn runs: what happens, since when, and how to stop it. */
+/** One line above the composer while a turn runs: current activity, elapsed time and a stop button. */
 export function Activity({ verb, since, relay, stopping, onStop }: Props) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -43,16 +49,44 @@ export function Activity({ verb, since, relay, stopping, onStop }: Props) {
   return (
     <div className={styles.activity}>
       <span className={styles.pulse} aria-hidden="true" />
-      <span role="status" className={styles.verb}>{stopping ? 'Stopping' : verb} …</span>
-      <span className={styles.time} aria-hidden="true">{duration(now - since)}</span>
-      {relay && <span className={styles.relay} title="This browser cannot reach the agent host itself"><Icon name="host" size={12} /> through the broker</span>}
-      <Button small kind="quiet" className={styles.stop} onClick={onStop} disabled={stopping} aria-keyshortcuts="Escape"><Icon name="stop" size={13} />Stop <kbd>Esc</kbd></Button>
+      <span role="status" className={styles.verb}>
+        {stopping ? 'Stopping' : verb} …
+      </span>
+      <span className={styles.time} aria-hidden="true">
+        {duration(now - since)}
+      </span>
+      {relay && (
+        <span className={styles.relay} title="This browser cannot reach the agent host itself">
+          <Icon name="host" size={12} /> through the broker
+        </span>
+      )}
+      <Button
+        small
+        kind="quiet"
+        className={styles.stop}
+        onClick={onStop}
+        disabled={stopping}
+        aria-keyshortcuts="Escape"
+      >
+        <Icon name="stop" size={13} />
+        Stop <kbd>Esc</kbd>
+      </Button>
     </div>
   );
 }
 
-/** Shown only when a lost connection has not come back by itself for a while. */
-export function ReconnectBanner({ lost, what, where, onRetry }: { lost: boolean; what: string; where?: string | undefined; onRetry?: (() => void) | undefined }) {
+/** Shown when a connection has been lost for 3 seconds. */
+export function ReconnectBanner({
+  lost,
+  what,
+  where,
+  onRetry,
+}: {
+  lost: boolean;
+  what: string;
+  where?: string | undefined;
+  onRetry?: (() => void) | undefined;
+}) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     if (!lost) {
@@ -66,8 +100,21 @@ export function ReconnectBanner({ lost, what, where, onRetry }: { lost: boolean;
   return (
     <p className={styles.banner} role="status">
       <Icon name="retry" size={14} />
-      <span>{what}{where && <> (<code>{where}</code>)</>} is lost, trying again. Nothing is missed: the agent goes on by itself.</span>
-      {onRetry && <Button small onClick={onRetry}>Retry</Button>}
+      <span>
+        {what}
+        {where && (
+          <>
+            {' '}
+            (<code>{where}</code>)
+          </>
+        )}{' '}
+        is lost, trying again. Nothing is missed: the agent goes on by itself.
+      </span>
+      {onRetry && (
+        <Button small onClick={onRetry}>
+          Retry
+        </Button>
+      )}
     </p>
   );
 }

@@ -5,7 +5,7 @@ import type { Interaction } from '../app/types.ts';
 import { patchTask } from '../tasks/cache.ts';
 import { historyOf, type History } from './history.ts';
 
-/** Whether the page is in front; hidden pages keep no connection. */
+/** Whether the page is visible. Hidden pages close their connections. */
 export function useVisible(): boolean {
   return useSyncExternalStore(
     (l) => {
@@ -36,14 +36,21 @@ export function useHistory(taskId: string) {
   return { history, state, connected };
 }
 
-async function followTask(taskId: string, history: History, queries: QueryClient, signal: AbortSignal, onState: (connected: boolean) => void) {
+async function followTask(
+  taskId: string,
+  history: History,
+  queries: QueryClient,
+  signal: AbortSignal,
+  onState: (connected: boolean) => void,
+) {
   const since = history.state.rev;
   try {
     const onConnection = (state: string) => {
       if (state === 'streaming') onState(true);
       if (state === 'reconnecting') onState(false);
     };
-    // What changed while nobody listened comes as frames; the task's own row may have changed without one in reach.
+    // Messages that changed while disconnected arrive as frames. The task's own row may have changed without one: read
+    // it.
     void queries.invalidateQueries({ queryKey: ['task', taskId] });
     for await (const frame of client.taskFeed(taskId, { since, signal, onConnection })) {
       switch (frame.type) {
@@ -69,7 +76,7 @@ async function followTask(taskId: string, history: History, queries: QueryClient
   }
 }
 
-/** Keeps the list of open interactions by the frames of a task. */
+/** Applies the interaction frames of a task's feed to the list of open interactions. */
 export function noteInteraction(queries: QueryClient, row: Interaction) {
   queries.setQueryData<Interaction[]>(['interactions'], (list) => {
     if (!list) return list;

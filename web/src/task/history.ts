@@ -1,13 +1,13 @@
 import { client } from '../app/http.ts';
 import type { Message } from '../app/types.ts';
 
-/** Beyond any seq: "the newest". */
+/** Greater than any seq: asks for the newest page. */
 const end = Number.MAX_SAFE_INTEGER;
 const page = 100;
 
 export interface HistoryState {
   rows: readonly Message[];
-  /** Where the task's feed goes on; undefined until the first page is there. */
+  /** The rev from which the task's feed continues; undefined until the first page is loaded. */
   rev: number | undefined;
   /** Whether there are older rows than those loaded. */
   more: boolean;
@@ -15,7 +15,7 @@ export interface HistoryState {
   error: unknown;
 }
 
-/** Puts rows in by id; of two states of a row the one of the higher rev stays. Rows stay in the order of their seq. */
+/** Merges rows by id, keeps the state with the higher rev, and returns them ordered by seq. */
 export function upsert(rows: readonly Message[], changed: readonly Message[]): readonly Message[] {
   if (changed.length === 0) return rows;
   const at = new Map(rows.map((r, i) => [r.id, i]));
@@ -34,7 +34,7 @@ export function upsert(rows: readonly Message[], changed: readonly Message[]): r
   return sorted ? out : out.sort((a, b) => a.seq - b.seq);
 }
 
-/** A task's messages: the newest page first, older ones on demand, changes by the task's feed. */
+/** A task's messages: loads the newest page first and older pages on demand; the task's feed adds changes. */
 export class History {
   #state: HistoryState = { rows: [], rev: undefined, more: false, loading: false, error: undefined };
   readonly #listeners = new Set<() => void>();
@@ -52,7 +52,7 @@ export class History {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Reads the newest page. After a reset everything known is forgotten. */
+  /** Loads the newest page. After a reset of the feed, all rows loaded before are dropped. */
   async load(reset = false): Promise<void> {
     if (this.#state.loading) return;
     this.#set({ loading: true, error: undefined });
@@ -78,7 +78,7 @@ export class History {
     }
   }
 
-  /** Takes a row of the feed. A burst of them is drawn once. */
+  /** Adds a row from the feed. Rows that arrive together are rendered once. */
   apply(row: Message, rev: number) {
     this.#waiting.push(row);
     this.#state = { ...this.#state, rev };
@@ -103,7 +103,7 @@ export class History {
   }
 }
 
-/** Tasks looked at lately stay in memory, so that going back to one shows it at once. */
+/** Recently shown tasks stay in memory, so that returning to one needs no request. */
 const recent = new Map<string, History>();
 const kept = 8;
 

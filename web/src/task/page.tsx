@@ -21,23 +21,48 @@ export function TaskPage() {
   const [chosen, setChosen] = useState<Diff | null>(null);
   useTitle(task.data?.title ?? '');
 
-  const showDiff = (open: boolean) => void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? { diff: true } : {}, replace: true });
+  const showDiff = (open: boolean) =>
+    void navigate({ to: '/tasks/$taskId', params: { taskId }, search: open ? { diff: true } : {}, replace: true });
   if (!task.data) {
     return (
       <main className={styles.alone}>
-        {task.error ? <Failure what="The task could not be loaded" error={task.error} retry={() => void task.refetch()} /> : <Loading what="the task" />}
+        {task.error ? (
+          <Failure what="The task could not be loaded" error={task.error} retry={() => void task.refetch()} />
+        ) : (
+          <Loading what="the task" />
+        )}
       </main>
     );
   }
   return (
     <main className={styles.page} data-diff={search.diff || undefined}>
       <div className={styles.task}>
-        <TaskHeader task={task.data} offline={offline} diffOpen={search.diff === true} onDiff={() => { setChosen(null); showDiff(!search.diff); }} />
-        <TaskView key={taskId} task={task.data} onDiff={(diff) => { setChosen(diff); showDiff(true); }} />
+        <TaskHeader
+          task={task.data}
+          offline={offline}
+          diffOpen={search.diff === true}
+          onDiff={() => {
+            setChosen(null);
+            showDiff(!search.diff);
+          }}
+        />
+        <TaskView
+          key={taskId}
+          task={task.data}
+          onDiff={(diff) => {
+            setChosen(diff);
+            showDiff(true);
+          }}
+        />
       </div>
       {search.diff && (
         <Suspense fallback={<Loading what="the changes" />}>
-          <DiffPanel taskId={taskId} lastTurn={task.data.lastTurn?.id ?? ''} chosen={chosen} onClose={() => showDiff(false)} />
+          <DiffPanel
+            taskId={taskId}
+            lastTurn={task.data.lastTurn?.id ?? ''}
+            chosen={chosen}
+            onClose={() => showDiff(false)}
+          />
         </Suspense>
       )}
     </main>

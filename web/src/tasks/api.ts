@@ -47,13 +47,13 @@ export function useCreateTask() {
   });
 }
 
-/** Changes title or archive at once, and takes it back when the server refuses. */
+/** Changes the title or the archive flag at once, and restores it if the server rejects the change. */
 export function useUpdateTask() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ id, ...change }: { id: string; title?: string; archived?: boolean }) => {
       const known = findTask(client, id);
-      // A new title is no news to whoever wrote it.
+      // The user has just written the title, so the task does not become unread.
       const readRev = known && !isUnread(known) ? { readRev: known.rev } : {};
       return api<Task>('PATCH', `/api/tasks/${id}`, { ...readRev, ...change });
     },
@@ -63,7 +63,7 @@ export function useUpdateTask() {
       return { before };
     },
     onError: (error, { id, ...change }, context) => {
-      // Only what was changed here goes back: the rest may have moved on meanwhile.
+      // Restore only what was changed here: other members may have changed meanwhile.
       if (context?.before) patchTask(client, id, takeBack(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
       void client.invalidateQueries({ queryKey: ['tasks'] });
@@ -76,10 +76,13 @@ export function useUpdateTask() {
 }
 
 function takeBack(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
-  return { ...(change.title !== undefined && { title: before.title }), ...(change.archived !== undefined && { archived: before.archived }) };
+  return {
+    ...(change.title !== undefined && { title: before.title }),
+    ...(change.archived !== undefined && { archived: before.archived }),
+  };
 }
 
-/** Marks a task as read. Failing is no news to anybody: the next look at the task marks it. */
+/** Marks a task as read. A failure is ignored: the next view of the task tries again. */
 export function useMarkRead() {
   const client = useQueryClient();
   return useCallback(
@@ -93,7 +96,7 @@ export function useMarkRead() {
   );
 }
 
-/** Deleting cannot be undone on the server, so it waits here until the offer to undo is over. */
+/** The server cannot undo a deletion, so the request is sent only after the time to undo is over. */
 let hidden: ReadonlySet<string> = new Set();
 const listeners = new Set<() => void>();
 const undoFor = 8_000;

@@ -21,7 +21,7 @@ export function findTask(client: QueryClient, id: string): Task | undefined {
   return undefined;
 }
 
-/** Changes a task everywhere it is shown. A state of an older rev never replaces a newer one. */
+/** Updates a task in every cached query. An older rev never replaces a newer one. */
 export function patchTask(client: QueryClient, id: string, change: Partial<Task>) {
   client.setQueryData<Task>(['task', id], (task) => task && applied(task, change));
   patchList(client, id, change);
@@ -34,20 +34,23 @@ function applied(task: Task, change: Partial<Task>): Task {
 function patchList(client: QueryClient, id: string, change: Partial<Task>) {
   client.setQueriesData<Pages>({ queryKey: ['tasks'] }, (data) =>
     data?.pages.some((p) => p.tasks.some((t) => t.id === id))
-      ? { ...data, pages: data.pages.map((p) => ({ ...p, tasks: p.tasks.map((t) => (t.id === id ? applied(t, change) : t)) })) }
+      ? {
+          ...data,
+          pages: data.pages.map((p) => ({ ...p, tasks: p.tasks.map((t) => (t.id === id ? applied(t, change) : t)) })),
+        }
       : data,
   );
 }
 
-/** What a read brought, unless a frame was quicker: what is known is of a later rev then. */
+/** Returns the task that a request read, unless the cache got a later rev from the feed meanwhile. */
 export function newer(client: QueryClient, read: Task): Task {
   const known = client.getQueryData<Task>(['task', read.id]);
   return known && known.rev > read.rev ? known : read;
 }
 
 /**
- * Applies a frame of the user's feed; returns the task as it was known. A hint is not the whole row: to the open task it gives
- * its rev only once the row has come, or that row would be taken for an old one.
+ * Applies a frame of the user's feed and returns the task as it was before. A hint is not a whole row: the open task
+ * gets its rev only with the row itself, because the row would otherwise be dropped as old.
  */
 export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined {
   const before = findTask(client, hint.taskId);
@@ -61,19 +64,20 @@ export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined
   return before;
 }
 
-/** A hint has neither title nor last turn: those are read. */
+/** Reads the task, because a hint has neither its title nor its last turn. */
 export function refreshTask(client: QueryClient, id: string) {
   if (!findTask(client, id)) return;
   api<Task>('GET', `/api/tasks/${id}`).then(
     (task) => patchTask(client, id, task),
-    () => undefined, // the next change or focus reads it
+    () => undefined, // The next change of the task, or the next focus of the page, reads it again.
   );
 }
 
 let scheduled: ReturnType<typeof setTimeout> | undefined;
 
 function scheduleList(client: QueryClient) {
-  scheduled ??= setTimeout(() => {
+  if (scheduled) return;
+  scheduled = setTimeout(() => {
     scheduled = undefined;
     void client.invalidateQueries({ queryKey: ['tasks'] });
   }, 300);

@@ -42,8 +42,17 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   return (
     <form className={styles.form} onSubmit={submit}>
       <textarea
-        className={styles.message} aria-label="First message" placeholder="What should the agent do?" rows={4} autoFocus dir="auto" value={message}
-        onChange={(e) => { setMessage(e.target.value); saveDraft(draftKey, e.target.value); }}
+        className={styles.message}
+        aria-label="First message"
+        placeholder="What should the agent do?"
+        rows={4}
+        autoFocus
+        dir="auto"
+        value={message}
+        onChange={(e) => {
+          setMessage(e.target.value);
+          saveDraft(draftKey, e.target.value);
+        }}
         onKeyDown={(e) => {
           if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return;
           e.preventDefault();
@@ -54,20 +63,42 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         <Field label="Agent">
           {(id) => (
             <>
-              <input id={id} list={`${id}-agents`} placeholder="default" value={agent} onChange={(e) => setAgent(e.target.value.trim())} />
-              <datalist id={`${id}-agents`}>{knownAgents.map((a) => <option key={a} value={a} />)}</datalist>
+              <input
+                id={id}
+                list={`${id}-agents`}
+                placeholder="default"
+                value={agent}
+                onChange={(e) => setAgent(e.target.value.trim())}
+              />
+              <datalist id={`${id}-agents`}>
+                {knownAgents.map((a) => (
+                  <option key={a} value={a} />
+                ))}
+              </datalist>
             </>
           )}
         </Field>
         <Field label="Project">
-          {(id) => <input id={id} placeholder="its own directory" value={project} onChange={(e) => setProject(e.target.value.trim())} />}
+          {(id) => (
+            <input
+              id={id}
+              placeholder="its own directory"
+              value={project}
+              onChange={(e) => setProject(e.target.value.trim())}
+            />
+          )}
         </Field>
         {hosts && hosts.length > 0 && (
           <Field label="Host">
             {(id) => (
               <select id={id} value={hostId} onChange={(e) => setHostId(e.target.value)}>
                 <option value="">Least busy</option>
-                {hosts.map((h) => <option key={h.id} value={h.id}>{h.name}{h.health === 'unreachable' ? ' (offline)' : ''}</option>)}
+                {hosts.map((h) => (
+                  <option key={h.id} value={h.id}>
+                    {h.name}
+                    {h.health === 'unreachable' ? ' (offline)' : ''}
+                  </option>
+                ))}
               </select>
             )}
           </Field>
@@ -76,7 +107,9 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
       {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
       <div className={styles.actions}>
         <span className={styles.hint}>Enter starts it, Shift Enter breaks the line</span>
-        <Button kind="primary" type="submit" disabled={!message.trim() || create.isPending}>{create.isPending ? 'Starting …' : 'Start task'}</Button>
+        <Button kind="primary" type="submit" disabled={!message.trim() || create.isPending}>
+          {create.isPending ? 'Starting …' : 'Start task'}
+        </Button>
       </div>
     </form>
   );

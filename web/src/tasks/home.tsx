@@ -24,7 +24,9 @@ export function Home() {
         {oldest && (
           <p className={styles.waiting}>
             {waiting.length === 1 ? 'One question waits for you' : `${waiting.length} questions wait for you`}:{' '}
-            <Link to="/tasks/$taskId" params={{ taskId: oldest.taskId }}>{oldest.taskTitle || 'the oldest'}</Link>
+            <Link to="/tasks/$taskId" params={{ taskId: oldest.taskId }}>
+              {oldest.taskTitle || 'the oldest'}
+            </Link>
           </p>
         )}
         <NewTaskForm />

@@ -23,7 +23,8 @@ export function TaskList({ onNew }: { onNew: () => void }) {
   const hidden = useHiddenTasks();
   const offline = useOfflineHosts();
 
-  const all = query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
+  const all =
+    query.data?.pages.flatMap((p) => p.tasks).filter((t) => !hidden.has(t.id) && t.archived === archived) ?? [];
   const shown = filter ? all.filter((t) => statusOf(t, offline).kind === filter) : all;
   return (
     <section className={styles.section} aria-label="Tasks">
@@ -31,28 +32,60 @@ export function TaskList({ onNew }: { onNew: () => void }) {
         <div className={styles.search}>
           <Icon name="search" size={14} />
           <input
-            type="search" data-search aria-label="Search tasks" placeholder="Search tasks" value={q}
+            type="search"
+            data-search
+            aria-label="Search tasks"
+            placeholder="Search tasks"
+            value={q}
             onChange={(e) => setQ(e.target.value)}
-            onKeyDown={(e) => { if (e.key === 'Escape') { setQ(''); e.currentTarget.blur(); } }}
+            onKeyDown={(e) => {
+              if (e.key === 'Escape') {
+                setQ('');
+                e.currentTarget.blur();
+              }
+            }}
           />
           <kbd aria-hidden="true">/</kbd>
         </div>
-        <IconButton label={archived ? 'Show active tasks' : 'Show archived tasks'} aria-pressed={archived} icon={<Icon name="archive" />} onClick={() => setArchived(!archived)} />
+        <IconButton
+          label={archived ? 'Show active tasks' : 'Show archived tasks'}
+          aria-pressed={archived}
+          icon={<Icon name="archive" />}
+          onClick={() => setArchived(!archived)}
+        />
       </div>
       <div className={styles.filters} role="group" aria-label="Filter by state">
         {filters.map((f) => (
-          <button key={f.label} type="button" aria-pressed={filter === f.value} onClick={() => setFilter(f.value)}>{f.label}</button>
+          <button key={f.label} type="button" aria-pressed={filter === f.value} onClick={() => setFilter(f.value)}>
+            {f.label}
+          </button>
         ))}
       </div>
       <div className={styles.scroll}>
-        {query.isPending && <p className={styles.note} role="status">Loading tasks …</p>}
-        {query.error && <Failure what="Tasks could not be loaded" error={query.error} retry={() => void query.refetch()} />}
-        {query.data && shown.length === 0 && <Nothing q={q} archived={archived} filtered={filter !== ''} onNew={onNew} />}
+        {query.isPending && (
+          <p className={styles.note} role="status">
+            Loading tasks …
+          </p>
+        )}
+        {query.error && (
+          <Failure what="Tasks could not be loaded" error={query.error} retry={() => void query.refetch()} />
+        )}
+        {query.data && shown.length === 0 && (
+          <Nothing q={q} archived={archived} filtered={filter !== ''} onNew={onNew} />
+        )}
         <ul className={styles.list}>
-          {shown.map((t) => <TaskRow key={t.id} task={t} status={statusOf(t, offline)} />)}
+          {shown.map((t) => (
+            <TaskRow key={t.id} task={t} status={statusOf(t, offline)} />
+          ))}
         </ul>
         {query.hasNextPage && (
-          <Button kind="quiet" small className={styles.more} disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          <Button
+            kind="quiet"
+            small
+            className={styles.more}
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
             {query.isFetchingNextPage ? 'Loading …' : 'Show older tasks'}
           </Button>
         )}
@@ -61,13 +94,26 @@ export function TaskList({ onNew }: { onNew: () => void }) {
   );
 }
 
-function Nothing({ q, archived, filtered, onNew }: { q: string; archived: boolean; filtered: boolean; onNew: () => void }) {
+function Nothing({
+  q,
+  archived,
+  filtered,
+  onNew,
+}: {
+  q: string;
+  archived: boolean;
+  filtered: boolean;
+  onNew: () => void;
+}) {
   if (q) return <p className={styles.note}>No task matches “{q}”.</p>;
   if (filtered) return <p className={styles.note}>No task is in this state.</p>;
   if (archived) return <p className={styles.note}>Nothing is archived.</p>;
   return (
     <p className={styles.note}>
-      No tasks yet. <button type="button" onClick={onNew}>Start your first one</button>
+      No tasks yet.{' '}
+      <button type="button" onClick={onNew}>
+        Start your first one
+      </button>
     </p>
   );
 }

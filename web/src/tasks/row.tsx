@@ -23,14 +23,21 @@ export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; sta
   };
   const archive = () => {
     update.mutate({ id: task.id, archived: !task.archived });
-    toast(task.archived ? 'Moved back to your tasks' : 'Archived', { label: 'Undo', run: () => update.mutate({ id: task.id, archived: task.archived }) });
+    toast(task.archived ? 'Moved back to your tasks' : 'Archived', {
+      label: 'Undo',
+      run: () => update.mutate({ id: task.id, archived: task.archived }),
+    });
   };
 
   if (renaming) {
     return (
       <li className={styles.row}>
         <input
-          className={styles.rename} aria-label="New title" defaultValue={task.title} autoFocus onFocus={(e) => e.target.select()}
+          className={styles.rename}
+          aria-label="New title"
+          defaultValue={task.title}
+          autoFocus
+          onFocus={(e) => e.target.select()}
           onBlur={(e) => rename(e.target.value)}
           onKeyDown={(e) => {
             if (e.nativeEvent.isComposing) return;
@@ -43,13 +50,25 @@ export const TaskRow = memo(function TaskRow({ task, status }: { task: Task; sta
   }
   return (
     <li className={styles.row}>
-      <Link to="/tasks/$taskId" params={{ taskId: task.id }} className={cx(styles.link, unread && styles.unread)} data-task-link activeProps={{ 'aria-current': 'page' }}>
+      <Link
+        to="/tasks/$taskId"
+        params={{ taskId: task.id }}
+        className={cx(styles.link, unread && styles.unread)}
+        data-task-link
+        activeProps={{ 'aria-current': 'page' }}
+      >
         <span className={styles.title} dir="auto">
-          {unread && <span className={styles.dot}><span className="visually-hidden">Unread: </span></span>}
+          {unread && (
+            <span className={styles.dot}>
+              <span className="visually-hidden">Unread: </span>
+            </span>
+          )}
           {task.title}
         </span>
         <span className={styles.meta}>
-          <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>{status.label}</Badge>
+          <Badge tone={status.tone} {...(status.icon && { icon: status.icon })}>
+            {status.label}
+          </Badge>
           <span className={styles.agent}>{[task.agent, task.project].filter(Boolean).join(' · ')}</span>
           <Ago at={task.lastActivityAt} />
         </span>

@@ -9,7 +9,7 @@ export interface Status {
   icon?: IconName;
 }
 
-/** How a turn's end reads to a person; null for a plain stop. */
+/** Describes for people how a turn ended; null when it simply stopped. */
 export function endOf(finishReason: string, reason: string): { label: string; failed: boolean } | null {
   switch (reason) {
     case 'aborted':
@@ -40,7 +40,8 @@ export function endOf(finishReason: string, reason: string): { label: string; fa
 export function statusOf(task: Task, offlineHosts: ReadonlySet<string>): Status {
   if (task.openInteractions > 0) return { kind: 'waiting', label: 'Waiting for you', tone: 'wait', icon: 'bell' };
   if (offlineHosts.has(task.hostId)) return { kind: 'offline', label: 'Host offline', tone: 'bad', icon: 'host' };
-  if (task.agentStatus === 'busy' || (task.openTurn && task.reason !== 'waiting')) return { kind: 'busy', label: 'Working', tone: 'busy' };
+  if (task.agentStatus === 'busy' || (task.openTurn && task.reason !== 'waiting'))
+    return { kind: 'busy', label: 'Working', tone: 'busy' };
   const end = task.lastTurn && endOf(task.lastTurn.finishReason, task.lastTurn.reason);
   if (end?.failed) return { kind: 'failed', label: 'Failed', tone: 'bad', icon: 'warn' };
   if (end) return { kind: 'stopped', label: 'Stopped', tone: 'soft', icon: 'stop' };
@@ -48,5 +49,5 @@ export function statusOf(task: Task, offlineHosts: ReadonlySet<string>): Status 
   return { kind: 'new', label: 'New', tone: 'soft' };
 }
 
-/** Marking a task as read is itself a change of it, so its rev is one further than what was read. */
+/** Marking a task as read increments its rev, so an unread task is more than one ahead of readRev. */
 export const isUnread = (task: Task) => task.rev > task.readRev + 1 && task.lastTurn !== null;

@@ -8,10 +8,28 @@ import { isUnread, statusOf } from './status.ts';
 import { titleOf } from './title.ts';
 
 const task = (change: Partial<Task> = {}): Task => ({
-  id: 't', title: 'T', mode: 'agent', agent: 'demo', project: '', hostId: 'h', agentUrl: '', agentStatus: 'idle', reason: '', openTurn: '', lastTurn: null, openInteractions: 0,
-  readRev: 0, rev: 5, archived: false, createdAt: '', lastActivityAt: '', ...change,
+  id: 't',
+  title: 'T',
+  mode: 'agent',
+  agent: 'demo',
+  project: '',
+  hostId: 'h',
+  agentUrl: '',
+  agentStatus: 'idle',
+  reason: '',
+  openTurn: '',
+  lastTurn: null,
+  openInteractions: 0,
+  readRev: 0,
+  rev: 5,
+  archived: false,
+  createdAt: '',
+  lastActivityAt: '',
+  ...change,
 });
-const ended = (finishReason: 'stop' | 'error' | 'other', reason = '') => ({ lastTurn: { id: 'x', finishReason, reason, usage: null } });
+const ended = (finishReason: 'stop' | 'error' | 'other', reason = '') => ({
+  lastTurn: { id: 'x', finishReason, reason, usage: null },
+});
 const none = new Set<string>();
 
 describe('statusOf', () => {
@@ -28,7 +46,8 @@ describe('statusOf', () => {
 });
 
 describe('isUnread', () => {
-  it('is not raised by the read mark itself', () => expect(isUnread(task({ rev: 6, readRev: 5, ...ended('stop') }))).toBe(false));
+  it('is not raised by the read mark itself', () =>
+    expect(isUnread(task({ rev: 6, readRev: 5, ...ended('stop') }))).toBe(false));
   it('is raised by what came after', () => expect(isUnread(task({ rev: 8, readRev: 5, ...ended('stop') }))).toBe(true));
 });
 
@@ -36,7 +55,10 @@ describe('applyHint', () => {
   const hint = { taskId: 't', rev: 7, agentStatus: 'busy' as const, reason: '', openInteractions: 2 };
   const client = (t: Task) => {
     const c = new QueryClient();
-    c.setQueryData(['tasks', { q: '', archived: false }], { pages: [{ tasks: [t], nextCursor: '' }], pageParams: [''] });
+    c.setQueryData(['tasks', { q: '', archived: false }], {
+      pages: [{ tasks: [t], nextCursor: '' }],
+      pageParams: [''],
+    });
     return c;
   };
   it('changes the task in every list and tells what it was', () => {
@@ -74,9 +96,30 @@ describe('a task that is open', () => {
 });
 
 describe('notice', () => {
-  it('tells of a new question', () => expect(notice(task(), { taskId: 't', rev: 6, agentStatus: 'idle', reason: 'waiting', openInteractions: 1 })).toBe('Waiting for you'));
-  it('tells of the end of a turn', () => expect(notice(task({ agentStatus: 'busy' }), { taskId: 't', rev: 6, agentStatus: 'idle', reason: '', openInteractions: 0 })).toBe('The turn is over'));
-  it('is silent about old news', () => expect(notice(task({ agentStatus: 'busy' }), { taskId: 't', rev: 5, agentStatus: 'idle', reason: '', openInteractions: 0 })).toBeNull());
+  it('tells of a new question', () =>
+    expect(notice(task(), { taskId: 't', rev: 6, agentStatus: 'idle', reason: 'waiting', openInteractions: 1 })).toBe(
+      'Waiting for you',
+    ));
+  it('tells of the end of a turn', () =>
+    expect(
+      notice(task({ agentStatus: 'busy' }), {
+        taskId: 't',
+        rev: 6,
+        agentStatus: 'idle',
+        reason: '',
+        openInteractions: 0,
+      }),
+    ).toBe('The turn is over'));
+  it('is silent about old news', () =>
+    expect(
+      notice(task({ agentStatus: 'busy' }), {
+        taskId: 't',
+        rev: 5,
+        agentStatus: 'idle',
+        reason: '',
+        openInteractions: 0,
+      }),
+    ).toBeNull());
 });
 
 describe('titleOf', () => {
@@ -84,11 +127,17 @@ describe('titleOf', () => {
     ['its first line', 'Fix the parser\nIt fails', 'Fix the parser'],
     ['without marks', '\n## `Fix` it', 'Fix it'],
     ['cut at a word', `${'word '.repeat(30)}`, `${'word '.repeat(16).trim()}…`],
-    ['characters whole', '🙂'.repeat(100), `${'🙂'.repeat(80)}…`],
+    ['no half characters', '🙂'.repeat(100), `${'🙂'.repeat(80)}…`],
     ['something in any case', '```', 'New task'],
   ])('takes %s', (_name, message, want) => expect(titleOf(message)).toBe(want));
 });
 
 describe('relative', () => {
-  it.each([[0, 'now'], [59, 'now'], [60, '1 min'], [3600, '1 h'], [90_000, '1 d']])('%d s is %s', (s, want) => expect(relative(0, s * 1000)).toBe(want));
+  it.each([
+    [0, 'now'],
+    [59, 'now'],
+    [60, '1 min'],
+    [3600, '1 h'],
+    [90_000, '1 d'],
+  ])('%d s is %s', (s, want) => expect(relative(0, s * 1000)).toBe(want));
 });

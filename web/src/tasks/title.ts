@@ -1,8 +1,17 @@
 const longest = 80;
 
-/** A title from a message: its first line that says something, without markdown marks, cut at a word. */
+/** Makes a title from a message: its first line with text, without markdown, cut at a word. */
 export function titleOf(message: string): string {
-  const line = message.split('\n').map((l) => l.replace(/^[#>*\-\s`]+/, '').replace(/`/g, '').trim()).find((l) => l !== '') ?? 'New task';
+  const line =
+    message
+      .split('\n')
+      .map((l) =>
+        l
+          .replace(/^[#>*\-\s`]+/, '')
+          .replace(/`/g, '')
+          .trim(),
+      )
+      .find((l) => l !== '') ?? 'New task';
   const characters = [...line];
   if (characters.length <= longest) return line;
   const cut = characters.slice(0, longest).join('');

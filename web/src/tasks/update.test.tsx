@@ -12,8 +12,18 @@ it('takes back a change that was refused, and nothing that happened meanwhile', 
   let refuse: ((answer: Response) => void) | undefined;
   vi.stubGlobal('fetch', () => new Promise<Response>((resolve) => (refuse = resolve)));
   const queries = new QueryClient();
-  queries.setQueryData(['task', 't'], { id: 't', title: 'Old', rev: 5, readRev: 5, agentStatus: 'idle', lastTurn: null, openInteractions: 0 } as Task);
-  const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={queries}>{children}</QueryClientProvider>;
+  queries.setQueryData(['task', 't'], {
+    id: 't',
+    title: 'Old',
+    rev: 5,
+    readRev: 5,
+    agentStatus: 'idle',
+    lastTurn: null,
+    openInteractions: 0,
+  } as Task);
+  const wrapper = ({ children }: { children: ReactNode }) => (
+    <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+  );
   const { result } = renderHook(() => useUpdateTask(), { wrapper });
 
   act(() => result.current.mutate({ id: 't', title: 'New' }));

@@ -9,7 +9,7 @@ export interface ApiToken {
   expiresAt: string | null;
   lastUsedAt: string | null;
   createdAt: string;
-  /** Only in the answer that made it. */
+  /** Present only in the response that created it. */
   token?: string;
 }
 
@@ -21,15 +21,24 @@ export interface TokenInput {
 }
 
 export function useTokens() {
-  return useQuery({ queryKey: ['tokens'], queryFn: async ({ signal }) => (await api<{ tokens: ApiToken[] }>('GET', '/api/tokens', undefined, signal)).tokens });
+  return useQuery({
+    queryKey: ['tokens'],
+    queryFn: async ({ signal }) => (await api<{ tokens: ApiToken[] }>('GET', '/api/tokens', undefined, signal)).tokens,
+  });
 }
 
 export function useCreateToken() {
   const client = useQueryClient();
-  return useMutation({ mutationFn: (token: TokenInput) => api<ApiToken>('POST', '/api/tokens', token), onSuccess: () => client.invalidateQueries({ queryKey: ['tokens'] }) });
+  return useMutation({
+    mutationFn: (token: TokenInput) => api<ApiToken>('POST', '/api/tokens', token),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['tokens'] }),
+  });
 }
 
 export function useDeleteToken() {
   const client = useQueryClient();
-  return useMutation({ mutationFn: (id: string) => api('DELETE', `/api/tokens/${id}`), onSettled: () => client.invalidateQueries({ queryKey: ['tokens'] }) });
+  return useMutation({
+    mutationFn: (id: string) => api('DELETE', `/api/tokens/${id}`),
+    onSettled: () => client.invalidateQueries({ queryKey: ['tokens'] }),
+  });
 }

@@ -21,34 +21,92 @@ export function TokensPage() {
   const [made, setMade] = useState<ApiToken | null>(null);
   return (
     <Page
-      title="API tokens" lead="For programs that act for you, and for coding agents that fill your notebooks."
-      actions={<Button kind="primary" onClick={() => setAdding(true)}><Icon name="plus" size={14} />New token</Button>}
+      title="API tokens"
+      lead="For programs that act for you, and for coding agents that fill your notebooks."
+      actions={
+        <Button kind="primary" onClick={() => setAdding(true)}>
+          <Icon name="plus" size={14} />
+          New token
+        </Button>
+      }
     >
-      {made?.token && <Secret what={`The token “${made.name}” is ready.`} value={made.token} onDone={() => setMade(null)} />}
+      {made?.token && (
+        <Secret what={`The token “${made.name}” is ready.`} value={made.token} onDone={() => setMade(null)} />
+      )}
       {query.isPending && <Loading what="tokens" />}
-      {query.error && <Failure what="The tokens could not be loaded" error={query.error} retry={() => void query.refetch()} />}
+      {query.error && (
+        <Failure what="The tokens could not be loaded" error={query.error} retry={() => void query.refetch()} />
+      )}
       {remove.error && <Failure what="The token was not revoked" error={remove.error} />}
-      {query.data?.length === 0 && <Empty icon="key" title="No API token yet"><p>Make one to use the HTTP API, the command line from another machine, or an editor's agent.</p></Empty>}
+      {query.data?.length === 0 && (
+        <Empty icon="key" title="No API token yet">
+          <p>Make one to use the HTTP API, the command line from another machine, or an editor's agent.</p>
+        </Empty>
+      )}
       {query.data && query.data.length > 0 && (
         <div className={styles.wrap}>
           <table className={styles.table}>
-            <thead><tr><th scope="col">Name</th><th scope="col">Reaches</th><th scope="col">Created</th><th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span className="visually-hidden">Actions</span></th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Reaches</th>
+                <th scope="col">Created</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Expires</th>
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
             <tbody>
               {query.data.map((t) => (
                 <tr key={t.id}>
-                  <td><strong>{t.name}</strong></td>
-                  <td data-label="Reaches">{t.kind === 'agent' ? <>notebooks, as <span className={styles.mono}>{t.agentIdentifier}</span></> : 'everything you can'}</td>
-                  <td className={styles.soft} data-label="Created"><Ago at={t.createdAt} /></td>
-                  <td className={styles.soft} data-label="Last used">{t.lastUsedAt ? <Ago at={t.lastUsedAt} /> : 'never'}</td>
-                  <td className={styles.soft} data-label="Expires">{t.expiresAt ? new Date(t.expiresAt).toLocaleDateString() : 'never'}</td>
-                  <td><ConfirmButton label="Revoke" title={`Revoke ${t.name}?`} action="Revoke token" onConfirm={() => remove.mutate(t.id)} text={<p>Programs that use it are refused from now on.</p>} /></td>
+                  <td>
+                    <strong>{t.name}</strong>
+                  </td>
+                  <td data-label="Reaches">
+                    {t.kind === 'agent' ? (
+                      <>
+                        notebooks, as <span className={styles.mono}>{t.agentIdentifier}</span>
+                      </>
+                    ) : (
+                      'everything you can'
+                    )}
+                  </td>
+                  <td className={styles.soft} data-label="Created">
+                    <Ago at={t.createdAt} />
+                  </td>
+                  <td className={styles.soft} data-label="Last used">
+                    {t.lastUsedAt ? <Ago at={t.lastUsedAt} /> : 'never'}
+                  </td>
+                  <td className={styles.soft} data-label="Expires">
+                    {t.expiresAt ? new Date(t.expiresAt).toLocaleDateString() : 'never'}
+                  </td>
+                  <td>
+                    <ConfirmButton
+                      label="Revoke"
+                      title={`Revoke ${t.name}?`}
+                      action="Revoke token"
+                      onConfirm={() => remove.mutate(t.id)}
+                      text={<p>Programs that use it are refused from now on.</p>}
+                    />
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
-      {adding && <Dialog title="New API token" onClose={() => setAdding(false)}><NewToken onDone={(token) => { setAdding(false); if (token) setMade(token); }} /></Dialog>}
+      {adding && (
+        <Dialog title="New API token" onClose={() => setAdding(false)}>
+          <NewToken
+            onDone={(token) => {
+              setAdding(false);
+              if (token) setMade(token);
+            }}
+          />
+        </Dialog>
+      )}
     </Page>
   );
 }

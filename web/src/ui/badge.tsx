@@ -5,7 +5,7 @@ import styles from './badge.module.css';
 
 export type Tone = 'busy' | 'wait' | 'good' | 'bad' | 'soft';
 
-/** A state in words, with a sign of its own: colour alone says nothing. */
+/** A state in words with its own icon: colour alone is not readable by everyone. */
 export function Badge({ tone, icon, children }: { tone: Tone; icon?: IconName; children: ReactNode }) {
   return (
     <span className={cx(styles.badge, styles[tone])}>

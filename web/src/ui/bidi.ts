@@ -1,4 +1,7 @@
-/** Makes the characters visible that turn the order of writing around: with them, text can read as what it is not. */
+/**
+ * Replaces bidirectional control characters, which can make code look like something else (Trojan Source,
+ * CVE-2021-42574).
+ */
 export function unturned(text: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '�');
 }

@@ -19,8 +19,13 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
       ref={ref}
       className={styles.dialog}
       aria-labelledby={id}
-      onCancel={(e) => { e.preventDefault(); onClose(); }}
-      onMouseDown={(e) => { if (e.target === ref.current) onClose(); }}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(e) => {
+        if (e.target === ref.current) onClose();
+      }}
     >
       <div className={styles.inside}>
         <header>

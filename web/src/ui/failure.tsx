@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './failure.module.css';
 
-/** What failed, why, where, and a way to try again. */
+/** Shows an error: what failed, why, where, and a button to try again. */
 export function Failure({ what, error, retry }: { what: string; error: unknown; retry?: (() => void) | undefined }) {
   const { message, hint, where } = describe(error);
   return (
@@ -17,7 +17,11 @@ export function Failure({ what, error, retry }: { what: string; error: unknown; 
         </p>
         {where && <p className={styles.where}>{where}</p>}
       </div>
-      {retry && <Button small onClick={retry}>Retry</Button>}
+      {retry && (
+        <Button small onClick={retry}>
+          Retry
+        </Button>
+      )}
     </div>
   );
 }

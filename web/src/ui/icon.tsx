@@ -2,7 +2,8 @@ import type { ReactNode } from 'react';
 
 const paths = {
   plus: 'M8 3v10M3 8h10',
-  inbox: 'M2.5 9.5 4.2 3.6a1 1 0 0 1 1-.8h5.6a1 1 0 0 1 1 .8l1.7 5.9v2.7a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1V9.5Zm0 0h3.3c.3 1.2 1.1 1.8 2.2 1.8s1.9-.6 2.2-1.8h3.3',
+  inbox:
+    'M2.5 9.5 4.2 3.6a1 1 0 0 1 1-.8h5.6a1 1 0 0 1 1 .8l1.7 5.9v2.7a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1V9.5Zm0 0h3.3c.3 1.2 1.1 1.8 2.2 1.8s1.9-.6 2.2-1.8h3.3',
   book: 'M3 3.2c1.8-.5 3.5-.3 5 .7 1.500-1 3.200-1.200 5-.7v9.500c-1.800-.5-3.500-.3-5 .7-1.500-1-3.200-1.200-5-.7V3.200Zm5 .7v9.500',
   send: 'M8 13V3M3.800 7.200 8 3l4.200 4.200',
   stop: 'M4.500 4.500h7v7h-7z',
@@ -26,7 +27,8 @@ const paths = {
   out: 'M6 13H3V3h3M10.500 11 13.500 8l-3-3M13.500 8H6',
   help: 'M6 6a2 2 0 1 1 2.600 1.900c-.4.200-.6.500-.6.900v.7M8 12h.01',
   bell: 'M4.500 10.500V7a3.500 3.500 0 0 1 7 0v3.500l1 1.500h-9l1-1.500ZM6.800 14h2.400',
-  truck: 'M1.500 4h8v7h-8zM9.500 6.500h2.700l2.300 2.500v2h-5M4.500 13a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3ZM12 13a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3Z',
+  truck:
+    'M1.500 4h8v7h-8zM9.500 6.500h2.700l2.300 2.500v2h-5M4.500 13a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3ZM12 13a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3Z',
   warn: 'M8 2.500 14.500 13.500h-13L8 2.500ZM8 6.500v3.500M8 12h.01',
   retry: 'M13 8a5 5 0 1 1-1.500-3.600M13 2.500v3h-3',
   diff: 'M5 3v6M2 6h6M9 12h5',
@@ -35,9 +37,28 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-export function Icon({ name, size = 16, className }: { name: IconName; size?: number; className?: string | undefined }): ReactNode {
+export function Icon({
+  name,
+  size = 16,
+  className,
+}: {
+  name: IconName;
+  size?: number;
+  className?: string | undefined;
+}): ReactNode {
   return (
-    <svg className={className} width={size} height={size} viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth={name === 'more' ? 2 : 1.4} strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
+    <svg
+      className={className}
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === 'more' ? 2 : 1.4}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
       <path d={paths[name]} />
     </svg>
   );

@@ -11,8 +11,16 @@ export interface MenuItem {
   run: () => void;
 }
 
-/** A menu of actions behind a button, in the browser's own popover: it closes by Esc or a press elsewhere. */
-export function Menu({ label, items, icon = <Icon name="more" /> }: { label: string; items: MenuItem[]; icon?: ReactNode }) {
+/** A menu of actions behind a button. It is a native popover, so Esc or a click elsewhere closes it. */
+export function Menu({
+  label,
+  items,
+  icon = <Icon name="more" />,
+}: {
+  label: string;
+  items: MenuItem[];
+  icon?: ReactNode;
+}) {
   const id = useId();
   const ref = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -31,7 +39,7 @@ export function Menu({ label, items, icon = <Icon name="more" /> }: { label: str
     if (step === 0) return;
     event.preventDefault();
     const all = [...(ref.current?.querySelectorAll('button') ?? [])];
-    const at = all.findIndex((b) => b === document.activeElement);
+    const at = all.indexOf(document.activeElement as HTMLButtonElement);
     all[(at + step + all.length) % all.length]?.focus();
   };
   return (
@@ -53,7 +61,16 @@ export function Menu({ label, items, icon = <Icon name="more" /> }: { label: str
         }}
       >
         {items.map((item) => (
-          <button key={item.label} type="button" role="menuitem" className={cx(styles.item, item.danger && styles.danger)} onClick={() => { ref.current?.hidePopover(); item.run(); }}>
+          <button
+            key={item.label}
+            type="button"
+            role="menuitem"
+            className={cx(styles.item, item.danger && styles.danger)}
+            onClick={() => {
+              ref.current?.hidePopover();
+              item.run();
+            }}
+          >
             {item.icon && <Icon name={item.icon} />}
             {item.label}
           </button>

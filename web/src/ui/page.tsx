@@ -4,12 +4,24 @@ import { Icon, type IconName } from './icon.tsx';
 import styles from './page.module.css';
 
 /** A page beside the sidebar: a title row and a column of content. */
-export function Page({ title, lead, actions, children }: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <main className={styles.page}>
       <div className={styles.column}>
         <header className={styles.head}>
-          <Link to="/" className={styles.back} aria-label="Back to tasks"><Icon name="back" /></Link>
+          <Link to="/" className={styles.back} aria-label="Back to tasks">
+            <Icon name="back" />
+          </Link>
           <h1>{title}</h1>
           <div className={styles.actions}>{actions}</div>
         </header>
@@ -20,7 +32,7 @@ export function Page({ title, lead, actions, children }: { title: string; lead?:
   );
 }
 
-/** Nothing here yet, and what to do about it. */
+/** An empty page: says that there is nothing yet, and what to do about it. */
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>
@@ -32,5 +44,9 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 }
 
 export function Loading({ what }: { what: string }) {
-  return <p className={styles.loading} role="status">Loading {what} …</p>;
+  return (
+    <p className={styles.loading} role="status">
+      Loading {what} …
+    </p>
+  );
 }

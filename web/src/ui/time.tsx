@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** One clock for all relative times: it ticks every half minute, and only while somebody looks. */
+/** One clock for all relative times: it ticks every half minute while any of them is shown. */
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let now = Date.now();
@@ -41,5 +41,9 @@ export function duration(ms: number): string {
 export function Ago({ at }: { at: string }) {
   const current = useSyncExternalStore(subscribe, () => now);
   const time = new Date(at);
-  return <time dateTime={at} title={time.toLocaleString()}>{relative(time.getTime(), Math.max(current, time.getTime()))}</time>;
+  return (
+    <time dateTime={at} title={time.toLocaleString()}>
+      {relative(time.getTime(), Math.max(current, time.getTime()))}
+    </time>
+  );
 }

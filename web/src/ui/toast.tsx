@@ -23,7 +23,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Says something for a while; with an action, long enough to take it. */
+/** Shows a message for 5 seconds, or for 10 when it offers an action. */
 export function toast(text: string, action?: { label: string; run: () => void }) {
   const id = next++;
   set([...toasts.slice(-2), { id, text, action }]);
@@ -42,7 +42,15 @@ export function Toasts() {
         <div key={t.id} className={styles.toast}>
           <span>{t.text}</span>
           {t.action && (
-            <Button small kind="quiet" className={styles.action} onClick={() => { t.action?.run(); dismiss(t.id); }}>
+            <Button
+              small
+              kind="quiet"
+              className={styles.action}
+              onClick={() => {
+                t.action?.run();
+                dismiss(t.id);
+              }}
+            >
               {t.action.label}
             </Button>
           )}

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vite';
 
 /**
- * For development the page talks to the broker through Vite, which signs it in with the token of `bellhop dev`: the token
- * stays out of the page. An app of your own signs its users in at its own server, or at the broker.
+ * For development the page talks to the broker through Vite, which signs it in with the token of `bellhop dev`: the
+ * token stays out of the page. An app of your own signs its users in at its own server, or at the broker.
  */
 function broker(): { brokerUrl: string; apiToken: string } {
   const file = process.env.BELLHOP_DEV ?? '../../../../.bellhop/dev.json';

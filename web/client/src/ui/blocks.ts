@@ -5,13 +5,14 @@ interface Block {
   kind: 'text' | 'reasoning';
   id: string;
   shown: string;
-  /** How much of it was told, which in a replay is less than what was shown. */
-  heard: number;
+  /** Characters read. In a replay these are fewer than were shown. */
+  read: number;
 }
 
 /**
- * Blocks of text and reasoning. Some models reuse an id in every step, so a block is its id and how often the id began; after
- * a rewind the counting starts again and only what was not shown yet is.
+ * Returns the conversion of text and reasoning parts. Some models reuse an id in every step, so a block is known by its
+ * id and by how often that id began. After a rewind the counting starts again, and only text that was not shown yet is
+ * shown.
  */
 export function textBlocks(show: (chunk: UiChunk) => void) {
   const blocks: Record<string, Block> = {};
@@ -24,8 +25,18 @@ export function textBlocks(show: (chunk: UiChunk) => void) {
   };
   const end = (block: Block) => open.delete(block) && show({ type: `${block.kind}-end`, id: block.id });
 
+  const append = (block: Block, text: string) => {
+    const delta = text.slice(Math.max(0, block.shown.length - block.read));
+    block.read += text.length;
+    if (!delta) return;
+    // A permission has ended the block: it goes on after that.
+    if (!open.has(block)) begin(block);
+    block.shown += delta;
+    show({ type: `${block.kind}-delta`, id: block.id, delta });
+  };
+
   return {
-    /** Whether the part is of a block. */
+    /** Returns whether the part belongs to a block. */
     take(part: NativePart): boolean {
       const [name, kind, phase] = /^(text|reasoning)-(start|delta|end)$/.exec(part.type) ?? [];
       if (!name) return false;
@@ -34,28 +45,22 @@ export function textBlocks(show: (chunk: UiChunk) => void) {
       const begins = phase === 'start' || (phase === 'delta' && !counts[counted]);
       if (begins) counts[counted] = (counts[counted] ?? 0) + 1;
       const key = counts[counted] + counted;
-      let block = blocks[key];
-      if (phase === 'end') {
-        if (block) end(block);
-        return true;
+      const isNew = !blocks[key];
+      blocks[key] ??= { kind: kind as Block['kind'], id, shown: '', read: 0 };
+      const block = blocks[key];
+      if (phase === 'end') end(block);
+      else {
+        if (isNew) begin(block);
+        if (begins) block.read = 0;
+        append(block, String(text ?? ''));
       }
-      if (!block) begin((block = blocks[key] = { kind: kind as Block['kind'], id, shown: '', heard: 0 }));
-      if (begins) block.heard = 0;
-      const told = String(text ?? '');
-      const delta = told.slice(Math.max(0, block.shown.length - block.heard));
-      block.heard += told.length;
-      if (!delta) return true;
-      // Ended by a permission, it goes on behind it.
-      if (!open.has(block)) begin(block);
-      block.shown += delta;
-      show({ type: `${block.kind}-delta`, id, delta });
       return true;
     },
 
-    /** Ends what is open. */
+    /** Ends all open blocks. */
     close: () => open.forEach(end),
 
-    /** The turn is told again from its start. */
+    /** The parts of the turn come again from its start. */
     rewind(): void {
       counts = {};
     },

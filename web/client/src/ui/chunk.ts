@@ -1,12 +1,16 @@
-import type { Ask, Notice, Resume } from '../part.js';
+import type { Notice } from '../part.js';
+import type { Ask, Resume } from '../wire.js';
 
-/** What the state of a question looks like to a page, under the question's id. */
+/** The state of a question. The id of the data part is the question's. */
 export interface AskData extends Ask {
   state: 'open' | 'resolved' | 'expired';
   answer?: string | undefined;
 }
 
-/** A permission for pages without approvals of their own (AI SDK 5, or mode `live`), under the approval's id. */
+/**
+ * A permission for pages without the SDK's approvals (AI SDK 5, or mode `live`). The id of the data part is the
+ * approval's.
+ */
 export interface ApprovalData {
   toolCallId: string;
   toolName: string;
@@ -22,7 +26,7 @@ interface ToolChunk {
   providerExecuted: true;
 }
 
-/** The UIMessageChunks that Bellhop makes; every one is understood or ignored by the AI SDK 5, 6 and 7. */
+/** The UIMessageChunks that the converter makes. The AI SDK 5, 6 and 7 read or ignore each of them. */
 export type UiChunk =
   | { type: 'start'; messageId: string | undefined }
   | { type: 'start-step' | 'finish-step' }
@@ -31,11 +35,24 @@ export type UiChunk =
   | ({ type: 'tool-input-start'; toolName: string; title?: string | undefined } & ToolChunk)
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | ({ type: 'tool-input-available'; toolName: string; input: unknown; title?: string | undefined } & ToolChunk)
-  | ({ type: 'tool-input-error'; toolName: string; input: unknown; errorText: string; title?: string | undefined } & ToolChunk)
+  | ({
+      type: 'tool-input-error';
+      toolName: string;
+      input: unknown;
+      errorText: string;
+      title?: string | undefined;
+    } & ToolChunk)
   | ({ type: 'tool-output-available'; output: unknown; preliminary?: boolean | undefined } & ToolChunk)
   | ({ type: 'tool-output-error'; errorText: string } & ToolChunk)
   | ({ type: 'tool-output-denied' } & ToolChunk)
-  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string | undefined; isAutomatic?: boolean | undefined; signature?: string | undefined }
+  | {
+      type: 'tool-approval-request';
+      approvalId: string;
+      toolCallId: string;
+      reason?: string | undefined;
+      isAutomatic?: boolean | undefined;
+      signature?: string | undefined;
+    }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string | undefined }
   | { type: 'source-url'; sourceId: string; url: string; title?: string | undefined }
   | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string | undefined }
@@ -53,6 +70,6 @@ export type UiChunk =
 /** Metadata of a finished turn's message. */
 export interface TurnMetadata {
   usage?: unknown;
-  /** Why a turn ended, where finishReason does not tell: `aborted`, `host-restarted`, … */
+  /** Why the turn ended, in more detail than finishReason: `aborted`, `host-restarted`, … */
   reason?: string | undefined;
 }

@@ -1,7 +1,8 @@
 import type { UIMessage } from 'ai';
-import type { ArtifactInput, Attachment } from '../wire.js';
+import type { Attachment } from '../contract.js';
+import type { ArtifactInput } from '../wire.js';
 
-/** What a user's message says to an agent: images for its eyes, other files as artifacts. */
+/** Splits a user's message into its text, its images, and its other files as artifacts. */
 export function promptOf(message: UIMessage): { text: string; attachments: Attachment[]; artifacts: ArtifactInput[] } {
   const text: string[] = [];
   const attachments: Attachment[] = [];
@@ -14,7 +15,7 @@ export function promptOf(message: UIMessage): { text: string; attachments: Attac
     if (data) attachments.push({ type: 'image', mediaType, data });
     else artifacts.push({ type: 'FILE', content: { mediaType, url, filename } });
   }
-  // A message may be an image alone, a check-in needs words.
+  // A message may be an image alone, but a check-in needs text.
   return { text: text.join('\n') || (attachments[0] || artifacts[0] ? '(attachment)' : ''), attachments, artifacts };
 }
 
@@ -24,7 +25,7 @@ interface Approval {
   reason?: string | undefined;
 }
 
-/** The permissions of a message, of all states or of one. Approvals are not in the types of the AI SDK 5. */
+/** Returns the permissions of a message, in all states or in one. Approvals are not in the types of the AI SDK 5. */
 export function approvalsIn(message: UIMessage, wanted?: string): Approval[] {
   return message.parts.flatMap((part) => {
     const { state, approval } = part as unknown as { state?: string; approval?: Approval };
@@ -32,14 +33,14 @@ export function approvalsIn(message: UIMessage, wanted?: string): Approval[] {
   });
 }
 
-/** The answers of a message's reader that were not sent. */
+/** Returns the user's answers in a message that were not sent yet. */
 export function answersIn(message: UIMessage): Approval[] {
   return approvalsIn(message, 'responded').filter(({ id }) => !sent.has(`${message.id} ${id}`));
 }
 
 /**
- * Permissions whose answer was sent, or comes too late, by message: the predicate is a plain function that only sees
- * messages. A message's id is its turn's, so that all chats of a page can share this.
+ * Permissions whose answer was sent or came too late, by message. It is shared by all chats of a page, because the
+ * predicate below sees nothing but messages; the id of a message is its turn's.
  */
 const sent = new Set<string>();
 
@@ -48,9 +49,9 @@ export function markSent(message: UIMessage, approvalId: string): void {
 }
 
 /**
- * For `sendAutomaticallyWhen`: true when the last message has an answer to a permission that was not sent, and no permission
- * without an answer. Unlike the SDK's own predicate it does not wait for tools that run in parallel: those wait for the
- * agent, not for the page.
+ * For `sendAutomaticallyWhen`: whether the last message has an answer that was not sent, and no permission without an
+ * answer. Unlike the SDK's own predicate it does not wait for tools that run in parallel: the agent completes those,
+ * not the page.
  */
 export function shouldSendAutomatically({ messages }: { messages: UIMessage[] }): boolean {
   const last = messages.at(-1);

@@ -1,23 +1,23 @@
 import type { UIMessageChunk } from 'ai';
 import type { StreamItem, Turn } from '../turn.js';
-import type { Answer } from '../wire.js';
+import type { Answer } from '../contract.js';
 import type { UiChunk } from './chunk.js';
-import { Converter } from './convert.js';
+import { newConverter, type Converter } from './convert.js';
 
 export interface RunOptions {
   approvals?: 'park' | 'live' | undefined;
-  /** The page waits for an answer that was given elsewhere. */
+  /** Called when a permission that the page waits for was answered elsewhere. */
   onAnswered?: ((interactionId: string) => void) | undefined;
 }
 
 /**
- * Reads one turn once, into whatever UI stream is attached. At a permission the UI stream ends while the reading goes on;
- * what comes meanwhile waits in the queue.
+ * Reads one turn once and writes it to the UI stream that is attached. At a permission the UI stream ends, but reading
+ * goes on: the chunks wait in the queue.
  */
 export class Run {
   readonly #converter: Converter;
   readonly #reading = new AbortController();
-  /** A permission's id is where the UI stream ends until the page has answered. */
+  /** Chunks to show. The id of a permission marks where the UI stream ends until the page has answered. */
   readonly #queue: (UiChunk | string)[] = [];
   readonly #answered = new Set<string>();
   #view: ReadableStreamDefaultController<UIMessageChunk> | undefined;
@@ -30,13 +30,13 @@ export class Run {
   readonly #turn: Turn;
   readonly #options: () => RunOptions;
 
-  /** `shown`: permissions that are in the page's message already, and so is all that was told up to the last of them. */
+  /** `shown`: permissions in the page's message. All chunks up to the last of them are in it too. */
   constructor(turn: Turn, options: () => RunOptions, shown: Iterable<string> = []) {
     this.#turn = turn;
     this.#options = options;
     this.#shown = new Set(shown);
     this.#live = options().approvals === 'live';
-    this.#converter = new Converter(() => turn.turnId || undefined, this.#live);
+    this.#converter = newConverter(() => turn.turnId || undefined, this.#live);
     void this.#read();
   }
 
@@ -45,7 +45,7 @@ export class Run {
     return this.#done && this.#queue.length === 0;
   }
 
-  /** The UI stream of what was not shown yet. Its end by the page ends the reading; the agent goes on. */
+  /** Returns a UI stream of all that was not shown yet. Cancelling it ends the reading; the agent goes on. */
   attach(signal: AbortSignal | undefined): ReadableStream<UIMessageChunk> {
     return new ReadableStream<UIMessageChunk>({
       start: (view) => {
@@ -61,14 +61,14 @@ export class Run {
     });
   }
 
-  /** Leaves the turn to itself. */
+  /** Stops reading the turn; the agent goes on. */
   detach(reason?: unknown): void {
     const view = this.#view;
     this.#stop();
     view?.error(reason ?? this.#reading.signal.reason);
   }
 
-  /** An answer given elsewhere stands, and the stream tells of it. */
+  /** Sends an answer to the broker. */
   async answer(interactionId: string, answer: Answer): Promise<void> {
     this.#answered.add(interactionId);
     await this.#turn.client.answer(interactionId, answer).catch((error: unknown) => {
@@ -99,23 +99,27 @@ export class Run {
     const next: (UiChunk | string)[] = this.#converter.convert(part);
     const { type, approvalId = '', isAutomatic } = part as { type: string; approvalId?: string; isAutomatic?: boolean };
     const asked = !this.#answered.has(approvalId);
-    const parks = type === 'tool-approval-request' && asked && !isAutomatic && !this.#live && this.#converter.isOpen(approvalId);
+    const parks =
+      type === 'tool-approval-request' && asked && !isAutomatic && !this.#live && this.#converter.isOpen(approvalId);
     const { size } = this.#shown;
     const known = this.#shown.delete(approvalId);
-    // Where the page's message ends, its text and its step ended too.
+    // The page's message ends here, so its text and its step end too.
     if (parks || known) next.push(...this.#converter.park(), approvalId);
     if (!size) this.#queue.push(...next);
-    if (type === 'tool-approval-response' && asked && this.#parkedOn === approvalId) this.#options().onAnswered?.(approvalId);
+    if (type === 'tool-approval-response' && asked && this.#parkedOn === approvalId)
+      this.#options().onAnswered?.(approvalId);
     this.#flush();
   }
 
   #flush(): void {
-    for (let next; this.#view && (next = this.#queue.shift()); ) {
+    while (this.#view && this.#queue[0]) {
+      const next = this.#queue.shift();
       if (typeof next === 'string') {
         this.#parkedOn = next;
         this.#close();
       } else {
-        // One set of chunks serves three versions of the SDK, whose unions differ; each ignores the types it does not know.
+        // One set of chunks serves three versions of the SDK, whose unions differ; each ignores the types it does not
+        // know.
         this.#view.enqueue(next as unknown as UIMessageChunk);
       }
     }

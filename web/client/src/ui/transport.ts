@@ -1,23 +1,26 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
-import { AgentClient, newId, type ClientOptions } from '../agent.js';
+import { AgentClient, newId } from '../agent.js';
 import type { BellhopError } from '../error.js';
+import type { ClientOptions } from '../options.js';
 import type { PromptOptions, Turn } from '../turn.js';
-import type { Answer, WhenBusy } from '../wire.js';
+import type { Answer } from '../contract.js';
+import type { WhenBusy } from '../wire.js';
 import { answersIn, approvalsIn, markSent, promptOf } from './message.js';
 import { Run, type RunOptions } from './run.js';
 
 export interface BellhopOptions extends ClientOptions, RunOptions {
-  /** Default: the chat's id is the task's. */
+  /** The id of the task. Default: the chat's id. */
   taskId?: string | undefined;
   /**
-   * `park` (default): a permission ends the UI stream, so that stock approval components and `sendAutomaticallyWhen` work; the
-   * answer continues the same message. `live`: the stream stays open, permissions are `data-approval` parts and `respond`
-   * answers them; for the AI SDK 5, which has no approvals, and for pages with a permission dock of their own.
+   * `park` (default): a permission ends the UI stream, so that stock approval components and `sendAutomaticallyWhen`
+   * work. The answer continues the same message. `live`: the stream stays open, permissions are `data-approval` parts,
+   * and `respond` answers them. Use it with the AI SDK 5, which has no approvals, and in pages with their own
+   * permission dialog.
    */
   approvals?: 'park' | 'live' | undefined;
   /** What the host does with a prompt while a turn is open. Default `reject`. */
   whenBusy?: WhenBusy | undefined;
-  /** A parked permission was answered elsewhere (another tab, the inbox, its time): call `resumeStream()` of the chat. */
+  /** A permission was answered in another tab or has expired: call `resumeStream()` of the chat. */
   onAnswered?: ((interactionId: string) => void) | undefined;
 }
 
@@ -25,22 +28,22 @@ type Send<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0]
 type Reconnect<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToStream']>[0];
 
 /**
- * A ChatTransport of the AI SDK 5, 6 and 7 whose chats are tasks of a Bellhop broker. Aborting a stream detaches from the
- * turn; `interrupt` stops it. Only types of the SDK are used.
+ * A ChatTransport of the AI SDK 5, 6 and 7 whose chats are tasks of a Bellhop broker. Aborting a stream detaches from
+ * the turn; `interrupt` stops it. It imports only types of the SDK.
  */
 export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
-  /** A resumed stream begins with the turn. Read by the AI SDK 6 and 7. */
+  /** Tells the AI SDK 6 and 7 that a resumed stream begins at the start of the turn. */
   readonly resumeStreamIsReplay = true;
   readonly client: AgentClient<BellhopOptions>;
   readonly #runs = new Map<string, Run>();
-  /** Messages that were not checked in. */
+  /** Ids of messages that were not checked in. */
   readonly #failed = new Set<string>();
 
   constructor(options: BellhopOptions = {}) {
     this.client = new AgentClient(options);
   }
 
-  /** Takes new options for what comes; running turns go on. */
+  /** Replaces the options. Running turns keep those they began with, except callbacks. */
   configure(options: BellhopOptions): void {
     this.client.options = options;
   }
@@ -54,7 +57,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     if (!user) throw new TypeError('No message');
     const { text, ...files } = promptOf(user);
     const extra = (send.body ?? {}) as Pick<PromptOptions, 'artifacts' | 'bindPrompt' | 'whenBusy'>;
-    // Asking again is another message; sending again after a failure is the same.
+    // Regenerating sends another message; retrying after a failure sends the same one.
     const again = !submits && !this.#failed.has(user.id);
     this.#failed.add(user.id);
     const turn = await this.client.prompt(this.#taskId(chatId), text, {
@@ -69,7 +72,10 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     return this.#run(turn).attach(abortSignal);
   };
 
-  reconnectToStream = async ({ chatId, abortSignal }: Reconnect<M> & { abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UIMessageChunk> | null> => {
+  reconnectToStream = async ({
+    chatId,
+    abortSignal,
+  }: Reconnect<M> & { abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UIMessageChunk> | null> => {
     const run = await this.#resume(chatId, abortSignal);
     return run?.attach(abortSignal) ?? null;
   };
@@ -79,7 +85,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     await (this.#runs.get(this.#taskId(chatId)) ?? this.client).answer(interactionId, answer);
   }
 
-  /** Really stops the agent; resolves when it has stopped. The stream then ends by itself. */
+  /** Stops the agent; resolves when it has stopped. The stream then ends by itself. */
   interrupt(chatId = ''): Promise<void> {
     return this.client.interrupt(this.#taskId(chatId));
   }
@@ -100,10 +106,11 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     return turn ? this.#run(turn, message && approvalsIn(message).map(({ id }) => id)) : undefined;
   }
 
-  /** The page answered: the same turn flows on into the same message. */
+  /** Sends the answers of the page and continues the same turn in the same message. */
   async #continue(chatId: string, message: M, { abortSignal, body }: Send<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { remember } = (body ?? {}) as Pick<Answer, 'remember'>;
     let run = this.#runs.get(this.#taskId(chatId));
+    // biome-ignore lint/style/noNonNullAssertion: resuming a turn by its id gives that turn or throws.
     if (!run || run.over) run = (await this.#resume(chatId, abortSignal, message))!;
     const stream = run.attach(abortSignal);
     try {
@@ -119,7 +126,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
   }
 }
 
-/** Somebody else answered, or its time is over: the stream tells what became of it. */
+/** Ignores that the question was answered elsewhere or has expired: the stream shows the outcome. */
 function ignoreLate(error: unknown): void {
   if (![409, 410].includes((error as BellhopError).status)) throw error;
 }
@@ -127,14 +134,15 @@ function ignoreLate(error: unknown): void {
 const shared = new Map<string, BellhopTransport>();
 
 /**
- * The transport of a task: `useChat({ transport: bellhop({ taskId }) })`. In a browser it is the same object for the same
- * endpoint and task, since useChat of the AI SDK 7 adopts a transport made while rendering, which would have forgotten the turn.
+ * Returns the transport of a task: `useChat({ transport: bellhop({ taskId }) })`. In a browser it is the same object
+ * for the same endpoint and task: useChat of the AI SDK 7 takes a transport made while rendering, and a new one would
+ * not know the turn.
  */
 export function bellhop<M extends UIMessage = UIMessage>(options: BellhopOptions = {}): BellhopTransport<M> {
   const key = String([options.endpoint, options.taskId, options.token]);
   const transport = shared.get(key) ?? new BellhopTransport(options);
   transport.configure(options);
-  // On a server, transports of several users must not meet.
+  // A server renders for several users, who must not share a transport.
   if (globalThis.window) shared.set(key, transport);
   return transport as unknown as BellhopTransport<M>;
 }

@@ -2,7 +2,7 @@ import * as sdk from 'ai';
 import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai';
 import { vi } from 'vitest';
 
-/** A chat's state without a framework, with whole copies as the frameworks make them. */
+/** A chat's state without a framework. It copies messages deeply, as the frameworks do. */
 class State implements ChatState<UIMessage> {
   status: ChatStatus = 'ready';
   error: Error | undefined;
@@ -18,34 +18,44 @@ class State implements ChatState<UIMessage> {
 }
 
 /** The chat of a version of the SDK. */
-export const chatOf = ({ AbstractChat }: Pick<typeof sdk, 'AbstractChat'>) => class extends AbstractChat<UIMessage> {
-  constructor({ messages = [], ...init }: ChatInit<UIMessage>) {
-    super({ ...init, state: new State(messages) });
-  }
+export const chatOf = ({ AbstractChat }: Pick<typeof sdk, 'AbstractChat'>) =>
+  class extends AbstractChat<UIMessage> {
+    constructor({ messages = [], ...init }: ChatInit<UIMessage>) {
+      super({ ...init, state: new State(messages) });
+    }
 
-  get text(): string {
-    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('|');
-  }
+    get text(): string {
+      return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('|');
+    }
 
-  get tools(): string {
-    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === 'dynamic-tool' ? [`${part.toolName}:${part.state}`] : [])).join(',');
-  }
+    get tools(): string {
+      return (this.lastMessage?.parts ?? [])
+        .flatMap((part) => (part.type === 'dynamic-tool' ? [`${part.toolName}:${part.state}`] : []))
+        .join(',');
+    }
 
-  get approval(): { id: string } | undefined {
-    const part = this.lastMessage?.parts.find((candidate) => 'state' in candidate && candidate.state === 'approval-requested');
-    return part && 'approval' in part ? (part.approval as { id: string }) : undefined;
-  }
+    get approval(): { id: string } | undefined {
+      const part = this.lastMessage?.parts.find(
+        (candidate) => 'state' in candidate && candidate.state === 'approval-requested',
+      );
+      return part && 'approval' in part ? (part.approval as { id: string }) : undefined;
+    }
 
-  data(type: string): unknown[] {
-    return (this.lastMessage?.parts ?? []).flatMap((part) => (part.type === type && 'data' in part ? [part.data] : []));
-  }
-};
+    data(type: string): unknown[] {
+      return (this.lastMessage?.parts ?? []).flatMap((part) =>
+        part.type === type && 'data' in part ? [part.data] : [],
+      );
+    }
+  };
 
 /** Of whichever version the test project aliases "ai" to. */
 export class Chat extends chatOf(sdk) {}
 
 /** Waits for a state of a chat; the chat has no promise for it. */
 export const until = (condition: () => boolean) =>
-  vi.waitFor(() => {
-    if (!condition()) throw new Error(`not yet: ${condition.toString()}`);
-  }, { timeout: 8_000, interval: 5 });
+  vi.waitFor(
+    () => {
+      if (!condition()) throw new Error(`not yet: ${condition.toString()}`);
+    },
+    { timeout: 8_000, interval: 5 },
+  );

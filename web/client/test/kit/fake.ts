@@ -35,7 +35,7 @@ export class FakeTurn {
   }
 
   /** Streams parts to all readers. */
-  say(...parts: NativePart[]): this {
+  send(...parts: NativePart[]): this {
     for (const part of parts) {
       this.frames.push({ id: `${this.epoch}-${this.frames.length + 1}`, part });
       if (part.type === 'tool-approval-request') this.open.add(part.approvalId);
@@ -51,22 +51,25 @@ export class FakeTurn {
   }
 
   text(id: string, ...pieces: string[]): this {
-    this.say({ type: 'text-start', id });
-    for (const text of pieces) this.say({ type: 'text-delta', id, text });
-    return this.say({ type: 'text-end', id });
+    this.send({ type: 'text-start', id });
+    for (const text of pieces) this.send({ type: 'text-delta', id, text });
+    return this.send({ type: 'text-end', id });
   }
 
   tool(toolCallId: string, toolName: string, output: unknown): this {
-    return this.say({ type: 'tool-call', toolCallId, toolName, input: {} }, { type: 'tool-result', toolCallId, toolName, output });
+    return this.send(
+      { type: 'tool-call', toolCallId, toolName, input: {} },
+      { type: 'tool-result', toolCallId, toolName, output },
+    );
   }
 
   ask(approvalId: string, toolCallId: string): this {
     const call = { toolCallId, toolName: 'Bash', input: { command: 'make' } };
-    return this.say({ type: 'tool-call', ...call }, { type: 'tool-approval-request', approvalId, toolCall: call });
+    return this.send({ type: 'tool-call', ...call }, { type: 'tool-approval-request', approvalId, toolCall: call });
   }
 
   finish(): this {
-    return this.say({ type: 'finish', finishReason: 'stop', totalUsage: { outputTokens: 2 } });
+    return this.send({ type: 'finish', finishReason: 'stop', totalUsage: { outputTokens: 2 } });
   }
 
   ping(): void {
@@ -79,8 +82,8 @@ export class FakeTurn {
 }
 
 /**
- * Broker and agent host as a fetch function: the contract of protocol sections 1.1 to 2.1 as far as a client sees it, with
- * faults on demand.
+ * Broker and agent host as a fetch function: the contract of protocol sections 1.1 to 2.1 as far as a client sees it,
+ * with faults on demand.
  */
 export class FakeBellhop {
   readonly calls: Call[] = [];
@@ -136,7 +139,14 @@ export class FakeBellhop {
     const streamToken = `token-${++this.#token}`;
     this.tokens.add(streamToken);
     const streamUrl = reach === 'relay' ? `${brokerUrl}/api/agent/stream/task` : `${hostUrl}/stream/task`;
-    return { success: true, sessionId: 'task', streamToken, streamUrl, expiresAt: '', ...(reach === 'relay' && { reach }) };
+    return {
+      success: true,
+      sessionId: 'task',
+      streamToken,
+      streamUrl,
+      expiresAt: '',
+      ...(reach === 'relay' && { reach }),
+    };
   }
 
   #broker({ method, path, body }: Call, url: URL, signal: AbortSignal | null | undefined): Response {
@@ -144,16 +154,21 @@ export class FakeBellhop {
     switch (`${method} ${path}`) {
       case 'POST /api/agent': {
         const known = this.turns.find((turn) => turn.messageId === body.messageId);
-        const turn = known ?? new FakeTurn(`${this.name}-${this.turns.length + 1}`, this.turns.length + 1, String(body.messageId));
+        const turn =
+          known ?? new FakeTurn(`${this.name}-${this.turns.length + 1}`, this.turns.length + 1, String(body.messageId));
         if (!known) this.turns.push(turn);
         return json(200, { ...this.#grant(body.reach), messageId: turn.messageId, turnId: turn.id });
       }
       case 'POST /api/agent/attach':
-        return json(200, { ...this.#grant(body.reach), agentStatus: 'busy', streamCursor: last && !last.over ? `${last.epoch}-0` : null });
+        return json(200, {
+          ...this.#grant(body.reach),
+          agentStatus: 'busy',
+          streamCursor: last && !last.over ? `${last.epoch}-0` : null,
+        });
       case 'GET /api/tasks/task':
         return json(200, { id: 'task', openTurn: last && !last.over ? last.id : '' });
       case 'POST /api/agent/interrupt':
-        last?.say({ type: 'abort', reason: 'aborted' });
+        last?.send({ type: 'abort', reason: 'aborted' });
         return json(200, { success: true });
       case 'GET /api/agent/stream/task':
       case 'POST /api/agent/stream/task':
@@ -162,37 +177,48 @@ export class FakeBellhop {
     const [, id] = /^\/api\/interactions\/(.+)$/.exec(path) ?? [];
     if (!id) return json(404, { error: 'No such route', code: 'not_found' });
     this.answers.push({ id, body });
-    if (this.answerStatus !== 200) return json(this.answerStatus, { error: 'The question was answered otherwise', code: 'answered' });
+    if (this.answerStatus !== 200)
+      return json(this.answerStatus, { error: 'The question was answered otherwise', code: 'answered' });
     if (last) this.onAnswer(last, id, body);
     return json(200, { id, state: 'resolved' });
   }
 
   #host({ method, headers, body }: Call, url: URL, signal: AbortSignal | null | undefined): Response {
     const turn = this.turns.at(-1);
-    if (!this.tokens.has(headers.get('authorization')?.slice(7) ?? '')) return json(401, { error: 'Expired', code: 'unauthorized' });
+    if (!this.tokens.has(headers.get('authorization')?.slice(7) ?? ''))
+      return json(401, { error: 'Expired', code: 'unauthorized' });
     if (!turn) return new Response(null, { status: 204 });
     const started = turn.frames.length > 0 || turn.readers.size > 0;
     const after = url.searchParams.get('after');
     if (method === 'GET' && turn.over && after === turn.frames.at(-1)?.id) return new Response(null, { status: 204 });
-    return stream(signal, (reader) => {
-      let from = 0;
-      if (after !== null) {
-        from = after.endsWith('-0') ? 0 : turn.frames.findIndex((frame) => frame.id === after) + 1;
-        const verdict = this.gap ? 'gap' : 'ok';
-        const at = (index: number) => turn.frames.at(index)?.id ?? '';
-        const data = { verdict, from: from < turn.frames.length ? at(from) : '', to: at(-1), openInteractions: [...turn.open] };
-        reader.send(`event: message\ndata: ${JSON.stringify({ type: 'data-resume', data })}\n\n`);
-        for (const part of this.gap?.parts ?? []) reader.send(`event: message\ndata: ${JSON.stringify(part)}\n\n`);
-        if (this.gap) from = turn.frames.length;
-        this.gap = undefined;
-      }
-      for (let index = from; index < turn.frames.length; index++) reader.send(turn.frame(index));
-      if (turn.over) return reader.end();
-      turn.readers.add(reader);
-      this.onTurn(turn);
-      if (method === 'POST' && !started) this.script(turn, String(body.prompt));
-      return undefined;
-    }, (reader) => turn.readers.delete(reader));
+    return stream(
+      signal,
+      (reader) => {
+        let from = 0;
+        if (after !== null) {
+          from = after.endsWith('-0') ? 0 : turn.frames.findIndex((frame) => frame.id === after) + 1;
+          const verdict = this.gap ? 'gap' : 'ok';
+          const at = (index: number) => turn.frames.at(index)?.id ?? '';
+          const data = {
+            verdict,
+            from: from < turn.frames.length ? at(from) : '',
+            to: at(-1),
+            openInteractions: [...turn.open],
+          };
+          reader.send(`event: message\ndata: ${JSON.stringify({ type: 'data-resume', data })}\n\n`);
+          for (const part of this.gap?.parts ?? []) reader.send(`event: message\ndata: ${JSON.stringify(part)}\n\n`);
+          if (this.gap) from = turn.frames.length;
+          this.gap = undefined;
+        }
+        for (let index = from; index < turn.frames.length; index++) reader.send(turn.frame(index));
+        if (turn.over) return reader.end();
+        turn.readers.add(reader);
+        this.onTurn(turn);
+        if (method === 'POST' && !started) this.script(turn, String(body.prompt));
+        return undefined;
+      },
+      (reader) => turn.readers.delete(reader),
+    );
   }
 }
 
@@ -200,7 +226,11 @@ function json(status: number, body: Record<string, unknown>): Response {
   return Response.json(body, { status });
 }
 
-function stream(signal: AbortSignal | null | undefined, started: (reader: Reader) => void, gone: (reader: Reader) => void): Response {
+function stream(
+  signal: AbortSignal | null | undefined,
+  started: (reader: Reader) => void,
+  gone: (reader: Reader) => void,
+): Response {
   const encoder = new TextEncoder();
   let reader: Reader | undefined;
   const body = new ReadableStream<Uint8Array>({

@@ -44,7 +44,10 @@ export class FaultProxy {
   readonly fetch: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
     if (!url.startsWith(this.target.origin)) return fetch(input, init);
-    return fetch(url.replace(this.target.origin, this.url), { ...init, headers: { ...(init?.headers as object), connection: 'close' } });
+    return fetch(url.replace(this.target.origin, this.url), {
+      ...init,
+      headers: { ...(init?.headers as object), connection: 'close' },
+    });
   };
 
   #pass(near: Socket): void {

@@ -23,7 +23,11 @@ async function page(options: BellhopOptions = {}) {
   const passing: { type: string; data: unknown }[] = [];
   const transport = new BellhopTransport({ ...client.options, taskId, fetch: proxy.fetch, ...options });
   const messages = toUIMessages((await client.messages(taskId)).messages);
-  return { passing, transport, chat: new Chat({ id: taskId, transport, messages, onData: (part) => void passing.push(part) }) };
+  return {
+    passing,
+    transport,
+    chat: new Chat({ id: taskId, transport, messages, onData: (part) => void passing.push(part) }),
+  };
 }
 
 /** Another page of the same task, whose turn is open. */
@@ -36,7 +40,7 @@ async function busy(prompt: string) {
 
 const queued = (passing: { type: string; data: unknown }[]) => passing.filter(({ type }) => type === 'data-queued');
 
-test('a prompt that waits says so, and then is a turn like any', async () => {
+test('a prompt that waits is reported as queued, then runs like any turn', async () => {
   const first = await busy('slow 10');
   const { chat, passing } = await page({ whenBusy: 'queue' });
   await chat.sendMessage({ text: 'slow 6' });
@@ -103,7 +107,10 @@ test('a chat whose token was revoked in mid-turn goes on with another', async ()
   const { chat } = await page({ onConnection: (state) => states.push(state) });
   const sent = chat.sendMessage({ text: 'slow 20' });
   await until(() => chat.text.includes('5'));
-  const revoked = await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, { method: 'POST', headers: { authorization: `Bearer ${inject('hostPassword')}` } });
+  const revoked = await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${inject('hostPassword')}` },
+  });
   expect(revoked.status).toBe(200);
   await sent;
   expect(chat.text).toBe(counted(20));
@@ -113,7 +120,10 @@ test('a chat whose token was revoked in mid-turn goes on with another', async ()
 
 test('a token that was revoked before its turn began is replaced, for the same turn', async () => {
   const turn = await client.prompt(taskId, 'slow 6');
-  await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, { method: 'POST', headers: { authorization: `Bearer ${inject('hostPassword')}` } });
+  await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${inject('hostPassword')}` },
+  });
   let text = '';
   for await (const { part } of turn.parts()) if (part.type === 'text-delta') text += part.text;
   expect(text).toBe(counted(6));

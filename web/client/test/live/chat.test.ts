@@ -24,7 +24,10 @@ const newTask = async () => (await client.createTask({ title: 'A chat' })).id;
 
 function open(taskId: string, options: BellhopOptions = {}, messages = toUIMessages([])) {
   const transport = new BellhopTransport({ ...client.options, taskId, fetch: proxy.fetch, ...options });
-  return { transport, chat: new Chat({ id: taskId, transport, messages, sendAutomaticallyWhen: shouldSendAutomatically }) };
+  return {
+    transport,
+    chat: new Chat({ id: taskId, transport, messages, sendAutomaticallyWhen: shouldSendAutomatically }),
+  };
 }
 
 const counted = (n: number) => Array.from({ length: n }, (_, at) => at + 1).join(' ');
@@ -37,14 +40,23 @@ test('a turn cut twice is shown once', async () => {
   expect(chat.messages).toHaveLength(2);
 });
 
-test.each([[true, 'output-available'], [false, 'output-denied']] as const)('a permission answered %s continues its message', async (approved, state) => {
+test.each([
+  [true, 'output-available'],
+  [false, 'output-denied'],
+] as const)('a permission answered %s continues its message', async (approved, state) => {
   const { chat } = open(await newTask());
   await chat.sendMessage({ text: 'list then write a.txt: hi then run cat a.txt' });
-  for (const tools of [`list_dir:output-available,write_file:approval-requested`, `list_dir:output-available,write_file:${state},run_command:approval-requested`]) {
+  for (const tools of [
+    `list_dir:output-available,write_file:approval-requested`,
+    `list_dir:output-available,write_file:${state},run_command:approval-requested`,
+  ]) {
     await until(() => chat.status === 'ready' && chat.tools === tools);
     await chat.addToolApprovalResponse({ id: chat.approval!.id, approved });
   }
-  await until(() => chat.status === 'ready' && chat.tools === `list_dir:output-available,write_file:${state},run_command:${state}`);
+  await until(
+    () =>
+      chat.status === 'ready' && chat.tools === `list_dir:output-available,write_file:${state},run_command:${state}`,
+  );
   expect(chat.messages).toHaveLength(2);
 });
 
@@ -76,7 +88,8 @@ test('a permission that is open at a reload is answered there', async () => {
 test('in mode live a question and a permission are answered by respond', async () => {
   const { chat, transport } = open(await newTask(), { approvals: 'live' });
   const sent = chat.sendMessage({ text: 'ask Which? then write c.txt: hi' });
-  const idOf = (type: string) => chat.lastMessage?.parts.find((part) => part.type === type) as { id: string } | undefined;
+  const idOf = (type: string) =>
+    chat.lastMessage?.parts.find((part) => part.type === type) as { id: string } | undefined;
   await until(() => idOf('data-ask') !== undefined);
   await transport.respond(idOf('data-ask')!.id, { text: 'this' });
   await until(() => idOf('data-approval') !== undefined);
@@ -115,7 +128,10 @@ describe('a permission answered on another page', () => {
     expect(chat.error).toBeUndefined();
   });
 
-  test.each([[true, 'output-available'], [false, 'output-denied']] as const)('%s, and here in mid-turn without a resume, loses and doubles nothing', async (there, state) => {
+  test.each([
+    [true, 'output-available'],
+    [false, 'output-denied'],
+  ] as const)('%s, and here in mid-turn without a resume, loses and doubles nothing', async (there, state) => {
     const { chat, id } = await answeredElsewhere(there, ' then slow 30', false);
     const running = await client.resume(chat.id);
     for await (const { part } of running!.parts()) if (part.type === 'text-delta' && part.text.startsWith('5')) break;
@@ -134,7 +150,9 @@ describe('a permission answered on another page', () => {
     await chat.addToolApprovalResponse({ id, approved: true });
     await until(() => chat.status === 'ready' && chat.approval?.id === next.id);
     await chat.addToolApprovalResponse({ id: next.id, approved: true });
-    await until(() => chat.status === 'ready' && chat.tools === 'write_file:output-available,write_file:output-available');
+    await until(
+      () => chat.status === 'ready' && chat.tools === 'write_file:output-available,write_file:output-available',
+    );
     expect(chat.text.match(/I will write/g)).toHaveLength(2);
   });
 
@@ -148,7 +166,7 @@ describe('a permission answered on another page', () => {
     expect(chat.messages).toHaveLength(2);
   });
 
-  test('in a turn that another has followed is an error that a reload mends', async () => {
+  test('in a turn that another has followed is an error that a reload fixes', async () => {
     const { chat, id, taskId } = await answeredElsewhere(true, '', false);
     while ((await client.task(taskId)).lastTurn === null);
     await open(taskId).chat.sendMessage({ text: 'slow 4' });

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { BellhopClient, isToolUse, type ClientOptions, type ConnectionState, type NativePart, type Turn } from '../../src/index.js';
+import {
+  BellhopClient,
+  isToolUse,
+  type ClientOptions,
+  type ConnectionState,
+  type NativePart,
+  type Turn,
+} from '../../src/index.js';
 import { toUIMessages } from '../../src/history.js';
 import { FaultProxy } from '../kit/proxy.js';
 
@@ -10,7 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => proxy.stop());
 
-const open = (options: ClientOptions = {}) => new BellhopClient({ endpoint: inject('brokerUrl'), token: inject('token'), fetch: proxy.fetch, ...options });
+const open = (options: ClientOptions = {}) =>
+  new BellhopClient({ endpoint: inject('brokerUrl'), token: inject('token'), fetch: proxy.fetch, ...options });
 const newTask = async (client: BellhopClient) => (await client.createTask({ title: 'A test' })).id;
 
 async function read(turn: Turn, see?: (part: NativePart) => unknown): Promise<NativePart[]> {
@@ -22,7 +30,8 @@ async function read(turn: Turn, see?: (part: NativePart) => unknown): Promise<Na
   return parts;
 }
 
-const words = (parts: NativePart[]) => parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join('');
+const words = (parts: NativePart[]) =>
+  parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join('');
 const counted = (n: number) => Array.from({ length: n }, (_, at) => at + 1).join(' ');
 
 describe('a turn of the demo agent', () => {
@@ -37,7 +46,9 @@ describe('a turn of the demo agent', () => {
     for await (const change of feed) if (change.type === 'task' && change.data.lastTurn?.id === turn.turnId) break;
     const { messages } = await client.messages(id);
     expect(messages[0]).toMatchObject({ id: turn.messageId, role: 'USER', status: 'SENT', message: 'list' });
-    expect(messages.flatMap((message) => message.artifacts).filter(isToolUse)).toMatchObject([{ content: { toolName: 'list_dir', state: 'done' } }]);
+    expect(messages.flatMap((message) => message.artifacts).filter(isToolUse)).toMatchObject([
+      { content: { toolName: 'list_dir', state: 'done' } },
+    ]);
     const shown = toUIMessages(messages);
     expect(shown.map((message) => message.id)).toEqual([turn.messageId, turn.turnId]);
     expect(shown[1]!.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')).toBe(words(parts));
@@ -82,14 +93,18 @@ describe('a turn of the demo agent', () => {
   test('is interrupted', async () => {
     const client = open();
     const turn = await client.prompt(await newTask(client), 'slow 600');
-    const parts = await read(turn, (part) => (part.type === 'text-delta' && part.text.startsWith('3') ? turn.interrupt() : undefined));
+    const parts = await read(turn, (part) =>
+      part.type === 'text-delta' && part.text.startsWith('3') ? turn.interrupt() : undefined,
+    );
     expect(parts.at(-1)).toMatchObject({ type: 'abort' });
   });
 
   test.each([true, false])('asks before it writes: %s', async (approved) => {
     const client = open();
     const turn = await client.prompt(await newTask(client), 'write a.txt: hi');
-    const parts = await read(turn, (part) => (part.type === 'tool-approval-request' ? client.answer(part.approvalId, { approved, reason: 'so' }) : undefined));
+    const parts = await read(turn, (part) =>
+      part.type === 'tool-approval-request' ? client.answer(part.approvalId, { approved, reason: 'so' }) : undefined,
+    );
     expect(parts.find((part) => part.type === 'tool-approval-response')).toMatchObject({ approved });
     expect(parts.map((part) => part.type)).toContain(approved ? 'tool-result' : 'tool-output-denied');
   });
@@ -97,15 +112,22 @@ describe('a turn of the demo agent', () => {
   test('asks a question', async () => {
     const client = open();
     const turn = await client.prompt(await newTask(client), 'ask Which?');
-    const parts = await read(turn, (part) => (part.type === 'data-ask' ? client.answer(part.id, { text: 'this one' }) : undefined));
-    expect(parts.find((part) => part.type === 'data-answer')).toMatchObject({ data: { state: 'resolved', answer: { text: 'this one' } } });
+    const parts = await read(turn, (part) =>
+      part.type === 'data-ask' ? client.answer(part.id, { text: 'this one' }) : undefined,
+    );
+    expect(parts.find((part) => part.type === 'data-answer')).toMatchObject({
+      data: { state: 'resolved', answer: { text: 'this one' } },
+    });
     expect(words(parts)).toContain('this one');
   });
 
   test('checked in twice under one id is one message', async () => {
     const client = open();
     const id = await newTask(client);
-    const [one, two] = [await client.prompt(id, 'slow 4', { messageId: 'same' }), await client.prompt(id, 'slow 4', { messageId: 'same' })];
+    const [one, two] = [
+      await client.prompt(id, 'slow 4', { messageId: 'same' }),
+      await client.prompt(id, 'slow 4', { messageId: 'same' }),
+    ];
     expect(two.turnId).toBe(one.turnId);
     expect(words(await read(one))).toBe(words(await read(two)));
     expect((await client.messages(id)).messages.filter((message) => message.role === 'USER')).toHaveLength(1);
@@ -147,7 +169,7 @@ describe('feeds', () => {
     expect(seen).toEqual(['hello', 'reset']);
   });
 
-  test('of a user begin with hello and tell of changes', async () => {
+  test('of a user begin with hello and report changes', async () => {
     const client = open();
     let id = '';
     for await (const change of client.userFeed()) {
@@ -166,12 +188,15 @@ test('tasks are made, listed, changed and deleted', async () => {
   const client = open();
   const task = await client.createTask({ title: 'To be deleted' });
   expect((await client.tasks({ q: 'deleted' })).tasks.map(({ id }) => id)).toContain(task.id);
-  expect(await client.updateTask(task.id, { title: 'Changed', archived: true })).toMatchObject({ title: 'Changed', archived: true });
+  expect(await client.updateTask(task.id, { title: 'Changed', archived: true })).toMatchObject({
+    title: 'Changed',
+    archived: true,
+  });
   await client.deleteTask(task.id);
   await expect(client.task(task.id)).rejects.toMatchObject({ status: 404, origin: inject('brokerUrl') });
   expect(await client.interactions('open')).toEqual([]);
 });
 
-test('a wrong token is told with a hint', async () => {
+test('a wrong token is an error with a hint', async () => {
   await expect(open({ token: 'bhp_wrong' }).tasks()).rejects.toMatchObject({ status: 401, code: 'unauthorized' });
 });

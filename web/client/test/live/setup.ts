@@ -24,7 +24,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await started(dev);
   const file = join(data, 'dev.json');
   if (!existsSync(file)) throw new Error('bellhop dev wrote no dev.json');
-  const { brokerUrl, hostUrl, apiToken, hostPassword } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  const { brokerUrl, hostUrl, apiToken, hostPassword } = JSON.parse(readFileSync(file, 'utf8')) as Record<
+    string,
+    string
+  >;
   project.provide('brokerUrl', brokerUrl ?? '');
   project.provide('hostUrl', hostUrl ?? '');
   project.provide('token', apiToken ?? '');
@@ -39,12 +42,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 function started(dev: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     dev.stdout?.on('data', (text: Buffer) => {
-      said += text.toString();
-      if (said.includes('everything is kept in')) resolve();
+      output += text.toString();
+      if (output.includes('everything is kept in')) resolve();
     });
-    dev.stderr?.on('data', (text: Buffer) => (said += text.toString()));
-    dev.once('exit', (code) => reject(new Error(`bellhop dev ended with ${code}: ${said}`)));
+    dev.stderr?.on('data', (text: Buffer) => (output += text.toString()));
+    dev.once('exit', (code) => reject(new Error(`bellhop dev ended with ${code}: ${output}`)));
   });
 }

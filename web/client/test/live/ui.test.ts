@@ -6,8 +6,15 @@ import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { BellhopClient } from '../../src/index.js';
 import { chatOf, until } from '../kit/chat.js';
 
-/** The SDK's own transport, which checks every chunk, reads the host's UI message stream: no code of ours is in the page. */
-const versions = [[5, sdk5], [6, sdk6], [7, sdk7]] as unknown as [number, typeof sdk7][];
+/**
+ * The SDK's own transport, which checks every chunk, reads the host's UI message stream: no code of ours is in the
+ * page.
+ */
+const versions = [
+  [5, sdk5],
+  [6, sdk6],
+  [7, sdk7],
+] as unknown as [number, typeof sdk7][];
 
 let client: BellhopClient;
 let taskId: string;
@@ -24,7 +31,10 @@ function open(version: number, sdk: typeof sdk7, messages: UIMessage[] = []) {
   const format = `?format=ui&v=${version}`;
   const transport = new sdk.DefaultChatTransport<UIMessage>({
     prepareSendMessagesRequest: async ({ messages }) => {
-      const prompt = messages.at(-1)!.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+      const prompt = messages
+        .at(-1)!
+        .parts.map((part) => (part.type === 'text' ? part.text : ''))
+        .join('');
       const { streamUrl, streamToken } = await client.checkIn({ taskId, message: prompt });
       return { api: streamUrl + format, body: { prompt }, ...signedIn(streamToken) };
     },
@@ -34,7 +44,12 @@ function open(version: number, sdk: typeof sdk7, messages: UIMessage[] = []) {
     },
   });
   const Chat = chatOf(sdk);
-  const init: ChatInit<UIMessage> = { id: taskId, transport, messages, onToolCall: () => expect.unreachable('remote tools are not the page\'s') };
+  const init: ChatInit<UIMessage> = {
+    id: taskId,
+    transport,
+    messages,
+    onToolCall: () => expect.unreachable("remote tools are not the page's"),
+  };
   return new Chat(init);
 }
 
@@ -67,9 +82,12 @@ describe.each(versions)('the AI SDK %i reads the host by itself:', (version, sdk
     await answer(approved);
     await sent;
     expect(chat.error).toBeUndefined();
-    expect(chat.tools).toBe(`write_file:${approved ? 'output-available' : version > 5 ? 'output-denied' : 'output-error'}`);
+    expect(chat.tools).toBe(
+      `write_file:${approved ? 'output-available' : version > 5 ? 'output-denied' : 'output-error'}`,
+    );
     expect(chat.text).toContain(counted(4));
-    if (version === 5) expect(chat.data('data-approval')).toMatchObject([{ toolName: 'write_file', state: 'resolved', approved }]);
+    if (version === 5)
+      expect(chat.data('data-approval')).toMatchObject([{ toolName: 'write_file', state: 'resolved', approved }]);
     expect(chat.messages).toHaveLength(2);
   });
 

@@ -30,7 +30,9 @@ function App({ resume = false }: { resume?: boolean }): ReactNode {
     transport: bellhop({ taskId: 'task', endpoint: `${brokerUrl}/`, token: `${servers}`, fetch: server.fetch }),
     sendAutomaticallyWhen: shouldSendAutomatically,
   });
-  const { addToolApprovalResponse } = chat as { addToolApprovalResponse?: (answer: { id: string; approved: boolean }) => void };
+  const { addToolApprovalResponse } = chat as {
+    addToolApprovalResponse?: (answer: { id: string; approved: boolean }) => void;
+  };
   renders++;
   return (
     <main>
@@ -44,7 +46,9 @@ function App({ resume = false }: { resume?: boolean }): ReactNode {
             return (
               <em key={at}>
                 {`${toolName}:${state}`}
-                {state === 'approval-requested' && <button id="allow" onClick={() => addToolApprovalResponse?.({ id: 'a1', approved: true })} />}
+                {state === 'approval-requested' && (
+                  <button id="allow" onClick={() => addToolApprovalResponse?.({ id: 'a1', approved: true })} />
+                )}
               </em>
             );
           })}
@@ -64,7 +68,8 @@ function mount(app: ReactNode): void {
 }
 
 const $ = (selector: string) => document.querySelector<HTMLElement>(selector);
-const shown = (selector = '.assistant') => [...document.querySelectorAll(selector)].map((node) => node.textContent).join('|');
+const shown = (selector = '.assistant') =>
+  [...document.querySelectorAll(selector)].map((node) => node.textContent).join('|');
 const ready = () => $('#status')?.textContent === 'ready';
 const click = async (selector: string) => {
   await until(() => $(selector) !== null);
@@ -74,44 +79,57 @@ const click = async (selector: string) => {
 describe('useChat', () => {
   test.each([false, true])('shows text and tools, strict mode: %s', async (strict) => {
     server.script = (turn) => turn.text('t1', 'Hello ', 'you').tool('c1', 'Read', 'x').text('t2', '!').finish();
-    mount(strict ? <StrictMode><App /></StrictMode> : <App />);
+    mount(
+      strict ? (
+        <StrictMode>
+          <App />
+        </StrictMode>
+      ) : (
+        <App />
+      ),
+    );
     await click('#send');
     await until(() => shown().includes('!') && ready());
     expect(shown()).toBe('Hello youRead:output-available!');
     expect(server.turns).toHaveLength(1);
   });
 
-  if (major > 5) test('a permission is given by its stock button', async () => {
-    server.script = (turn) => turn.ask('a1', 'c1');
-    server.onAnswer = (turn) => {
-      turn.say({ type: 'tool-approval-response', approvalId: 'a1', approved: true });
-      turn.say({ type: 'tool-result', toolCallId: 'c1', toolName: 'Bash', output: 0 }).text('t', 'Done').finish();
-    };
-    mount(<App />);
-    await click('#send');
-    await click('#allow');
-    await until(() => shown().includes('Done') && ready());
-    expect(shown()).toBe('Bash:output-availableDone');
-    expect(renders).toBeLessThan(60);
-  });
+  if (major > 5)
+    test('a permission is given by its stock button', async () => {
+      server.script = (turn) => turn.ask('a1', 'c1');
+      server.onAnswer = (turn) => {
+        turn.send({ type: 'tool-approval-response', approvalId: 'a1', approved: true });
+        turn.send({ type: 'tool-result', toolCallId: 'c1', toolName: 'Bash', output: 0 }).text('t', 'Done').finish();
+      };
+      mount(<App />);
+      await click('#send');
+      await click('#allow');
+      await until(() => shown().includes('Done') && ready());
+      expect(shown()).toBe('Bash:output-availableDone');
+      expect(renders).toBeLessThan(60);
+    });
 
   test('unmounted in mid-turn and mounted again it catches up, and the agent was not stopped', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one ' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one ' });
     mount(<App />);
     await click('#send');
     await until(() => shown() === 'one ');
     root?.unmount();
-    server.turn.say({ type: 'text-delta', id: 't', text: 'two ' });
-    mount(<StrictMode><App resume /></StrictMode>);
+    server.turn.send({ type: 'text-delta', id: 't', text: 'two ' });
+    mount(
+      <StrictMode>
+        <App resume />
+      </StrictMode>,
+    );
     await until(() => shown().includes('two'));
-    server.turn.say({ type: 'text-delta', id: 't', text: 'three' }).finish();
+    server.turn.send({ type: 'text-delta', id: 't', text: 'three' }).finish();
     await until(() => shown().includes('three') && ready());
     expect(shown()).toBe('one two three');
     expect(server.count('POST', '/api/agent/interrupt')).toBe(0);
   });
 
   test('stopped it is ready and the turn goes on', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one' });
     mount(<App />);
     await click('#send');
     await until(() => shown() === 'one');

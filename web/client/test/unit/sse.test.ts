@@ -23,7 +23,7 @@ describe('server-sent events', () => {
     ['several data lines', 'data: a\ndata:\ndata:b\n\n', [message('a\n\nb')]],
     ['one space after the colon', 'data:  a\n\n', [message(' a')]],
     ['comments', ': ping\n\n: ping\ndata: a\n\n', [message('a')]],
-    ['fields nobody knows', 'retry: 1\nfoo\ndata: a\n\n', [message('a')]],
+    ['unknown fields', 'retry: 1\nfoo\ndata: a\n\n', [message('a')]],
     ['ids of their own frame only', 'id: 1\ndata: a\n\ndata: b\n\n', [message('a', '1'), message('b')]],
     ['no id with a NUL', 'id: 1\0\ndata: a\n\n', [message('a')]],
     ['no unfinished event', 'data: a\n\ndata: b\n', [message('a')]],

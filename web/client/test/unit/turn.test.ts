@@ -10,7 +10,12 @@ beforeEach(() => {
   vi.useFakeTimers();
   server = new FakeBellhop();
   states = [];
-  client = new AgentClient({ endpoint: brokerUrl, token: 'key', fetch: server.fetch, onConnection: (state) => states.push(state) });
+  client = new AgentClient({
+    endpoint: brokerUrl,
+    token: 'key',
+    fetch: server.fetch,
+    onConnection: (state) => states.push(state),
+  });
 });
 afterEach(() => vi.useRealTimers());
 
@@ -22,7 +27,8 @@ async function read(turn: Turn, signal?: AbortSignal): Promise<NativePart[]> {
 
 /** Lets all that waits for nothing happen. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
-const words = (parts: NativePart[]) => parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join('');
+const words = (parts: NativePart[]) =>
+  parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join('');
 
 describe('a turn', () => {
   test('is checked in, started and read to its end', async () => {
@@ -40,12 +46,12 @@ describe('a turn', () => {
 
   test('that is cut three times is read once', async () => {
     let cuts = 3;
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     server.onTurn = (turn) => {
       queueMicrotask(() => {
-        turn.say({ type: 'text-delta', id: 't', text: `${cuts} ` });
+        turn.send({ type: 'text-delta', id: 't', text: `${cuts} ` });
         if (cuts-- > 0) setTimeout(() => turn.cut());
-        else turn.say({ type: 'text-end', id: 't' }).finish();
+        else turn.send({ type: 'text-end', id: 't' }).finish();
       });
     };
     const reading = read(await client.prompt('task', 'hi'));
@@ -58,7 +64,7 @@ describe('a turn', () => {
   });
 
   test('whose connection falls silent is read on another', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const reading = read(await client.prompt('task', 'hi'));
     await vi.advanceTimersByTimeAsync(29_000);
     expect(server.count('GET', '/stream/task')).toBe(0);
@@ -92,13 +98,15 @@ describe('a turn', () => {
     const turn = await client.prompt('task', 'hi');
     server.tokens.clear();
     expect(words(await read(turn))).toBe('Hello you');
-    const [first, second] = server.calls.filter((call) => call.path === '/api/agent').map((call) => call.body.messageId);
+    const [first, second] = server.calls
+      .filter((call) => call.path === '/api/agent')
+      .map((call) => call.body.messageId);
     expect(first).toBe(second);
     expect(server.turns).toHaveLength(1);
   });
 
   test('whose token expires while it runs attaches for another', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const reading = read(await client.prompt('task', 'hi'));
     await settle();
     server.tokens.clear();
@@ -111,7 +119,10 @@ describe('a turn', () => {
 
   test('with a second 401 in a row is an error of the host', async () => {
     server.fail('POST /stream/task', 401, 401);
-    await expect(read(await client.prompt('task', 'hi'))).rejects.toMatchObject({ status: 401, origin: 'http://host.test' });
+    await expect(read(await client.prompt('task', 'hi'))).rejects.toMatchObject({
+      status: 401,
+      origin: 'http://host.test',
+    });
   });
 
   test('that the host refuses is an error with its code and hint', async () => {
@@ -147,12 +158,12 @@ describe('a turn', () => {
   });
 
   test('that another turn has replaced on the host is not mixed with it', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't', event: { id: 'e', seq: 1, turnId: 'another' } });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't', event: { id: 'e', seq: 1, turnId: 'another' } });
     await expect(read(await client.prompt('task', 'hi'))).rejects.toThrow('lost this turn');
   });
 
-  test('hands on a gap, so that what was read can be dropped', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'lost' });
+  test('yields a gap, so that the parts read before can be dropped', async () => {
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'lost' });
     const reading = read(await client.prompt('task', 'hi'));
     await settle();
     server.gap = { parts: [{ type: 'text-start', id: 't' }] };
@@ -165,7 +176,7 @@ describe('a turn', () => {
 
   test('whose host resumes and drops without a part for ever is given up', async () => {
     client.options = { ...client.options, maxRetries: 3 };
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     server.onTurn = (turn) => setTimeout(() => turn.cut());
     const reading = read(await client.prompt('task', 'hi')).catch((reason: unknown) => reason);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -174,7 +185,7 @@ describe('a turn', () => {
   });
 
   test('is left alone when its reader aborts', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const abort = new AbortController();
     const reading = read(await client.prompt('task', 'hi'), abort.signal).catch((reason: unknown) => reason);
     await settle();
@@ -196,8 +207,11 @@ describe('a check-in', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('that the broker says failed at the host is not repeated', async () => {
-    server.fail('POST /api/agent', [502, { error: 'Failed to connect to agent server', code: 'bad_gateway', messageId: 'm' }]);
+  test("that failed at the host, by the broker's answer, is not repeated", async () => {
+    server.fail('POST /api/agent', [
+      502,
+      { error: 'Failed to connect to agent server', code: 'bad_gateway', messageId: 'm' },
+    ]);
     const error = await client.prompt('task', 'hi').catch((reason: unknown) => reason);
     expect(error).toMatchObject({ status: 502, body: { messageId: 'm' } });
     expect(server.calls).toHaveLength(1);
@@ -223,7 +237,7 @@ describe('the relay', () => {
   });
 
   test('is not taken from a host that was reached before', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' });
+    server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const turn = await client.prompt('task', 'hi');
     const reading = read(turn);
     await settle();
@@ -238,7 +252,8 @@ describe('the relay', () => {
 
 describe('an open turn', () => {
   test('is read from its start', async () => {
-    server.script = (turn) => turn.say({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'so far' });
+    server.script = (turn) =>
+      turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'so far' });
     const abort = new AbortController();
     read(await client.prompt('task', 'hi'), abort.signal).catch(() => undefined);
     await settle();

@@ -29,7 +29,9 @@ function browser() {
     channel: () => {
       const channel: ReturnType<Surroundings['channel']> = {
         onmessage: null,
-        postMessage: (data: unknown) => { for (const c of channels) if (c !== channel) c.onmessage?.(new MessageEvent('message', { data })); },
+        postMessage: (data: unknown) => {
+          for (const c of channels) if (c !== channel) c.onmessage?.(new MessageEvent('message', { data }));
+        },
         close: () => channels.delete(channel),
       };
       channels.add(channel);
@@ -40,21 +42,26 @@ function browser() {
 }
 
 function member(around: Surroundings) {
-  const heard: string[] = [];
+  const received: string[] = [];
   const state = { leads: false, publish: (_: string) => undefined as void };
   const { leave } = join<string>(
     {
       name: 'feed',
-      onMessage: (m) => heard.push(m),
+      onMessage: (m) => received.push(m),
       lead: (publish, signal) => {
         state.leads = true;
         state.publish = publish;
-        return new Promise((resolve) => signal.addEventListener('abort', () => { state.leads = false; resolve(); }));
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => {
+            state.leads = false;
+            resolve();
+          }),
+        );
       },
     },
     around,
   );
-  return { heard, state, leave };
+  return { received, state, leave };
 }
 
 const turn = () => vi.waitFor(() => undefined);
@@ -66,7 +73,7 @@ describe('join', () => {
     await turn();
     expect([a, b, c].filter((m) => m.state.leads)).toHaveLength(1);
     a.state.publish('x');
-    expect([a.heard, b.heard, c.heard]).toEqual([['x'], ['x'], ['x']]);
+    expect([a.received, b.received, c.received]).toEqual([['x'], ['x'], ['x']]);
   });
   it('passes the lead on when the leader leaves', async () => {
     const tab = browser();
@@ -75,8 +82,8 @@ describe('join', () => {
     a.leave();
     await vi.waitFor(() => expect(b.state.leads).toBe(true));
     b.state.publish('y');
-    expect(a.heard).toEqual([]);
-    expect(b.heard).toEqual(['y']);
+    expect(a.received).toEqual([]);
+    expect(b.received).toEqual(['y']);
   });
   it('never leads after it left while waiting', async () => {
     const tab = browser();
@@ -91,6 +98,6 @@ describe('join', () => {
     const m = member({ ...browser()(), locks: undefined });
     expect(m.state.leads).toBe(true);
     m.state.publish('z');
-    expect(m.heard).toEqual(['z']);
+    expect(m.received).toEqual(['z']);
   });
 });

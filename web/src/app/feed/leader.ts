@@ -1,17 +1,17 @@
-/** What leadership needs of the browser; tests bring their own. */
+/** The browser APIs that an election needs; tests pass fakes. */
 export interface Surroundings {
   locks: Pick<LockManager, 'request'> | undefined;
   channel: () => Pick<BroadcastChannel, 'postMessage' | 'close' | 'onmessage'>;
 }
 
 export interface Member {
-  /** Ends this tab's part: another tab takes the lead. */
+  /** Stops taking part. If this tab leads, another one becomes the leader. */
   leave: () => void;
 }
 
 interface Options<T> {
   name: string;
-  /** Called when this tab leads, until the signal aborts; publish tells this tab and all others. */
+  /** Called when this tab becomes the leader, until the signal aborts. `publish` sends to this tab and all others. */
   lead: (publish: (message: T) => void, signal: AbortSignal) => Promise<void>;
   onMessage: (message: T) => void;
 }
@@ -21,9 +21,10 @@ const browser = (name: string): Surroundings => ({
   channel: () => new BroadcastChannel(name),
 });
 
-/** Elects one tab of the browser to do the work and share what it learns; the others hear of it. A lock is released
- * by the browser when its tab dies, so there is always exactly one leader. Without locks (plain http on a name) each
- * tab leads for itself. */
+/**
+ * Elects one tab of the browser as the leader, which publishes to all tabs. The browser releases a lock when its tab
+ * dies, so there is always exactly one leader. Without locks (plain http on a host name) each tab is its own leader.
+ */
 export function join<T>(o: Options<T>, around: Surroundings = browser(o.name)): Member {
   const gone = new AbortController();
   const channel = around.channel();
@@ -38,7 +39,7 @@ export function join<T>(o: Options<T>, around: Surroundings = browser(o.name)): 
   if (around.locks) {
     around.locks
       .request(o.name, { signal: gone.signal }, () => (gone.signal.aborted ? undefined : o.lead(publish, gone.signal)))
-      .catch(() => undefined); // aborted while waiting for the lead
+      .catch(() => undefined); // aborted while waiting for the lock
   } else {
     void o.lead((message) => o.onMessage(message), gone.signal);
   }

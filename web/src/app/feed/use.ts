@@ -6,8 +6,10 @@ import { applyHint, refreshTask } from '../../tasks/cache.ts';
 import { client } from '../http.ts';
 import { join, type Member } from './leader.ts';
 
-/** Keeps the lists live by the user's feed: one connection per browser, and none from hidden tabs unless
- * notifications are wanted. */
+/**
+ * Applies the user's feed to the cached lists: one connection per browser, and none from hidden tabs unless
+ * notifications are wanted.
+ */
 export function useUserFeed() {
   const queries = useQueryClient();
   useEffect(() => {
@@ -22,7 +24,7 @@ export function useUserFeed() {
             try {
               for await (const frame of client.userFeed({ signal })) publish(frame);
             } catch {
-              // Given up by us, or signed out: the question who we are finds out which.
+              // Either this tab stopped the feed or the session has ended: asking for the user tells which.
               if (!signal.aborted) void queries.invalidateQueries({ queryKey: ['me'] });
             }
           },
@@ -44,7 +46,7 @@ export function useUserFeed() {
 function handle(queries: QueryClient, frame: UserFeedEvent) {
   switch (frame.type) {
     case 'hello':
-      // The leader connected anew: what happened meanwhile is in the lists, not in the feed.
+      // The leader has reconnected: changes of the meantime are in the lists, not in the feed.
       for (const hint of frame.data.tasks) applyHint(queries, hint);
       void queries.invalidateQueries({ queryKey: ['tasks'] });
       void queries.invalidateQueries({ queryKey: ['interactions'] });
@@ -52,8 +54,10 @@ function handle(queries: QueryClient, frame: UserFeedEvent) {
     case 'task': {
       const hint = frame.data;
       const before = applyHint(queries, hint);
-      if (!before || before.openInteractions !== hint.openInteractions) void queries.invalidateQueries({ queryKey: ['interactions'] });
-      if (!before || before.agentStatus !== hint.agentStatus || before.reason !== hint.reason) refreshTask(queries, hint.taskId);
+      if (!before || before.openInteractions !== hint.openInteractions)
+        void queries.invalidateQueries({ queryKey: ['interactions'] });
+      if (!before || before.agentStatus !== hint.agentStatus || before.reason !== hint.reason)
+        refreshTask(queries, hint.taskId);
       notifyChange(before, hint);
       return;
     }

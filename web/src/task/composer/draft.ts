@@ -1,11 +1,11 @@
 import { readSetting, writeSetting } from '../../settings/store.ts';
 
-/** What somebody has typed and not sent, per task; it outlives reloads, sign-outs and crashes. */
+/** Text that was typed and not sent, per task. It survives reloads, sign-outs and crashes. */
 export const readDraft = (key: string) => readSetting(`draft.${key}`) ?? '';
 
 export const saveDraft = (key: string, text: string) => writeSetting(`draft.${key}`, text === '' ? null : text);
 
-/** The message a new task begins with: kept until it was sent, so that neither a reload nor a failure loses it. */
+/** The first message of a new task. It is kept until it was sent, so that neither a reload nor a failure loses it. */
 export const saveFirstMessage = (taskId: string, text: string) => writeSetting(`first.${taskId}`, text);
 
 export function takeFirstMessage(taskId: string): string | null {
@@ -14,19 +14,22 @@ export function takeFirstMessage(taskId: string): string | null {
   return text;
 }
 
-/** A message that was sent and is not in history yet. */
+/** A message that was sent and that history does not have yet. */
 export interface Unsent {
   id: string;
   text: string;
 }
 
-/** Until history has a message, this browser keeps it: a refused one is in no other place. */
-export const saveUnsent = (taskId: string, message: Unsent | null) => writeSetting(`unsent.${taskId}`, message && JSON.stringify({ id: message.id, text: message.text }));
+/** The browser keeps a message until history has it: a rejected one is stored nowhere else. */
+export const saveUnsent = (taskId: string, message: Unsent | null) =>
+  writeSetting(`unsent.${taskId}`, message && JSON.stringify({ id: message.id, text: message.text }));
 
 export function readUnsent(taskId: string): Unsent | null {
   try {
     const stored: unknown = JSON.parse(readSetting(`unsent.${taskId}`) ?? 'null');
-    return typeof stored === 'object' && stored !== null && 'id' in stored && 'text' in stored ? { id: String(stored.id), text: String(stored.text) } : null;
+    return typeof stored === 'object' && stored !== null && 'id' in stored && 'text' in stored
+      ? { id: String(stored.id), text: String(stored.text) }
+      : null;
   } catch {
     return null;
   }

@@ -1,23 +1,38 @@
+import { maxMessage, maxPrompt } from '@bellhop/client';
 import type { ImageFile } from './queue.ts';
 
-const accepted = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const acceptedImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const most = 6;
 const largest = 5 << 20;
+/** Characters of base64 that fit into a prompt beside its text. */
+const room = maxPrompt - maxMessage;
+const roomText = `${Math.floor((room * 3) / 4 / 2 ** 20)} MiB`;
 
 /** The images of a paste or a drop. */
 export function imagesOf(data: DataTransfer | null): File[] {
   return [...(data?.files ?? [])].filter((f) => f.type.startsWith('image/'));
 }
 
-/** Reads images as data: URLs; what cannot be sent is refused with a reason. */
-export async function readImages(files: readonly File[], already: readonly ImageFile[]): Promise<{ images: ImageFile[]; refused: string }> {
+/** Reads images as data: URLs. `refused` is why one of them cannot be sent, "" if all can. */
+export async function readImages(
+  files: readonly File[],
+  already: readonly ImageFile[],
+): Promise<{ images: ImageFile[]; refused: string }> {
   const images: ImageFile[] = [];
   let refused = '';
+  let used = already.reduce((sum, { url }) => sum + url.length, 0);
   for (const file of files) {
-    if (!accepted.includes(file.type)) refused = `${file.name} is no PNG, JPEG, GIF or WebP image`;
+    if (!acceptedImages.includes(file.type)) refused = `${file.name} is no PNG, JPEG, GIF or WebP image`;
     else if (file.size > largest) refused = `${file.name} is larger than 5 MiB`;
     else if (already.length + images.length >= most) refused = `At most ${most} images go with a message`;
-    else images.push({ name: file.name || 'image', mediaType: file.type, url: await dataUrl(file) });
+    else {
+      const url = await dataUrl(file);
+      used += url.length;
+      if (used > room) {
+        used -= url.length;
+        refused = `${file.name} does not fit: the images of a message may have ${roomText} in all`;
+      } else images.push({ name: file.name || 'image', mediaType: file.type, url });
+    }
   }
   return { images, refused };
 }

@@ -43,10 +43,10 @@ describe('the queue of messages', () => {
   });
   it('tells of every change', () => {
     const queue = make();
-    const heard = vi.fn();
-    queue.subscribe(heard);
+    const listener = vi.fn();
+    queue.subscribe(listener);
     queue.add(message('a'));
     queue.shift();
-    expect(heard).toHaveBeenCalledTimes(2);
+    expect(listener).toHaveBeenCalledTimes(2);
   });
 });

@@ -14,7 +14,10 @@ export interface ImageFile {
   url: string;
 }
 
-/** The messages of one task that wait for its agent, oldest first. Texts outlive a reload of the tab. */
+/**
+ * The messages of one task that wait for its agent, oldest first. A reload of the tab keeps their texts, not their
+ * images.
+ */
 export class MessageQueue {
   #list: readonly Queued[];
   readonly #listeners = new Set<() => void>();
@@ -40,21 +43,25 @@ export class MessageQueue {
   }
 
   edit(id: string, text: string) {
-    this.#set(text.trim() === '' ? this.#list.filter((m) => m.id !== id) : this.#list.map((m) => (m.id === id ? { ...m, text } : m)));
+    this.#set(
+      text.trim() === ''
+        ? this.#list.filter((m) => m.id !== id)
+        : this.#list.map((m) => (m.id === id ? { ...m, text } : m)),
+    );
   }
 
   remove(id: string) {
     this.#set(this.#list.filter((m) => m.id !== id));
   }
 
-  /** Takes the oldest out, to be sent. */
+  /** Removes and returns the oldest message. */
   shift(): Queued | undefined {
     const first = this.#list[0];
     if (first) this.#set(this.#list.slice(1));
     return first;
   }
 
-  /** Puts one back in front: it was not sent after all. */
+  /** Puts a message that was not sent back at the front. */
   unshift(message: Queued) {
     this.#set([message, ...this.#list.filter((m) => m.id !== message.id)]);
   }
@@ -65,7 +72,7 @@ export class MessageQueue {
       if (list.length === 0) this.storage?.removeItem(this.key);
       else this.storage?.setItem(this.key, JSON.stringify(list.map((m) => ({ ...m, files: [] }))));
     } catch {
-      // Full or forbidden: kept in memory.
+      // Storage is full or forbidden: the list stays in memory.
     }
     for (const l of this.#listeners) l();
   }
@@ -81,7 +88,14 @@ export class MessageQueue {
 }
 
 function isQueued(value: unknown): value is Queued {
-  return typeof value === 'object' && value !== null && 'id' in value && 'text' in value && typeof value.text === 'string' && 'files' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'id' in value &&
+    'text' in value &&
+    typeof value.text === 'string' &&
+    'files' in value
+  );
 }
 
 const queues = new Map<string, MessageQueue>();
@@ -89,7 +103,10 @@ const queues = new Map<string, MessageQueue>();
 export function queueOf(taskId: string): MessageQueue {
   let queue = queues.get(taskId);
   if (!queue) {
-    queue = new MessageQueue(`bellhop.queue.${taskId}`, typeof sessionStorage === 'undefined' ? undefined : sessionStorage);
+    queue = new MessageQueue(
+      `bellhop.queue.${taskId}`,
+      typeof sessionStorage === 'undefined' ? undefined : sessionStorage,
+    );
     queues.set(taskId, queue);
   }
   return queue;

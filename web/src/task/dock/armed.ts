@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
-/** A question that has just come does not take keys or presses yet: they were meant for what was there before. */
+/** A new question ignores keys and clicks at first: the user may have meant what was there before. */
 export const armAfter = 400;
 
-/** True once the question has been on screen long enough to be read. */
+/** Returns true once the question has been visible long enough to be read. */
 export function useArmed(id: string): boolean {
   const [armed, setArmed] = useState('');
   useEffect(() => {
@@ -15,8 +15,13 @@ export function useArmed(id: string): boolean {
 
 export type DockKey = 'allow' | 'deny' | null;
 
-/** What a key says to a permission. Only chords count, so that typing never answers; there is none for "always". */
-export function dockKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey' | 'repeat' | 'isComposing'>): DockKey {
+/**
+ * Returns the answer that a key gives to a permission. Only key combinations count, so that typing never answers; none
+ * of them means "always".
+ */
+export function dockKey(
+  event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey' | 'repeat' | 'isComposing'>,
+): DockKey {
   if (event.isComposing || event.repeat || event.altKey || !(event.ctrlKey || event.metaKey)) return null;
   if (event.key === 'Enter' && !event.shiftKey) return 'allow';
   if (event.key === 'Backspace' && event.shiftKey) return 'deny';

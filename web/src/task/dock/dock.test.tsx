@@ -36,7 +36,7 @@ const settle = () => act(() => vi.advanceTimersByTimeAsync(0));
 const allow = () => screen.getByRole<HTMLButtonElement>('button', { name: /Allow once/ });
 
 describe('the permission dock', () => {
-  it('shows the whole command, its level and how many wait', () => {
+  it('shows the complete command, its level and how many questions wait', () => {
     show([confirm(), confirm({ id: 'q2' })]);
     expect(screen.getByText('rm -rf build && make')).toBeTruthy();
     expect(screen.getByText('Check first')).toBeTruthy();
@@ -128,7 +128,15 @@ describe('the permission dock', () => {
 });
 
 describe('dockKey', () => {
-  const key = { key: 'Enter', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false, repeat: false, isComposing: false };
+  const key = {
+    key: 'Enter',
+    ctrlKey: true,
+    metaKey: false,
+    shiftKey: false,
+    altKey: false,
+    repeat: false,
+    isComposing: false,
+  };
   it.each([
     ['a held key', { ...key, repeat: true }],
     ['a key of an input method', { ...key, isComposing: true }],

@@ -22,13 +22,15 @@ export function Dock({ interactions, keys = true }: { interactions: readonly Int
       { id: current.id, ...given },
       {
         onSuccess: () => {
-          // The pressed button goes away with its question; the focus must not go with it.
-          if (dock.current?.contains(document.activeElement)) document.querySelector<HTMLElement>('[data-composer]')?.focus();
+          // The button disappears with its question. Without this the focus would be lost.
+          if (dock.current?.contains(document.activeElement))
+            document.querySelector<HTMLElement>('[data-composer]')?.focus();
           setSettled((ids) => new Set([...ids, current.id]));
         },
         onError: (error) => {
-          // Somebody else was first, or its time is over: the question is gone either way.
-          if (error instanceof BellhopError && (error.status === 409 || error.status === 410)) setSettled((ids) => new Set([...ids, current.id]));
+          // The question was answered elsewhere or has expired; either way it is no longer open.
+          if (error instanceof BellhopError && (error.status === 409 || error.status === 410))
+            setSettled((ids) => new Set([...ids, current.id]));
         },
       },
     );
@@ -36,9 +38,24 @@ export function Dock({ interactions, keys = true }: { interactions: readonly Int
   const failed = answer.error && answer.variables?.id === current.id ? answer.error : null;
   const props = { interaction: current, count: open.length, pending: answer.isPending, onAnswer: send };
   return (
-    <section ref={dock} className={styles.dock} aria-label="The agent asks you" data-level={current.level?.toLowerCase()}>
-      {current.kind === 'ask' ? <Ask key={current.id} {...props} /> : <Permission key={current.id} {...props} keys={keys} />}
-      {failed && <Failure what="Your answer did not arrive" error={failed} retry={() => answer.variables && answer.mutate(answer.variables)} />}
+    <section
+      ref={dock}
+      className={styles.dock}
+      aria-label="The agent asks you"
+      data-level={current.level?.toLowerCase()}
+    >
+      {current.kind === 'ask' ? (
+        <Ask key={current.id} {...props} />
+      ) : (
+        <Permission key={current.id} {...props} keys={keys} />
+      )}
+      {failed && (
+        <Failure
+          what="Your answer did not arrive"
+          error={failed}
+          retry={() => answer.variables && answer.mutate(answer.variables)}
+        />
+      )}
     </section>
   );
 }

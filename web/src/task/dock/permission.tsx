@@ -33,44 +33,105 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
   return (
     <div className={styles.question}>
       <header>
-        <strong id={`ask-${interaction.id}`}>Allow {interaction.toolName ? <code>{interaction.toolName}</code> : 'this'}?</strong>
-        {level && <Badge tone={level.tone} icon={level.tone === 'soft' ? 'check' : 'warn'}>{level.label}</Badge>}
+        <strong id={`ask-${interaction.id}`}>
+          Allow {interaction.toolName ? <code>{interaction.toolName}</code> : 'this'}?
+        </strong>
+        {level && (
+          <Badge tone={level.tone} icon={level.tone === 'soft' ? 'check' : 'warn'}>
+            {level.label}
+          </Badge>
+        )}
         {count > 1 && <span className={styles.count}>1 of {count}</span>}
       </header>
-      {shortPrompt(interaction.prompt, command) && <p className={styles.prompt} dir="auto">{shortPrompt(interaction.prompt, command)}</p>}
-      {command && <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>{visible(command)}</pre>}
+      {shortPrompt(interaction.prompt, command) && (
+        <p className={styles.prompt} dir="auto">
+          {shortPrompt(interaction.prompt, command)}
+        </p>
+      )}
+      {command && (
+        <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>
+          {visible(command)}
+        </pre>
+      )}
       {reasoning ? (
-        <DenyReason pending={!ready} onCancel={() => setReasoning(false)} onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) })} />
+        <DenyReason
+          pending={!ready}
+          onCancel={() => setReasoning(false)}
+          onDeny={(reason) => onAnswer({ approved: false, ...(reason && { reason }) })}
+        />
       ) : (
         <div className={styles.buttons}>
-          <Button kind="primary" disabled={!ready} onClick={() => onAnswer({ approved: true })} aria-keyshortcuts="Control+Enter Meta+Enter">
+          <Button
+            kind="primary"
+            disabled={!ready}
+            onClick={() => onAnswer({ approved: true })}
+            aria-keyshortcuts="Control+Enter Meta+Enter"
+          >
             Allow once <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl Enter'}</kbd>
           </Button>
-          <Button disabled={!ready} onClick={() => onAnswer({ approved: true, remember: 'session' })} title={`Every use of ${interaction.toolName ?? 'this tool'} until this session ends`}>
+          <Button
+            disabled={!ready}
+            onClick={() => onAnswer({ approved: true, remember: 'session' })}
+            title={`Every use of ${interaction.toolName ?? 'this tool'} until this session ends`}
+          >
             Allow for this session
           </Button>
           <span className={styles.gap} />
-          <Button kind="danger" disabled={!ready} onClick={() => onAnswer({ approved: false })} aria-keyshortcuts="Control+Shift+Backspace Meta+Shift+Backspace">
+          <Button
+            kind="danger"
+            disabled={!ready}
+            onClick={() => onAnswer({ approved: false })}
+            aria-keyshortcuts="Control+Shift+Backspace Meta+Shift+Backspace"
+          >
             Deny <kbd aria-hidden="true">{mac ? '⌘⇧⌫' : 'Ctrl Shift ⌫'}</kbd>
           </Button>
-          <Button kind="quiet" disabled={!ready} onClick={() => setReasoning(true)}>Deny with reason</Button>
+          <Button kind="quiet" disabled={!ready} onClick={() => setReasoning(true)}>
+            Deny with reason
+          </Button>
         </div>
       )}
     </div>
   );
 }
 
-function DenyReason({ pending, onCancel, onDeny }: { pending: boolean; onCancel: () => void; onDeny: (reason: string) => void }) {
+function DenyReason({
+  pending,
+  onCancel,
+  onDeny,
+}: {
+  pending: boolean;
+  onCancel: () => void;
+  onDeny: (reason: string) => void;
+}) {
   const [reason, setReason] = useState('');
   return (
-    <form className={styles.reason} onSubmit={(e) => { e.preventDefault(); onDeny(reason.trim()); }}>
+    <form
+      className={styles.reason}
+      onSubmit={(e) => {
+        e.preventDefault();
+        onDeny(reason.trim());
+      }}
+    >
       <input
-        aria-label="Reason for denying" placeholder="Tell the agent why, or what to do instead" autoFocus dir="auto" value={reason}
+        aria-label="Reason for denying"
+        placeholder="Tell the agent why, or what to do instead"
+        autoFocus
+        dir="auto"
+        value={reason}
         onChange={(e) => setReason(e.target.value)}
-        onKeyDown={(e) => { if (e.key === 'Escape') { e.stopPropagation(); onCancel(); } }}
+        onKeyDown={(e) => {
+          if (e.key === 'Escape') {
+            e.stopPropagation();
+            onCancel();
+          }
+        }}
       />
-      <Button kind="danger" type="submit" disabled={pending}>Deny</Button>
-      <Button kind="quiet" onClick={onCancel}>Cancel</Button>
+      <Button kind="danger" type="submit" disabled={pending}>
+        Deny
+      </Button>
+      <Button kind="quiet" onClick={onCancel}>
+        Cancel
+      </Button>
     </form>
   );
 }
@@ -92,13 +153,16 @@ function useDockKeys(ready: boolean, onAnswer: (answer: Answer) => void) {
   }, [ready]);
 }
 
-/** The prompt without what the command under it repeats. */
+/** The prompt without the command, which is shown below it. */
 function shortPrompt(prompt: string, command: string): string {
   const lines = prompt.split('\n').filter((l) => l.trim() !== '' && !(command && l.includes(command)));
   return lines.join('\n');
 }
 
-/** A command is judged by eye, so what the eye cannot see is spelled out. */
+/** Writes invisible characters of a command as escapes, because the user decides by what is visible. */
 function visible(command: string): string {
-  return command.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return command.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

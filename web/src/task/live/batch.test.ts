@@ -5,7 +5,8 @@ import { batch, coalesce } from './batch.ts';
 const delta = (text: string, id = '1'): UIMessageChunk => ({ type: 'text-delta', id, delta: text });
 
 describe('coalesce', () => {
-  it('joins neighbouring deltas of a block', () => expect(coalesce([delta('a'), delta('b'), delta('c')])).toEqual([delta('abc')]));
+  it('joins neighbouring deltas of a block', () =>
+    expect(coalesce([delta('a'), delta('b'), delta('c')])).toEqual([delta('abc')]));
   it('keeps blocks, kinds and order apart', () => {
     const chunks: UIMessageChunk[] = [delta('a'), delta('b', '2'), { type: 'text-end', id: '2' }, delta('c')];
     expect(coalesce(chunks)).toEqual(chunks);
@@ -45,9 +46,13 @@ describe('batch', () => {
   });
   it('fails as its source does', async () => {
     const failing = new ReadableStream<UIMessageChunk>({ start: (c) => c.error(new TypeError('network error')) });
-    await expect(batch(failing, () => () => undefined).getReader().read()).rejects.toThrow('network error');
+    await expect(
+      batch(failing, () => () => undefined)
+        .getReader()
+        .read(),
+    ).rejects.toThrow('network error');
   });
-  it('lets go of its source when nobody reads any more', async () => {
+  it('cancels its source when its reader cancels', async () => {
     let cancelled: unknown;
     const source = new ReadableStream<UIMessageChunk>({ cancel: (reason) => void (cancelled = reason) });
     await batch(source, () => () => undefined).cancel('gone');

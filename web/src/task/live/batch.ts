@@ -1,9 +1,11 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 
-/** Calls back once per frame; hidden pages have no frames, so time passes for them. */
+/** Calls back at the next frame. Hidden pages have no frames, so a timer is used as well. */
 export type Schedule = (flush: () => void) => () => void;
 
-/** A flush that took long to draw is followed by as long a rest: the page stays usable, however much comes. */
+/**
+ * The longest pause after a flush, in ms. A pause lasts as long as the rendering did, so that the page stays usable.
+ */
 const longestRest = 1000;
 
 export function perFrame(): Schedule {
@@ -11,7 +13,7 @@ export function perFrame(): Schedule {
   const timed = (flush: () => void) => {
     const began = performance.now();
     flush();
-    // Drawing happens in microtasks behind the flush; the next task sees what it cost.
+    // React renders in microtasks after the flush, so the next task can measure the time.
     setTimeout(() => (rest = Math.min(longestRest, performance.now() - began)));
   };
   return (flush) => {
@@ -27,7 +29,7 @@ export function perFrame(): Schedule {
       timed(flush);
     };
     const rested = setTimeout(() => (frame = requestAnimationFrame(run)), rest > 16 ? rest : 0);
-    // A page that gets hidden in between keeps its frame waiting; the timer does not.
+    // If the page is hidden meanwhile the frame never comes, but the timer fires.
     const late = setTimeout(run, rest + 500);
     return () => {
       cancelAnimationFrame(frame);
@@ -37,12 +39,16 @@ export function perFrame(): Schedule {
   };
 }
 
-/** Joins what may be joined: neighbouring deltas of one block. useChat copies the whole message for every chunk. */
+/** Joins neighbouring deltas of one block, because useChat copies the whole message for every chunk. */
 export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   const out: UIMessageChunk[] = [];
   for (const chunk of chunks) {
     const last = out.at(-1);
-    if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && last?.type === chunk.type && last.id === chunk.id) {
+    if (
+      (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') &&
+      last?.type === chunk.type &&
+      last.id === chunk.id
+    ) {
       out[out.length - 1] = { ...last, delta: last.delta + chunk.delta };
     } else if (chunk.type === 'tool-input-delta' && last?.type === chunk.type && last.toolCallId === chunk.toolCallId) {
       out[out.length - 1] = { ...last, inputTextDelta: last.inputTextDelta + chunk.inputTextDelta };
@@ -53,8 +59,11 @@ export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   return out;
 }
 
-/** Hands chunks on once per frame, however many come. */
-export function batch(source: ReadableStream<UIMessageChunk>, schedule: Schedule = perFrame()): ReadableStream<UIMessageChunk> {
+/** Forwards chunks once per frame. */
+export function batch(
+  source: ReadableStream<UIMessageChunk>,
+  schedule: Schedule = perFrame(),
+): ReadableStream<UIMessageChunk> {
   const reader = source.getReader();
   let waiting: UIMessageChunk[] = [];
   let cancel: (() => void) | undefined;
@@ -92,8 +101,10 @@ export function batch(source: ReadableStream<UIMessageChunk>, schedule: Schedule
   });
 }
 
-/** A transport whose streams come in frames. */
-export function batched<M extends UIMessage>(transport: ChatTransport<M>): ChatTransport<M> & { readonly resumeStreamIsReplay: true } {
+/** Wraps a transport so that its streams deliver their chunks once per frame. */
+export function batched<M extends UIMessage>(
+  transport: ChatTransport<M>,
+): ChatTransport<M> & { readonly resumeStreamIsReplay: true } {
   return {
     resumeStreamIsReplay: true,
     sendMessages: async (options) => batch(await transport.sendMessages(options)),

@@ -14,16 +14,42 @@ let calls: Call[] = [];
 let answers: Record<string, (() => Response)[]> = {};
 
 const frames = (turnId: string, ...parts: object[]) =>
-  new Response(parts.map((p, i) => `id: 1-${i + 1}\nevent: message\ndata: ${JSON.stringify('event' in p ? { ...p, event: { id: `e${i}`, seq: i + 1, turnId } } : p)}\n\n`).join(''), { headers: { 'content-type': 'text/event-stream' } });
-const grant = (more: object) => Response.json({ success: true, sessionId: 's', streamToken: 'tok', streamUrl: 'http://host.test/stream/s', expiresAt: '2099-01-01T00:00:00Z', ...more });
-const hello = [{ type: 'text-start', id: 'a' }, { type: 'text-delta', id: 'a', text: 'Hel' }, { type: 'text-delta', id: 'a', text: 'lo' }, { type: 'text-end', id: 'a', event: {} }, { type: 'finish', finishReason: 'stop', event: {} }];
+  new Response(
+    parts
+      .map(
+        (p, i) =>
+          `id: 1-${i + 1}\nevent: message\ndata: ${JSON.stringify('event' in p ? { ...p, event: { id: `e${i}`, seq: i + 1, turnId } } : p)}\n\n`,
+      )
+      .join(''),
+    { headers: { 'content-type': 'text/event-stream' } },
+  );
+const grant = (more: object) =>
+  Response.json({
+    success: true,
+    sessionId: 's',
+    streamToken: 'tok',
+    streamUrl: 'http://host.test/stream/s',
+    expiresAt: '2099-01-01T00:00:00Z',
+    ...more,
+  });
+const hello = [
+  { type: 'text-start', id: 'a' },
+  { type: 'text-delta', id: 'a', text: 'Hel' },
+  { type: 'text-delta', id: 'a', text: 'lo' },
+  { type: 'text-end', id: 'a', event: {} },
+  { type: 'finish', finishReason: 'stop', event: {} },
+];
 
 beforeEach(() => {
   calls = [];
   answers = {};
   vi.stubGlobal('fetch', async (input: string | URL, init: RequestInit = {}) => {
     const url = new URL(String(input), location.href);
-    const call = { method: init.method ?? 'GET', path: url.pathname, body: init.body ? (JSON.parse(String(init.body)) as Record<string, unknown>) : {} };
+    const call = {
+      method: init.method ?? 'GET',
+      path: url.pathname,
+      body: init.body ? (JSON.parse(String(init.body)) as Record<string, unknown>) : {},
+    };
     calls.push(call);
     const list = answers[`${call.method} ${call.path}`] ?? [];
     const answer = list.length > 1 ? list.shift() : list[0];
@@ -36,14 +62,23 @@ let taskNumber = 0;
 function show(openTurn = '') {
   const id = `task-${++taskNumber}`;
   const task = (open: string) => ({ id, openTurn: open }) as Task;
-  const hook = renderHook(({ open }: { open: string }) => useLiveChat(id, task(open), true), { initialProps: { open: openTurn } });
-  const textOf = (turnId: string) => hook.result.current.live.get(turnId)?.parts.map((p) => (p.type === 'text' ? p.text : '')).join('');
+  const hook = renderHook(({ open }: { open: string }) => useLiveChat(id, task(open), true), {
+    initialProps: { open: openTurn },
+  });
+  const textOf = (turnId: string) =>
+    hook.result.current.live
+      .get(turnId)
+      ?.parts.map((p) => (p.type === 'text' ? p.text : ''))
+      .join('');
   return { ...hook, textOf };
 }
 
 describe('a live task', () => {
   it('checks a message in under its own id and shows the turn that follows', async () => {
-    answers = { 'POST /api/agent': [() => grant({ messageId: 'm1', turnId: 't1' })], 'POST /stream/s': [() => frames('t1', ...hello)] };
+    answers = {
+      'POST /api/agent': [() => grant({ messageId: 'm1', turnId: 't1' })],
+      'POST /stream/s': [() => frames('t1', ...hello)],
+    };
     const { result, textOf } = show();
     act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
     await waitFor(() => expect(textOf('t1')).toBe('Hello'));
@@ -51,7 +86,13 @@ describe('a live task', () => {
     expect(calls[0]?.body).toMatchObject({ message: 'hi', messageId: 'm1' });
   });
   it('keeps what ended as the stream showed it when the next turn begins', async () => {
-    answers = { 'POST /api/agent': [() => grant({ messageId: 'm1', turnId: 't1' }), () => grant({ messageId: 'm2', turnId: 't2' })], 'POST /stream/s': [() => frames('t1', ...hello), () => frames('t2', ...hello)] };
+    answers = {
+      'POST /api/agent': [
+        () => grant({ messageId: 'm1', turnId: 't1' }),
+        () => grant({ messageId: 'm2', turnId: 't2' }),
+      ],
+      'POST /stream/s': [() => frames('t1', ...hello), () => frames('t2', ...hello)],
+    };
     const { result, textOf } = show();
     act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
     await waitFor(() => expect(result.current.status).toBe('ready'));
@@ -61,7 +102,11 @@ describe('a live task', () => {
   });
   it('attaches to a turn that was begun elsewhere, without a check-in', async () => {
     const { result, rerender, textOf } = show();
-    answers = { 'POST /api/agent/attach': [() => grant({ agentStatus: 'busy', streamCursor: '1-0' })], [`GET /api/tasks/task-${taskNumber}`]: [() => Response.json({ openTurn: 't7' })], 'GET /stream/s': [() => frames('t7', ...hello)] };
+    answers = {
+      'POST /api/agent/attach': [() => grant({ agentStatus: 'busy', streamCursor: '1-0' })],
+      [`GET /api/tasks/task-${taskNumber}`]: [() => Response.json({ openTurn: 't7' })],
+      'GET /stream/s': [() => frames('t7', ...hello)],
+    };
     rerender({ open: 't7' });
     await waitFor(() => expect(textOf('t7')).toBe('Hello'));
     await waitFor(() => expect(result.current.status).toBe('ready'));
@@ -69,21 +114,34 @@ describe('a live task', () => {
     expect(calls.filter((c) => c.path === '/api/agent/attach')).toHaveLength(1);
   });
   it('tells of a refusal, and sends the same message again on demand', async () => {
-    answers = { 'POST /api/agent': [() => Response.json({ error: 'Failed to connect to agent server', code: 'bad_gateway' }, { status: 502 }), () => grant({ messageId: 'm1', turnId: 't1' })], 'POST /stream/s': [() => frames('t1', ...hello)] };
+    answers = {
+      'POST /api/agent': [
+        () => Response.json({ error: 'Failed to connect to agent server', code: 'bad_gateway' }, { status: 502 }),
+        () => grant({ messageId: 'm1', turnId: 't1' }),
+      ],
+      'POST /stream/s': [() => frames('t1', ...hello)],
+    };
     const { result, textOf } = show();
     act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
     await waitFor(() => expect(result.current.status).toBe('error'));
     expect(result.current.error?.message).toBe('Failed to connect to agent server');
     act(() => result.current.send({ id: 'm1', text: 'hi', files: [] }));
     await waitFor(() => expect(textOf('t1')).toBe('Hello'));
-    expect(calls.filter((c) => c.path === '/api/agent').map((c) => c.body['messageId'])).toEqual(['m1', 'm1']);
+    expect(calls.filter((c) => c.path === '/api/agent').map((c) => c.body.messageId)).toEqual(['m1', 'm1']);
   });
 });
 
 describe('a turn that cannot be streamed', () => {
-  it('says why, and is tried again on demand', async () => {
+  it('shows why, and is tried again on demand', async () => {
     const { result, rerender, textOf } = show();
-    answers = { 'POST /api/agent/attach': [() => Response.json({ error: 'Task not found', code: 'not_found' }, { status: 404 }), () => grant({ agentStatus: 'busy', streamCursor: '1-0' })], [`GET /api/tasks/task-${taskNumber}`]: [() => Response.json({ openTurn: 't8' })], 'GET /stream/s': [() => frames('t8', ...hello)] };
+    answers = {
+      'POST /api/agent/attach': [
+        () => Response.json({ error: 'Task not found', code: 'not_found' }, { status: 404 }),
+        () => grant({ agentStatus: 'busy', streamCursor: '1-0' }),
+      ],
+      [`GET /api/tasks/task-${taskNumber}`]: [() => Response.json({ openTurn: 't8' })],
+      'GET /stream/s': [() => frames('t8', ...hello)],
+    };
     rerender({ open: 't8' });
     await waitFor(() => expect(result.current.failing?.message).toBe('Task not found'));
     act(() => result.current.resume());

@@ -1,5 +1,5 @@
-import { useChat } from '@ai-sdk/react';
-import type { ConnectionState } from '@bellhop/client';
+import { useChat, type UseChatHelpers } from '@ai-sdk/react';
+import type { ConnectionState, OnConnection } from '@bellhop/client';
 import { bellhop } from '@bellhop/client/ai-sdk';
 import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -11,7 +11,7 @@ import { batched } from './batch.ts';
 export interface Connection {
   state: ConnectionState | 'none';
   reach: 'direct' | 'relay' | undefined;
-  /** When the connection was lost; undefined while it is there. */
+  /** When the connection was lost; undefined while it is open. */
   lostAt: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface LiveChat {
   status: 'submitted' | 'streaming' | 'ready' | 'error';
   error: Error | undefined;
   connection: Connection;
-  /** Why the open turn cannot be streamed; it is tried again by itself, and at once by resume. */
+  /** Why the open turn cannot be streamed; the page tries again by itself, and at once when `resume` is called. */
   failing: Error | undefined;
   resume: () => void;
   /** Sends a message under its own id: sent again after a failure, it is not checked in twice. */
@@ -31,62 +31,103 @@ export interface LiveChat {
   stop: () => Promise<void>;
 }
 
-/** Ended turns that stay as the stream showed them, with their reasoning; beyond, history is enough. */
+/** How many ended turns keep the form of the stream, with reasoning. Older ones are shown from history. */
 const remembered = 20;
 const offline: Connection = { state: 'none', reach: undefined, lostAt: undefined };
 
-const filesOf = (files: readonly ImageFile[]) => files.map((f) => ({ type: 'file' as const, mediaType: f.mediaType, url: f.url, filename: f.name }));
+const filesOf = (files: readonly ImageFile[]) =>
+  files.map((f) => ({ type: 'file' as const, mediaType: f.mediaType, url: f.url, filename: f.name }));
 
-/** The live side of a task: one turn at a time in useChat, resumed whenever the task has an open turn that is not shown. */
+/** The live side of a task: one turn at a time in useChat, resumed when the task has an open turn that is not shown. */
 export function useLiveChat(taskId: string, task: Task | undefined, visible: boolean): LiveChat {
-  const [connection, setConnection] = useState<Connection>(offline);
-  const [ended, setEnded] = useState<ReadonlyMap<string, UIMessage>>(new Map());
-  const transport = useMemo(
-    () =>
-      batched(
-        bellhop({
-          endpoint: client.endpoint,
-          taskId,
-          approvals: 'live',
-          onConnection: (state, { reach }) =>
-            setConnection((before) => ({ state, reach: reach ?? before.reach, lostAt: state === 'reconnecting' ? (before.lostAt ?? Date.now()) : state === 'connecting' ? before.lostAt : undefined })),
-        }),
-      ),
-    [taskId],
-  );
-  const { messages, status, error, sendMessage, setMessages, resumeStream, clearError } = useChat({ id: taskId, transport });
+  const { transport, connection } = useTransport(taskId);
+  const chat = useChat({ id: taskId, transport });
+  const { messages, status, error, sendMessage, setMessages, clearError } = chat;
   const current = messages.findLast((m) => m.role === 'assistant');
   const pending = messages.findLast((m) => m.role === 'user');
-  const busy = status === 'submitted' || status === 'streaming';
+  const { live, keep } = useEndedTurns(current);
 
-  // What ended moves out of useChat, which copies all it has for every chunk.
-  const keep = useCallback(() => {
-    setEnded((before) => (current ? new Map([...before, [current.id, current] as const].slice(-remembered)) : before));
-  }, [current]);
-
-  const post = useCallback(
+  const send = useCallback(
     (message: Queued) => {
       keep();
       clearError();
       setMessages([]);
-      void sendMessage({ id: message.id, role: 'user', parts: [...(message.text ? [{ type: 'text' as const, text: message.text }] : []), ...filesOf(message.files)] });
+      void sendMessage({
+        id: message.id,
+        role: 'user',
+        parts: [...(message.text ? [{ type: 'text' as const, text: message.text }] : []), ...filesOf(message.files)],
+      });
     },
     [keep, clearError, setMessages, sendMessage],
   );
+  const { resume, failing } = useResume(chat, task?.openTurn ?? '', visible, {
+    shown: current?.id,
+    closed: connection.state === 'closed',
+    keep,
+  });
+  const stop = useCallback(() => client.interrupt(taskId), [taskId]);
+  return { live, pending, status, error, connection, failing, resume, send, stop };
+}
 
-  const openTurn = task?.openTurn ?? '';
+/** The transport of a task, and the state of its connection. */
+function useTransport(taskId: string) {
+  const [connection, setConnection] = useState<Connection>(offline);
+  const transport = useMemo(() => {
+    const onConnection: OnConnection = (state, { reach }) =>
+      setConnection((before) => ({ state, reach: reach ?? before.reach, lostAt: lostAt(state, before) }));
+    return batched(bellhop({ endpoint: client.endpoint, taskId, approvals: 'live', onConnection }));
+  }, [taskId]);
+  return { transport, connection };
+}
+
+function lostAt(state: ConnectionState, before: Connection): number | undefined {
+  if (state === 'reconnecting') return before.lostAt ?? Date.now();
+  return state === 'connecting' ? before.lostAt : undefined;
+}
+
+/**
+ * Turns that ended while the page was open. `keep` adds the current one, since useChat copies all it has for every
+ * chunk.
+ */
+function useEndedTurns(current: UIMessage | undefined) {
+  const [ended, setEnded] = useState<ReadonlyMap<string, UIMessage>>(new Map());
+  const keep = useCallback(() => {
+    setEnded((before) => (current ? new Map([...before, [current.id, current] as const].slice(-remembered)) : before));
+  }, [current]);
+  const live = useMemo(() => (current ? new Map([...ended, [current.id, current]]) : ended), [ended, current]);
+  return { live, keep };
+}
+
+interface Shown {
+  /** Id of the turn in useChat. */
+  shown: string | undefined;
+  /** Whether its stream was read to the end. */
+  closed: boolean;
+  keep: () => void;
+}
+
+/** Attaches to the task's open turn while nothing streams it, with growing delays between failed attempts. */
+function useResume(
+  { status, error, setMessages, resumeStream, clearError }: UseChatHelpers<UIMessage>,
+  openTurn: string,
+  visible: boolean,
+  { shown, closed, keep }: Shown,
+) {
+  const busy = status === 'submitted' || status === 'streaming';
   const attempts = useRef({ turn: '', count: 0 });
   const resuming = useRef(false);
   const [failing, setFailing] = useState<Error>();
   const [asked, setAsked] = useState(0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked changes when another attempt is due.
   useEffect(() => {
     if (!openTurn || busy || !visible || resuming.current) return;
-    if (current?.id === openTurn && status === 'ready' && connection.state === 'closed') return; // shown to its end; the task's row follows
+    if (shown === openTurn && status === 'ready' && closed) return; // shown to its end; the task's row follows
     if (attempts.current.turn !== openTurn) attempts.current = { turn: openTurn, count: 0 };
     const delay = attempts.current.count === 0 ? 0 : Math.min(30_000, 1000 * 2 ** attempts.current.count);
     const timer = setTimeout(() => {
       attempts.current.count++;
-      if (current?.id !== openTurn) keep();
+      if (shown !== openTurn) keep();
       setMessages((list) => list.filter((m) => m.role === 'user' || m.id === openTurn));
       clearError();
       // useChat shows no status while it attaches, and one attempt at a time is enough.
@@ -97,18 +138,16 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
       });
     }, delay);
     return () => clearTimeout(timer);
-  }, [openTurn, busy, visible, status, connection.state, current?.id, keep, setMessages, clearError, resumeStream, asked]);
+  }, [openTurn, busy, visible, status, closed, shown, keep, setMessages, clearError, resumeStream, asked]);
   useEffect(() => {
     if (status === 'streaming') attempts.current.count = 0;
     if (status === 'streaming' || !openTurn) setFailing(undefined);
     else if (status === 'error') setFailing(error);
   }, [status, openTurn, error]);
+
   const resume = useCallback(() => {
     attempts.current.count = 0;
     setAsked((n) => n + 1);
   }, []);
-
-  const live = useMemo(() => (current ? new Map([...ended, [current.id, current]]) : ended), [ended, current]);
-  const stop = useCallback(() => client.interrupt(taskId), [taskId]);
-  return { live, pending, status, error, connection, failing, resume, send: post, stop };
+  return { resume, failing };
 }

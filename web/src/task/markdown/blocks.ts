@@ -1,6 +1,6 @@
 import { Lexer, type Token } from 'marked';
 
-/** A block of markdown: its source is its identity, so a block whose source stays is never drawn again. */
+/** A block of markdown. Its source is its identity: a block with the same source is not rendered again. */
 export interface Block {
   key: string;
   token: Token;
@@ -11,11 +11,13 @@ interface Parsed {
   blocks: readonly Block[];
 }
 
-/** A block above this is shown as it is: no reader wants it formatted, and no layout survives it. */
+/** A longer block is shown as plain text: laying it out would freeze the page. */
 export const longestBlock = 100_000;
 
-/** Splits markdown into blocks. Given what was parsed before, only what follows the last settled block is parsed
- * again: while text streams in at its end, all but the last two blocks are final. */
+/**
+ * Splits markdown into blocks. With the previous result, only the text after the last settled block is parsed again:
+ * while text streams in at its end, all but the last two blocks are final.
+ */
 export function parseBlocks(text: string, before?: Parsed): Parsed {
   let from = 0;
   let kept: readonly Block[] = [];
@@ -31,11 +33,11 @@ export function parseBlocks(text: string, before?: Parsed): Parsed {
 }
 
 function lex(text: string): Token[] {
-  // marked's patterns are not made for lines of a mebibyte.
+  // marked's regular expressions are too slow for lines of a mebibyte.
   if (hasMonsterLine(text)) return [{ type: 'text', raw: text, text }];
   try {
     const tokens = new Lexer({ gfm: true, breaks: false }).lex(text);
-    // Raw lengths are what positions are counted by: a lexer that normalised its input cannot be continued.
+    // Positions are sums of raw lengths. If the lexer normalised its input they are wrong, so parse from the start.
     return tokens;
   } catch {
     return [{ type: 'text', raw: text, text }];

@@ -7,10 +7,18 @@ import styles from './markdown.module.css';
 
 const Highlighted = lazy(() => import('./highlight.tsx'));
 
-/** Highlighting more than this costs more than it helps. */
+/** Longer code is shown without colours: highlighting it would block the page. */
 const longestHighlighted = 50_000;
 
-export const CodeBlock = memo(function CodeBlock({ code: given, language, growing }: { code: string; language: string; growing: boolean }) {
+export const CodeBlock = memo(function CodeBlock({
+  code: given,
+  language,
+  growing,
+}: {
+  code: string;
+  language: string;
+  growing: boolean;
+}) {
   const code = unturned(given);
   const plain = growing || language === '' || code.length > longestHighlighted;
   return (
@@ -20,8 +28,18 @@ export const CodeBlock = memo(function CodeBlock({ code: given, language, growin
         <Copy text={code} label="Copy code" />
       </figcaption>
       <pre tabIndex={0} dir="ltr" aria-label={`Code${language ? ` in ${language}` : ''}`}>
-        {code.includes('\u001b') ? <Terminal text={code} /> : plain ? (cutText(code).cut ? <LongText text={code} /> : <code>{code}</code>) : (
-          <Suspense fallback={<code>{code}</code>}><Highlighted code={code} language={language} /></Suspense>
+        {code.includes('\u001b') ? (
+          <Terminal text={code} />
+        ) : plain ? (
+          cutText(code).cut ? (
+            <LongText text={code} />
+          ) : (
+            <code>{code}</code>
+          )
+        ) : (
+          <Suspense fallback={<code>{code}</code>}>
+            <Highlighted code={code} language={language} />
+          </Suspense>
         )}
       </pre>
     </figure>

@@ -11,12 +11,16 @@ function draw(nodes: readonly Node[]): ReactNode {
   return nodes.map((node, i) => {
     if (node.type === 'text') return node.value;
     if (node.type !== 'element') return null;
-    const names = node.properties['className'];
-    return <span key={i} className={Array.isArray(names) ? names.join(' ') : undefined}>{draw(node.children as Node[])}</span>;
+    const names = node.properties.className;
+    return (
+      <span key={i} className={Array.isArray(names) ? names.join(' ') : undefined}>
+        {draw(node.children as Node[])}
+      </span>
+    );
   });
 }
 
-/** Code with its colours. The default export is what React.lazy asks for. */
+/** Code with syntax colours. React.lazy requires the default export. */
 const Highlighted = memo(function Highlighted({ code, language }: { code: string; language: string }) {
   const known = lowlight.registered(language);
   return <code className="hljs">{known ? draw(lowlight.highlight(language, code).children) : code}</code>;

@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react';
 import { unturned } from '../../ui/bidi.ts';
 import { safeUrl } from './safe.ts';
 
-/** The running text of a block. Every piece that names another place shows where it goes. */
+/** The inline text of a block. Links and images show their target. */
 export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): ReactNode {
   return tokens?.map((t, i) => <Fragment key={i}>{piece(t)}</Fragment>);
 }
@@ -11,20 +11,38 @@ export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): Re
 function piece(token: Token): ReactNode {
   switch (token.type) {
     case 'strong':
-      return <strong><Inline tokens={(token as Tokens.Strong).tokens} /></strong>;
+      return (
+        <strong>
+          <Inline tokens={(token as Tokens.Strong).tokens} />
+        </strong>
+      );
     case 'em':
-      return <em><Inline tokens={(token as Tokens.Em).tokens} /></em>;
+      return (
+        <em>
+          <Inline tokens={(token as Tokens.Em).tokens} />
+        </em>
+      );
     case 'del':
-      return <del><Inline tokens={(token as Tokens.Del).tokens} /></del>;
+      return (
+        <del>
+          <Inline tokens={(token as Tokens.Del).tokens} />
+        </del>
+      );
     case 'codespan':
       return <code dir="ltr">{unturned((token as Tokens.Codespan).text)}</code>;
     case 'br':
       return <br />;
     case 'link':
       return link(token as Tokens.Link);
-    case 'image':
-      // Loading it would tell a stranger that the answer was read: the page only names it.
-      return link({ ...(token as Tokens.Image), type: 'link', tokens: [{ type: 'text', raw: '', text: `🖼 ${(token as Tokens.Image).text || (token as Tokens.Image).href}` }] } as Tokens.Link);
+    case 'image': {
+      const image = token as Tokens.Image;
+      // Loading the image would tell its server that the answer was read, so the page only shows its name.
+      return link({
+        ...image,
+        type: 'link',
+        tokens: [{ type: 'text', raw: '', text: `🖼 ${image.text || image.href}` }],
+      } as Tokens.Link);
+    }
     case 'text':
     case 'escape': {
       const text = token as Tokens.Text;
@@ -39,5 +57,9 @@ function link(token: Tokens.Link): ReactNode {
   const url = safeUrl(token.href);
   const text = <Inline tokens={token.tokens} />;
   if (!url) return <bdi>{unturned(token.raw)}</bdi>;
-  return <a href={url} title={url} target="_blank" rel="noopener noreferrer nofollow">{text}</a>;
+  return (
+    <a href={url} title={url} target="_blank" rel="noopener noreferrer nofollow">
+      {text}
+    </a>
+  );
 }

@@ -8,12 +8,29 @@ afterEach(cleanup);
 const html = (text: string) => render(<Markdown text={text} />).container;
 
 describe('markdown of an agent', () => {
-  it.each(['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', 'a <b onclick="x()">b</b>', '<iframe src="https://evil.example"></iframe>', '<style>*{display:none}</style>', '![x](https://evil.example/pixel.png)', '<svg/onload=alert(1)>'])('is never parsed as HTML and loads nothing: %s', (text) => {
+  it.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    'a <b onclick="x()">b</b>',
+    '<iframe src="https://evil.example"></iframe>',
+    '<style>*{display:none}</style>',
+    '![x](https://evil.example/pixel.png)',
+    '<svg/onload=alert(1)>',
+  ])('is never parsed as HTML and loads nothing: %s', (text) => {
     const page = html(text);
     expect(page.querySelector('script, img, iframe, style, b, svg:not([aria-hidden])')).toBeNull();
   });
-  it('shows HTML as it was written', () => expect(html('<script>alert(1)</script>').textContent).toContain('<script>alert(1)</script>'));
-  it.each(['[x](javascript:alert(1))', '[x](JaVaScRiPt:alert(1))', '[x](data:text/html,<script>)', '[x](vbscript:x)', '[x](java\tscript:alert(1))', '<javascript:alert(1)>', '[x][1]\n\n[1]: javascript:alert(1)'])('follows no link to %s', (text) => {
+  it('shows HTML as it was written', () =>
+    expect(html('<script>alert(1)</script>').textContent).toContain('<script>alert(1)</script>'));
+  it.each([
+    '[x](javascript:alert(1))',
+    '[x](JaVaScRiPt:alert(1))',
+    '[x](data:text/html,<script>)',
+    '[x](vbscript:x)',
+    '[x](java\tscript:alert(1))',
+    '<javascript:alert(1)>',
+    '[x][1]\n\n[1]: javascript:alert(1)',
+  ])('follows no link to %s', (text) => {
     expect(html(text).querySelector('a')).toBeNull();
   });
   it('opens links apart and tells the other side nothing', () => {
@@ -22,32 +39,57 @@ describe('markdown of an agent', () => {
     expect(link?.rel).toContain('noopener');
     expect(link?.rel).toContain('noreferrer');
   });
-  it.each(['a \u202e b', '`a \u202e b`', '```\na \u202e b\n```', '<b>\u202e'])('shows what would turn writing around: %j', (text) => {
-    expect(html(text).textContent).not.toContain('\u202e');
-    expect(html(text).textContent).toContain('�');
-  });
-  it.each(['**a', '```js\nx', '| a |\n|--', '[a](', '`'.repeat(1000), '> '.repeat(200), '#'.repeat(50), '- '.repeat(500)])('survives markdown that is broken or not finished', (text) => {
+  it.each(['a \u202e b', '`a \u202e b`', '```\na \u202e b\n```', '<b>\u202e'])(
+    'shows what would turn writing around: %j',
+    (text) => {
+      expect(html(text).textContent).not.toContain('\u202e');
+      expect(html(text).textContent).toContain('�');
+    },
+  );
+  it.each([
+    '**a',
+    '```js\nx',
+    '| a |\n|--',
+    '[a](',
+    '`'.repeat(1000),
+    '> '.repeat(200),
+    '#'.repeat(50),
+    '- '.repeat(500),
+  ])('survives markdown that is broken or not finished', (text) => {
     expect(() => html(text)).not.toThrow();
   });
   it('does not parse a line of a mebibyte', () => expect(parseBlocks('x*'.repeat(1 << 19)).blocks).toHaveLength(1));
 });
 
 describe('parseBlocks', () => {
-  const whole = '# Title\n\nSome *text* here.\n\n- a\n- b\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.';
+  const complete =
+    '# Title\n\nSome *text* here.\n\n- a\n- b\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.';
   it('gives the same blocks piece by piece as at once', () => {
     let parsed: ReturnType<typeof parseBlocks> | undefined;
-    for (let i = 1; i <= whole.length; i++) parsed = parseBlocks(whole.slice(0, i), parsed);
-    expect(parsed?.blocks.map((b) => b.token.raw)).toEqual(parseBlocks(whole).blocks.map((b) => b.token.raw));
+    for (let i = 1; i <= complete.length; i++) parsed = parseBlocks(complete.slice(0, i), parsed);
+    expect(parsed?.blocks.map((b) => b.token.raw)).toEqual(parseBlocks(complete).blocks.map((b) => b.token.raw));
   });
   it('does not parse settled blocks again', () => {
-    const before = parseBlocks(whole);
-    const after = parseBlocks(`${whole} And more.`, before);
+    const before = parseBlocks(complete);
+    const after = parseBlocks(`${complete} And more.`, before);
     for (let i = 0; i < before.blocks.length - 2; i++) expect(after.blocks[i]).toBe(before.blocks[i]);
   });
-  it('begins anew when the text became another', () => expect(parseBlocks('b', parseBlocks('a\n\nb\n\nc\n\nd')).blocks).toHaveLength(1));
+  it('begins anew when the text became another', () =>
+    expect(parseBlocks('b', parseBlocks('a\n\nb\n\nc\n\nd')).blocks).toHaveLength(1));
 });
 
 describe('safeUrl', () => {
-  it.each(['https://a.example/?q=1', 'http://a.example', 'mailto:a@b.example'])('takes %s', (url) => expect(safeUrl(url)).toBe(url));
-  it.each(['javascript:alert(1)', '\u0001javascript:alert(1)', 'java\nscript:alert(1)', '//evil.example', 'file:///etc/passwd', 'data:text/html,x', '/relative', ''])('refuses %s', (url) => expect(safeUrl(url)).toBeNull());
+  it.each(['https://a.example/?q=1', 'http://a.example', 'mailto:a@b.example'])('takes %s', (url) =>
+    expect(safeUrl(url)).toBe(url),
+  );
+  it.each([
+    'javascript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'java\nscript:alert(1)',
+    '//evil.example',
+    'file:///etc/passwd',
+    'data:text/html,x',
+    '/relative',
+    '',
+  ])('refuses %s', (url) => expect(safeUrl(url)).toBeNull());
 });

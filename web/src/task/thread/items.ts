@@ -15,8 +15,10 @@ export interface ToolItem {
   state: ToolState;
 }
 
-/** What a turn's answer is made of, whether it comes from history or from the live stream: keys are the same in both,
- * so that taking one for the other leaves the page as it is. */
+/**
+ * A piece of a turn's answer. Keys are the same for history and for the live stream, so that replacing one by the other
+ * does not render the page again.
+ */
 export type Item =
   | { kind: 'text'; key: string; text: string; growing: boolean }
   | { kind: 'reasoning'; key: string; text: string; growing: boolean }
@@ -38,8 +40,14 @@ export function itemsOfRows(rows: readonly Message[]): Item[] {
         const { toolCallId, toolName, input, output, isError, state } = artifact.content;
         const failed = state === 'error' || isError;
         items.push({
-          kind: 'tool', key: `tool-${toolCallId}`, toolCallId, name: toolName, input, output: failed ? undefined : output,
-          error: failed && state !== 'denied' ? asText(output) : '', state: failed && state !== 'denied' ? 'error' : state,
+          kind: 'tool',
+          key: `tool-${toolCallId}`,
+          toolCallId,
+          name: toolName,
+          input,
+          output: failed ? undefined : output,
+          error: failed && state !== 'denied' ? asText(output) : '',
+          state: failed && state !== 'denied' ? 'error' : state,
         });
       } else if (artifact.type === 'DIFF') {
         const diff = diffOf(artifact.content);
@@ -50,7 +58,7 @@ export function itemsOfRows(rows: readonly Message[]): Item[] {
   return items;
 }
 
-/** A DIFF's content is an object, or JSON of one. */
+/** Returns the diff in a DIFF artifact, whose content is an object or its JSON; null for anything else. */
 export function diffOf(content: unknown): Diff | null {
   let value = content;
   if (typeof value === 'string') {
@@ -61,7 +69,13 @@ export function diffOf(content: unknown): Diff | null {
     }
   }
   const artifact = { id: '', type: 'DIFF', content: value };
-  return isDiff(artifact) && typeof value === 'object' && value !== null && Array.isArray((value as Partial<Diff>).files) && typeof (value as Partial<Diff>).patch === 'string' ? artifact.content : null;
+  return isDiff(artifact) &&
+    typeof value === 'object' &&
+    value !== null &&
+    Array.isArray((value as Partial<Diff>).files) &&
+    typeof (value as Partial<Diff>).patch === 'string'
+    ? artifact.content
+    : null;
 }
 
 export function asText(value: unknown): string {
@@ -77,19 +91,29 @@ export function itemsOfLive(message: UIMessage): Item[] {
   message.parts.forEach((part, at) => {
     switch (part.type) {
       case 'text':
-        if (part.text !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: part.text, growing: part.state === 'streaming' });
+        if (part.text !== '')
+          items.push({ kind: 'text', key: `text-${texts++}`, text: part.text, growing: part.state === 'streaming' });
         break;
       case 'reasoning':
-        if (part.text !== '') items.push({ kind: 'reasoning', key: `reasoning-${thoughts++}`, text: part.text, growing: part.state === 'streaming' });
+        if (part.text !== '')
+          items.push({
+            kind: 'reasoning',
+            key: `reasoning-${thoughts++}`,
+            text: part.text,
+            growing: part.state === 'streaming',
+          });
         break;
       case 'dynamic-tool':
         items.push(liveTool(part));
         break;
       case 'file':
-        if (part.mediaType.startsWith('image/') && part.url.startsWith('data:image/')) items.push({ kind: 'image', key: `image-${at}`, url: part.url, mediaType: part.mediaType });
+        if (part.mediaType.startsWith('image/') && part.url.startsWith('data:image/'))
+          items.push({ kind: 'image', key: `image-${at}`, url: part.url, mediaType: part.mediaType });
         break;
       case 'source-url':
         items.push({ kind: 'link', key: `source-${part.sourceId}`, url: part.url, title: part.title ?? part.url });
+        break;
+      default: // not shown
     }
   });
   return items;
@@ -97,11 +121,20 @@ export function itemsOfLive(message: UIMessage): Item[] {
 
 function liveTool(part: Extract<Part, { type: 'dynamic-tool' }>): ToolItem {
   const states: Record<typeof part.state, ToolState> = {
-    'input-streaming': 'preparing', 'input-available': 'running', 'approval-requested': 'waiting', 'approval-responded': 'running',
-    'output-available': 'done', 'output-error': 'error', 'output-denied': 'denied',
+    'input-streaming': 'preparing',
+    'input-available': 'running',
+    'approval-requested': 'waiting',
+    'approval-responded': 'running',
+    'output-available': 'done',
+    'output-error': 'error',
+    'output-denied': 'denied',
   };
   return {
-    kind: 'tool', key: `tool-${part.toolCallId}`, toolCallId: part.toolCallId, name: part.toolName, input: part.input,
+    kind: 'tool',
+    key: `tool-${part.toolCallId}`,
+    toolCallId: part.toolCallId,
+    name: part.toolName,
+    input: part.input,
     output: part.state === 'output-available' ? part.output : undefined,
     error: part.state === 'output-error' ? part.errorText : '',
     state: states[part.state],

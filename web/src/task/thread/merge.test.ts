@@ -5,11 +5,20 @@ import { groupRows, itemsOfTurn, mergeTurns } from './merge.ts';
 
 const group = (...rows: ReturnType<typeof row>[]) => ({ turnId: 'turn', rows });
 const texts = (items: ReturnType<typeof itemsOfTurn>) => items.flatMap((i) => (i.kind === 'text' ? [i.text] : []));
-const running = { type: 'dynamic-tool' as const, toolCallId: 'call', toolName: 'run_command', state: 'input-available' as const, input: { command: 'make' } };
+const running = {
+  type: 'dynamic-tool' as const,
+  toolCallId: 'call',
+  toolName: 'run_command',
+  state: 'input-available' as const,
+  input: { command: 'make' },
+};
 
 describe('itemsOfTurn', () => {
   it('shows the stream while it knows as much as history, and nothing twice', () => {
-    const items = itemsOfTurn(group(row({ seq: 2, message: 'Hello' })), assistant([text('Hello'), text('and mo', 'streaming')]));
+    const items = itemsOfTurn(
+      group(row({ seq: 2, message: 'Hello' })),
+      assistant([text('Hello'), text('and mo', 'streaming')]),
+    );
     expect(texts(items)).toEqual(['Hello', 'and mo']);
   });
   it('shows history while a replay has not caught up yet', () => {
@@ -17,7 +26,9 @@ describe('itemsOfTurn', () => {
     expect(texts(itemsOfTurn(rows, assistant([text('Hel', 'streaming')])))).toEqual(['Hello there']);
   });
   it('shows history when there is no stream', () => {
-    expect(itemsOfTurn(group(row({ seq: 2, message: 'a' }), toolRow(3, { state: 'denied' })), undefined)).toMatchObject([{ kind: 'text' }, { kind: 'tool', state: 'denied' }]);
+    expect(itemsOfTurn(group(row({ seq: 2, message: 'a' }), toolRow(3, { state: 'denied' })), undefined)).toMatchObject(
+      [{ kind: 'text' }, { kind: 'tool', state: 'denied' }],
+    );
   });
   it('shows the stream alone before history has a row', () => {
     expect(texts(itemsOfTurn(undefined, assistant([text('Hi')])))).toEqual(['Hi']);
@@ -28,22 +39,37 @@ describe('itemsOfTurn', () => {
   });
   it('gives an item the same key from both sources, so that a change of source redraws nothing', () => {
     const rows = group(row({ seq: 2, message: 'one' }), toolRow(3, { state: 'done' }), row({ seq: 4, message: 'two' }));
-    const live = assistant([text('one'), { type: 'reasoning', text: 'hm', state: 'done' }, { ...running, state: 'output-available', output: 'x' }, text('two')]);
-    const keys = (items: ReturnType<typeof itemsOfTurn>) => items.filter((i) => i.kind !== 'reasoning').map((i) => i.key);
+    const live = assistant([
+      text('one'),
+      { type: 'reasoning', text: 'hm', state: 'done' },
+      { ...running, state: 'output-available', output: 'x' },
+      text('two'),
+    ]);
+    const keys = (items: ReturnType<typeof itemsOfTurn>) =>
+      items.filter((i) => i.kind !== 'reasoning').map((i) => i.key);
     expect(keys(itemsOfTurn(rows, live))).toEqual(keys(itemsOfTurn(rows, undefined)));
   });
   it('keeps diffs of history beside the stream', () => {
     const diff = { files: [], patch: '' };
-    const rows = group(row({ seq: 3, message: '', artifacts: [{ id: 'd', type: 'DIFF', content: JSON.stringify(diff) }] }));
+    const rows = group(
+      row({ seq: 3, message: '', artifacts: [{ id: 'd', type: 'DIFF', content: JSON.stringify(diff) }] }),
+    );
     expect(itemsOfTurn(rows, assistant([text('Hi')]))).toMatchObject([{ kind: 'text' }, { kind: 'diff', diff }]);
   });
 });
 
 describe('diffOf', () => {
-  it.each([['an object', { files: [], patch: 'p' }], ['JSON of one', '{"files":[],"patch":"p"}']])('takes %s', (_name, content) => {
+  it.each([
+    ['an object', { files: [], patch: 'p' }],
+    ['JSON of one', '{"files":[],"patch":"p"}'],
+  ])('takes %s', (_name, content) => {
     expect(diffOf(content)).toEqual({ files: [], patch: 'p' });
   });
-  it.each([['no JSON', '{'], ['no patch', { files: [] }], ['nothing', null]])('refuses %s', (_name, content) => {
+  it.each([
+    ['no JSON', '{'],
+    ['no patch', { files: [] }],
+    ['nothing', null],
+  ])('refuses %s', (_name, content) => {
     expect(diffOf(content)).toBeNull();
   });
 });
@@ -62,7 +88,9 @@ describe('mergeTurns', () => {
   const user = (id: string) => ({ id, role: 'user' as const, parts: [{ type: 'text' as const, text: 'do it' }] });
   it('shows a message that is being sent, with the answer that grows under it', () => {
     const turns = mergeTurns([], new Map([['t2', assistant([text('On')], 't2')]]), user('u'), false);
-    expect(turns).toMatchObject([{ turnId: 't2', user: { id: 'u', text: 'do it', state: 'sending' }, live: { id: 't2' } }]);
+    expect(turns).toMatchObject([
+      { turnId: 't2', user: { id: 'u', text: 'do it', state: 'sending' }, live: { id: 't2' } },
+    ]);
   });
   it('shows it once when history has it', () => {
     const groups = groupRows([row({ seq: 1, id: 'u', turnId: 't2', role: 'USER', message: 'do it' })], []);
@@ -70,7 +98,7 @@ describe('mergeTurns', () => {
     expect(turns).toHaveLength(1);
     expect(turns[0]).toMatchObject({ user: { state: 'sent' }, live: { id: 't2' } });
   });
-  it('says that a message was not delivered', () => {
+  it('reports that a message was not delivered', () => {
     expect(mergeTurns([], new Map(), user('u'), true)[0]?.user?.state).toBe('failed');
     const groups = groupRows([row({ seq: 1, role: 'USER', status: 'ERROR' })], []);
     expect(mergeTurns(groups, new Map(), undefined, false)[0]?.user?.state).toBe('failed');

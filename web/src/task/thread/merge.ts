@@ -2,7 +2,7 @@ import type { UIMessage } from 'ai';
 import type { Message } from '../../app/types.ts';
 import { itemsOfLive, itemsOfRows, type Item } from './items.ts';
 
-/** A turn as history has it: rows of one turnId, in their order. */
+/** The rows of one turn in history, in their order. */
 export interface RowGroup {
   turnId: string;
   rows: readonly Message[];
@@ -24,12 +24,14 @@ export interface ShownTurn {
   live: UIMessage | undefined;
 }
 
-/** Groups rows by turn, in order of their first row. Groups that did not change are the same objects as before, so
- * that what shows them need not be drawn again. */
+/**
+ * Groups rows by turn, in order of their first row. Groups that did not change keep their identity, so that their
+ * components are not rendered again.
+ */
 export function groupRows(rows: readonly Message[], before: readonly RowGroup[]): RowGroup[] {
   const byTurn = new Map<string, Message[]>();
   for (const row of rows) {
-    // Rows without a turn (a diff asked for in between) stand by themselves.
+    // Rows without a turn, such as a diff that the user requested, form groups of their own.
     const key = row.turnId || row.id;
     const group = byTurn.get(key);
     if (group) group.push(row);
@@ -38,7 +40,9 @@ export function groupRows(rows: readonly Message[], before: readonly RowGroup[])
   const known = new Map(before.map((g) => [g.turnId, g]));
   return [...byTurn].map(([turnId, list]) => {
     const old = known.get(turnId);
-    return old && old.rows.length === list.length && old.rows.every((r, i) => r === list[i]) ? old : { turnId, rows: list };
+    return old && old.rows.length === list.length && old.rows.every((r, i) => r === list[i])
+      ? old
+      : { turnId, rows: list };
   });
 }
 
@@ -57,28 +61,40 @@ function measure(items: readonly Item[]): Measure {
   return { text, tools };
 }
 
-/** Whether the stream has shown at least what history has. While a replay is still coming in, history knows more. */
+/** Whether the stream has at least as much of the turn as history. During a replay it has less. */
 export function covers(live: readonly Item[], history: readonly Item[]): boolean {
   const l = measure(live);
   const h = measure(history);
   return l.tools >= h.tools && l.text >= h.text;
 }
 
-/** The parts of one turn, from one source only: from the stream while it knows at least as much as history does, else
- * from history. So nothing is shown twice, and nothing is missing when a stream was lost. */
+/**
+ * The parts of one turn from a single source: the stream if it has at least as much as history, else history. So
+ * nothing is shown twice, and nothing is missing after a stream was lost.
+ */
 export function itemsOfTurn(group: RowGroup | undefined, live: UIMessage | undefined): Item[] {
   const history = group ? itemsOfRows(group.rows) : [];
   if (!live) return history;
   const streamed = itemsOfLive(live);
   if (!covers(streamed, history)) return history;
-  // A tool that ended by history has ended, even if the stream that said so was cut.
+  // If history has the end of a tool, the stream was cut before it reported that end.
   const ended = new Map(history.flatMap((i) => (i.kind === 'tool' && i.state !== 'running' ? [[i.key, i]] : [])));
-  const merged = streamed.map((i) => (i.kind === 'tool' && (i.state === 'running' || i.state === 'waiting' || i.state === 'preparing') ? (ended.get(i.key) ?? i) : i));
+  const merged = streamed.map((i) =>
+    i.kind === 'tool' && (i.state === 'running' || i.state === 'waiting' || i.state === 'preparing')
+      ? (ended.get(i.key) ?? i)
+      : i,
+  );
   return [...merged, ...history.filter((i) => i.kind === 'diff')];
 }
 
 function userOf(row: Message, images: readonly string[]): UserItem {
-  return { id: row.id, text: row.message, state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent', images, at: row.createdAt };
+  return {
+    id: row.id,
+    text: row.message,
+    state: row.status === 'ERROR' ? 'failed' : row.status === 'SENDING' ? 'sending' : 'sent',
+    images,
+    at: row.createdAt,
+  };
 }
 
 const imagesOf = (message: UIMessage) => message.parts.flatMap((p) => (p.type === 'file' ? [p.url] : []));
@@ -88,11 +104,16 @@ function pendingOf(message: UIMessage, failed: boolean): UserItem {
   return { id: message.id, text, state: failed ? 'failed' : 'sending', images: imagesOf(message), at: undefined };
 }
 
-/** The whole thread: the turns of history, then what the stream knows and history does not have yet. */
-export function mergeTurns(groups: readonly RowGroup[], live: ReadonlyMap<string, UIMessage>, pending: UIMessage | undefined, failed: boolean): ShownTurn[] {
+/** The whole thread: the turns of history, then the turns that only the stream has so far. */
+export function mergeTurns(
+  groups: readonly RowGroup[],
+  live: ReadonlyMap<string, UIMessage>,
+  pending: UIMessage | undefined,
+  failed: boolean,
+): ShownTurn[] {
   const turns: ShownTurn[] = groups.map((group) => {
     const row = group.rows.find((r) => r.role === 'USER');
-    // Images went to the agent alone: only the page that sent them can still show them.
+    // History does not keep images: only the page that sent them can show them.
     const images = row && row.id === pending?.id ? imagesOf(pending) : [];
     return { turnId: group.turnId, user: row && userOf(row, images), group, live: live.get(group.turnId) };
   });
@@ -101,7 +122,12 @@ export function mergeTurns(groups: readonly RowGroup[], live: ReadonlyMap<string
   if (pending && !groups.some((g) => g.rows.some((r) => r.id === pending.id))) {
     const answer = loose.pop();
     for (const [turnId, message] of loose) turns.push({ turnId, user: undefined, group: undefined, live: message });
-    turns.push({ turnId: answer?.[0] ?? `pending-${pending.id}`, user: pendingOf(pending, failed), group: undefined, live: answer?.[1] });
+    turns.push({
+      turnId: answer?.[0] ?? `pending-${pending.id}`,
+      user: pendingOf(pending, failed),
+      group: undefined,
+      live: answer?.[1],
+    });
     return turns;
   }
   for (const [turnId, message] of loose) turns.push({ turnId, user: undefined, group: undefined, live: message });

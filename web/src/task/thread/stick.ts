@@ -1,10 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** So near the end counts as being there. */
+/** Pixels from the end that still count as the end. */
 const near = 48;
 
-/** Keeps a scrolling element at its end while its content grows, but only if the reader is there. */
-export function useStick(): { scroll: (e: HTMLElement | null) => void; content: (e: HTMLElement | null) => void; away: boolean; toEnd: () => void; element: () => HTMLElement | null } {
+/** Keeps a scrolling element at its end while its content grows, unless the reader has scrolled up. */
+export function useStick(): {
+  scroll: (e: HTMLElement | null) => void;
+  content: (e: HTMLElement | null) => void;
+  away: boolean;
+  toEnd: () => void;
+  element: () => HTMLElement | null;
+} {
   const box = useRef<HTMLElement | null>(null);
   const inside = useRef<HTMLElement | null>(null);
   const stuck = useRef(true);
@@ -18,6 +24,7 @@ export function useStick(): { scroll: (e: HTMLElement | null) => void; content: 
     if (element) element.scrollTop = element.scrollHeight;
   }, []);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: ready changes when one of the two elements is mounted.
   useEffect(() => {
     const element = box.current;
     const content = inside.current;
@@ -25,7 +32,7 @@ export function useStick(): { scroll: (e: HTMLElement | null) => void; content: 
     let last = element.scrollTop;
     const onScroll = () => {
       const distance = element.scrollHeight - element.scrollTop - element.clientHeight;
-      // Only going up leaves the end: growing content moves it away without anybody having scrolled.
+      // Only scrolling up leaves the end: growing content increases the distance without any scrolling.
       if (distance < near) stuck.current = true;
       else if (element.scrollTop < last - 1) stuck.current = false;
       last = element.scrollTop;

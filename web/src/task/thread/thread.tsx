@@ -19,7 +19,7 @@ interface Props {
   onReload: () => void;
   onDiff: (diff: Diff) => void;
   failure: ReactNode;
-  /** Changes when the user sent something: then the end is where they want to be. */
+  /** Changes when the user has sent a message: the thread then scrolls to its end. */
   sent: number;
 }
 
@@ -36,26 +36,52 @@ export function Thread({ task, turns, runningTurn, history, onOlder, onReload, o
     const box = element();
     const before = box ? box.scrollHeight - box.scrollTop : 0;
     await onOlder();
-    // What was read stays where it was.
+    // Older rows were inserted above: keep the rows in view where they were.
     requestAnimationFrame(() => {
       if (box) box.scrollTop = box.scrollHeight - before;
     });
   };
-  const end = !task.openTurn && !runningTurn && task.lastTurn ? endOf(task.lastTurn.finishReason, task.lastTurn.reason) : null;
+  const end =
+    !task.openTurn && !runningTurn && task.lastTurn ? endOf(task.lastTurn.finishReason, task.lastTurn.reason) : null;
   return (
     <div className={styles.frame}>
-      <div ref={scroll} className={styles.scroll} role="log" aria-label="Conversation" aria-live="polite" aria-relevant="additions" tabIndex={0}>
+      <div
+        ref={scroll}
+        className={styles.scroll}
+        role="log"
+        aria-label="Conversation"
+        aria-live="polite"
+        aria-relevant="additions"
+        tabIndex={0}
+      >
         <div ref={content} className={styles.column}>
-          {history.more && <Button small kind="quiet" className={styles.older} disabled={history.loading} onClick={() => void older()}>{history.loading ? 'Loading …' : 'Show earlier messages'}</Button>}
-          {history.error !== undefined && <Failure what="The messages could not be loaded" error={history.error} retry={onReload} />}
-          {history.loading && turns.length === 0 && <p className={styles.empty} role="status">Loading the conversation …</p>}
-          {!history.loading && history.error === undefined && turns.length === 0 && <p className={styles.empty}>Nothing has been said yet. Write the first message below.</p>}
+          {history.more && (
+            <Button small kind="quiet" className={styles.older} disabled={history.loading} onClick={() => void older()}>
+              {history.loading ? 'Loading …' : 'Show earlier messages'}
+            </Button>
+          )}
+          {history.error !== undefined && (
+            <Failure what="The messages could not be loaded" error={history.error} retry={onReload} />
+          )}
+          {history.loading && turns.length === 0 && (
+            <p className={styles.empty} role="status">
+              Loading the conversation …
+            </p>
+          )}
+          {!history.loading && history.error === undefined && turns.length === 0 && (
+            <p className={styles.empty}>Nothing has been said yet. Write the first message below.</p>
+          )}
           {turns.map((t, i) => {
             const last = i === turns.length - 1;
             return (
               <TurnView
-                key={t.user?.id ?? t.turnId} user={t.user} group={t.group} live={t.live} onDiff={onDiff}
-                running={t.turnId === runningTurn || (last && runningTurn === 'pending')} failure={last ? failure : undefined}
+                key={t.user?.id ?? t.turnId}
+                user={t.user}
+                group={t.group}
+                live={t.live}
+                onDiff={onDiff}
+                running={t.turnId === runningTurn || (last && runningTurn === 'pending')}
+                failure={last ? failure : undefined}
               />
             );
           })}
@@ -66,7 +92,12 @@ export function Thread({ task, turns, runningTurn, history, onOlder, onReload, o
           )}
         </div>
       </div>
-      {away && <Button small className={styles.jump} onClick={toEnd}><Icon name="down" size={13} />Jump to latest</Button>}
+      {away && (
+        <Button small className={styles.jump} onClick={toEnd}>
+          <Icon name="down" size={13} />
+          Jump to latest
+        </Button>
+      )}
     </div>
   );
 }

@@ -19,7 +19,7 @@ interface Props {
   onDiff: (diff: Diff) => void;
 }
 
-/** A message of the user and what the agent made of it. */
+/** A message of the user and the agent's answer. */
 export const TurnView = memo(function TurnView({ user, group, live, running, failure, onDiff }: Props) {
   const items = useMemo(() => itemsOfTurn(group, live), [group, live]);
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
@@ -30,8 +30,14 @@ export const TurnView = memo(function TurnView({ user, group, live, running, fai
       {items.length > 0 && (
         <div className={styles.answer}>
           <h2 className="visually-hidden">Answer</h2>
-          {items.map((i) => <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />)}
-          {answer && <div className={styles.after}><Copy text={answer} label="Copy answer" /></div>}
+          {items.map((i) => (
+            <ItemView key={i.key} item={i} running={running} onDiff={onDiff} />
+          ))}
+          {answer && (
+            <div className={styles.after}>
+              <Copy text={answer} label="Copy answer" />
+            </div>
+          )}
         </div>
       )}
     </article>
@@ -43,16 +49,22 @@ function UserMessage({ user }: { user: UserItem }) {
     <div className={styles.user} data-state={user.state}>
       <h2 className="visually-hidden">You</h2>
       <div className={styles.bubble}>
-        {user.images.map((url, i) => <img key={i} src={url} alt={`Attachment ${i + 1}`} />)}
+        {user.images.map((url, i) => (
+          <img key={i} src={url} alt={`Attachment ${i + 1}`} />
+        ))}
         <p dir="auto">{user.text}</p>
       </div>
       {user.state === 'sending' && <span className={styles.note}>Sending …</span>}
-      {user.state === 'failed' && <span className={styles.bad}><Icon name="warn" size={12} /> Not delivered</span>}
+      {user.state === 'failed' && (
+        <span className={styles.bad}>
+          <Icon name="warn" size={12} /> Not delivered
+        </span>
+      )}
     </div>
   );
 }
 
-/** A tool still open when its turn ended will never end. */
+/** A tool that is still running when its turn has ended will never report a result. */
 function settled(item: ToolItem): ToolItem {
   if (item.state !== 'running' && item.state !== 'preparing' && item.state !== 'waiting') return item;
   return { ...item, state: 'error', error: 'The turn ended before this did.' };
@@ -83,7 +95,11 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
       return <img className={styles.image} src={item.url} alt="From the agent" />;
     case 'link': {
       const url = safeUrl(item.url);
-      return url ? <a className={styles.source} href={url} target="_blank" rel="noopener noreferrer nofollow">{item.title}</a> : null;
+      return url ? (
+        <a className={styles.source} href={url} target="_blank" rel="noopener noreferrer nofollow">
+          {item.title}
+        </a>
+      ) : null;
     }
   }
 }

@@ -1,21 +1,22 @@
-/** A stretch of terminal output in one style. */
+/** A run of terminal output in one style. */
 export interface Span {
   text: string;
   /** Class names: c0–c15 for colours, b0–b15 for backgrounds, bold, dim, italic, underline, inverse. */
   style: string;
 }
 
-/** Output with more styles than this is a bomb, not a message: the rest comes without. */
+/** Output after this many style changes is shown without styles: each one costs an element. */
 const mostSpans = 5_000;
 
 const flags: Record<number, string> = { 1: 'bold', 2: 'dim', 3: 'italic', 4: 'underline', 7: 'inverse' };
 const off: Record<number, string[]> = { 22: ['bold', 'dim'], 23: ['italic'], 24: ['underline'], 27: ['inverse'] };
 
-// Control sequences (CSI), operating system commands (OSC, ended by BEL or ST), and other escapes. Each pattern is bounded.
-// eslint-disable-next-line no-control-regex
-const escape = /\u001b\[([0-9;:]{0,64})([@-~])|\u001b\[[^@-~]{0,64}[@-~]?|\u001b\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)?|\u001b[PX^_][^\u001b]{0,4096}(?:\u001b\\)?|\u001b./g;
+// Control sequences (CSI), operating system commands (OSC, ended by BEL or ST), and other escapes. Each pattern is
+// bounded.
+const escapeSequence =
+  /\u001b\[([0-9;:]{0,64})([@-~])|\u001b\[[^@-~]{0,64}[@-~]?|\u001b\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)?|\u001b[PX^_][^\u001b]{0,4096}(?:\u001b\\)?|\u001b./g;
 
-/** Reads the colours of terminal output; whatever else it asks of a terminal is dropped. */
+/** Parses the styles of terminal output and drops all other control sequences. */
 export function parseAnsi(input: string): Span[] {
   const text = overwrite(input);
   if (!text.includes('\u001b')) return text === '' ? [] : [{ text: clean(text), style: '' }];
@@ -31,15 +32,17 @@ export function parseAnsi(input: string): Span[] {
     if (last && (last.style === style || spans.length >= mostSpans)) last.text += clean(piece);
     else spans.push({ text: clean(piece), style });
   };
-  for (const match of text.matchAll(escape)) {
+  for (const match of text.matchAll(escapeSequence)) {
     push(text.slice(at, match.index));
     at = match.index + match[0].length;
     if (match[2] !== 'm') continue;
     const codes = (match[1] ?? '').split(/[;:]/).map(Number);
     for (let i = 0; i < codes.length; i++) {
       const code = codes[i] ?? 0;
-      if (code === 0) { on.clear(); colour = back = ''; }
-      else if (flags[code]) on.add(flags[code]);
+      if (code === 0) {
+        on.clear();
+        colour = back = '';
+      } else if (flags[code]) on.add(flags[code]);
       else if (off[code]) for (const f of off[code]) on.delete(f);
       else if (code >= 30 && code <= 37) colour = `c${code - 30}`;
       else if (code >= 90 && code <= 97) colour = `c${code - 82}`;
@@ -61,14 +64,19 @@ export function parseAnsi(input: string): Span[] {
   return spans;
 }
 
-/** A carriage return goes back to the start of the line: of a progress bar only its last state is left. */
+/** Applies carriage returns, which overwrite a line: only the last state of a progress bar is left. */
 function overwrite(text: string): string {
   if (!text.includes('\r')) return text;
-  return text.replace(/\r+\n/g, '\n').split('\n').map((l) => l.slice(l.lastIndexOf('\r', l.length - 2) + 1).replace(/\r$/, '')).join('\n');
+  return text
+    .replace(/\r+\n/g, '\n')
+    .split('\n')
+    .map((l) => l.slice(l.lastIndexOf('\r', l.length - 2) + 1).replace(/\r$/, ''))
+    .join('\n');
 }
 
-/** Control characters have no picture; bidi controls could make text read as what it is not. */
+/** Removes control characters, and replaces bidirectional ones, which could make output look like something else. */
 function clean(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '').replace(/[\u202a-\u202e\u2066-\u2069]/g, '�');
+  return text
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '')
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '�');
 }

@@ -8,6 +8,7 @@ describe('cutText', () => {
     expect(cut).toBe(true);
     expect(text.length).toBeLessThanOrEqual(firstLook.line + 1);
   });
-  it('cuts after so many lines', () => expect(cutText('a\n'.repeat(1000)).text.split('\n')).toHaveLength(firstLook.lines));
+  it('cuts after so many lines', () =>
+    expect(cutText('a\n'.repeat(1000)).text.split('\n')).toHaveLength(firstLook.lines));
   it('shows ten times as much when asked for more', () => expect(cutText('a\n'.repeat(1000), 10).cut).toBe(false));
 });

@@ -3,11 +3,13 @@ import { unturned } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import styles from './tool.module.css';
 
-/** What is shown of a long text before somebody asks for more. */
+/** How much of a long text is shown before the user asks for more. */
 export const firstLook = { characters: 8_000, lines: 120, line: 2_000 };
 const step = 10;
 
-/** Cuts a text to its first lines, and overlong lines to their beginning; a browser cannot lay out a line of a mebibyte. */
+/**
+ * Cuts a text to its first lines, and overlong lines to their beginning; a browser cannot lay out a line of a mebibyte.
+ */
 export function cutText(text: string, times = 1): { text: string; cut: boolean } {
   const limit = firstLook.characters * times;
   let shown = text.length > limit ? text.slice(0, limit) : text;
@@ -20,7 +22,10 @@ export function cutText(text: string, times = 1): { text: string; cut: boolean }
   }
   const widest = firstLook.line * times;
   if (lines.some((l) => l.length > widest)) {
-    shown = shown.split('\n').map((l) => (l.length > widest ? `${l.slice(0, widest)}…` : l)).join('\n');
+    shown = shown
+      .split('\n')
+      .map((l) => (l.length > widest ? `${l.slice(0, widest)}…` : l))
+      .join('\n');
     cut = true;
   }
   return { text: shown, cut };
@@ -28,7 +33,13 @@ export function cutText(text: string, times = 1): { text: string; cut: boolean }
 
 const kib = (n: number) => (n < 1024 ? `${n} characters` : `${Math.round(n / 1024)} KiB`);
 
-export function LongText({ text, draw = (shown) => shown }: { text: string; draw?: (shown: string) => React.ReactNode }) {
+export function LongText({
+  text,
+  draw = (shown) => shown,
+}: {
+  text: string;
+  draw?: (shown: string) => React.ReactNode;
+}) {
   const [times, setTimes] = useState(1);
   const { text: shown, cut } = cutText(text, times);
   return (
@@ -36,7 +47,9 @@ export function LongText({ text, draw = (shown) => shown }: { text: string; draw
       <bdi className={styles.pre}>{draw(unturned(shown))}</bdi>
       {cut && (
         <span className={styles.cut}>
-          <Button small kind="quiet" onClick={() => setTimes(times * step)}>Show more ({kib(text.length)} in all)</Button>
+          <Button small kind="quiet" onClick={() => setTimes(times * step)}>
+            Show more ({kib(text.length)} in all)
+          </Button>
         </span>
       )}
     </>

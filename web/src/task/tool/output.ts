@@ -1,4 +1,4 @@
-/** What a tool gave back, as text: the streams of a command come before anything else it says. */
+/** The output of a tool as text. The streams of a command come before its other members. */
 export function outputText(output: unknown): string {
   if (output === undefined || output === null) return '';
   if (typeof output === 'string') return output;

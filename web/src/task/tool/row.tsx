@@ -9,9 +9,16 @@ import { argumentsOf, commandOf, summarise } from './summary.ts';
 import { Terminal } from './terminal.tsx';
 import styles from './tool.module.css';
 
-const states: Record<ToolState, string> = { preparing: 'preparing', running: 'running', waiting: 'waiting for you', done: 'done', error: 'failed', denied: 'denied' };
+const states: Record<ToolState, string> = {
+  preparing: 'preparing',
+  running: 'running',
+  waiting: 'waiting for you',
+  done: 'done',
+  error: 'failed',
+  denied: 'denied',
+};
 
-/** One use of a tool on one line; it opens to what went in and what came out. Failures are open from the start. */
+/** One tool call on one line. It expands to its input and output; failed calls are expanded from the start. */
 export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
   const [open, setOpen] = useState(item.state === 'error');
   const touched = useRef(false);
@@ -22,14 +29,26 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
   const took = useDuration(item.state);
   return (
     <div className={cx(styles.tool, styles[item.state])}>
-      <button type="button" className={styles.line} aria-expanded={open} onClick={() => { touched.current = true; setOpen(!open); }}>
+      <button
+        type="button"
+        className={styles.line}
+        aria-expanded={open}
+        onClick={() => {
+          touched.current = true;
+          setOpen(!open);
+        }}
+      >
         <Icon name={icon} className={styles.kind} />
         <span className={styles.verb}>{verb}</span>
-        <code className={styles.target} dir="ltr"><bdi>{target}</bdi></code>
+        <code className={styles.target} dir="ltr">
+          <bdi>{target}</bdi>
+        </code>
         <span className={styles.state}>
           {took && <span className={styles.took}>{took}</span>}
           <Sign state={item.state} />
-          <span className={item.state === 'done' || item.state === 'running' ? 'visually-hidden' : undefined}>{states[item.state]}</span>
+          <span className={item.state === 'done' || item.state === 'running' ? 'visually-hidden' : undefined}>
+            {states[item.state]}
+          </span>
         </span>
         <Icon name="down" size={12} className={cx(styles.chevron, open && styles.turned)} />
       </button>
@@ -40,7 +59,12 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
 
 function Sign({ state }: { state: ToolState }) {
   if (state === 'running' || state === 'preparing') return <span className={styles.spinner} aria-hidden="true" />;
-  return <Icon name={state === 'done' ? 'check' : state === 'waiting' ? 'bell' : state === 'denied' ? 'close' : 'warn'} size={13} />;
+  return (
+    <Icon
+      name={state === 'done' ? 'check' : state === 'waiting' ? 'bell' : state === 'denied' ? 'close' : 'warn'}
+      size={13}
+    />
+  );
 }
 
 function Details({ item }: { item: ToolItem }) {
@@ -51,22 +75,40 @@ function Details({ item }: { item: ToolItem }) {
     <div className={styles.details}>
       {input && (
         <section aria-label={`Input of ${item.name}`}>
-          <header><span>{command === null ? `${item.name} · input` : `${item.name} · command`}</span><Copy text={input} label="Copy input" /></header>
-          <pre tabIndex={0} dir="ltr"><Terminal text={input} /></pre>
+          <header>
+            <span>{command === null ? `${item.name} · input` : `${item.name} · command`}</span>
+            <Copy text={input} label="Copy input" />
+          </header>
+          <pre tabIndex={0} dir="ltr">
+            <Terminal text={input} />
+          </pre>
         </section>
       )}
       {output && (
         <section aria-label={`Output of ${item.name}`}>
-          <header><span>{item.error ? 'error' : 'output'}</span><Copy text={output} label="Copy output" /></header>
-          <pre tabIndex={0} dir="ltr"><Terminal text={output} /></pre>
+          <header>
+            <span>{item.error ? 'error' : 'output'}</span>
+            <Copy text={output} label="Copy output" />
+          </header>
+          <pre tabIndex={0} dir="ltr">
+            <Terminal text={output} />
+          </pre>
         </section>
       )}
-      {!output && <p className={styles.none}>{item.state === 'done' ? 'No output.' : item.state === 'denied' ? 'It was denied, nothing was run.' : 'No output yet.'}</p>}
+      {!output && (
+        <p className={styles.none}>
+          {item.state === 'done'
+            ? 'No output.'
+            : item.state === 'denied'
+              ? 'It was denied, nothing was run.'
+              : 'No output yet.'}
+        </p>
+      )}
     </div>
   );
 }
 
-/** How long a tool ran, if this page saw it run; growing while it does. */
+/** How long a tool has been running, or ran; "" if this page did not see it start. */
 function useDuration(state: ToolState): string {
   const running = state === 'running';
   const began = useRef<number | undefined>(undefined);

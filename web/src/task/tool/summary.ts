@@ -4,7 +4,7 @@ export interface ToolSummary {
   icon: IconName;
   /** What the tool does, in a word: "Run", "Read" … or the tool's own name. */
   verb: string;
-  /** What it does it to: a command, a path, a pattern. */
+  /** The object of the call: a command, a path, a pattern. */
   target: string;
 }
 
@@ -25,8 +25,20 @@ const kinds: readonly Kind[] = [
   { match: /ask|question/i, icon: 'help', verb: 'Ask' },
 ];
 
-/** The members of an input that say what a call is about, the most telling first. */
-const telling = ['command', 'cmd', 'file_path', 'filePath', 'path', 'pattern', 'query', 'url', 'question', 'prompt', 'description'];
+/** Members of an input that describe the call best, the most specific first. */
+const telling = [
+  'command',
+  'cmd',
+  'file_path',
+  'filePath',
+  'path',
+  'pattern',
+  'query',
+  'url',
+  'question',
+  'prompt',
+  'description',
+];
 
 export function summarise(name: string, input: unknown): ToolSummary {
   const kind = kinds.find((k) => k.match.test(name));
@@ -51,7 +63,7 @@ function firstLine(text: string): string {
   return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }
 
-/** The command a call would run, whole; null when it runs none. */
+/** The complete command that a call runs; null when it runs none. */
 export function commandOf(input: unknown): string | null {
   if (typeof input !== 'object' || input === null) return null;
   const { command, cmd } = input as { command?: unknown; cmd?: unknown };
@@ -61,7 +73,7 @@ export function commandOf(input: unknown): string | null {
   return null;
 }
 
-/** What a call was given, in full, for eyes rather than for programs: a command as it is, else one argument after another. */
+/** The complete input of a call, for people: a command as it is, else one argument after another. */
 export function argumentsOf(input: unknown): string {
   const command = commandOf(input);
   if (command !== null) return command;
@@ -69,6 +81,15 @@ export function argumentsOf(input: unknown): string {
   if (typeof input !== 'object' || input === null) return '';
   if (Array.isArray(input)) return JSON.stringify(input, null, 2);
   const long = (value: unknown) => typeof value === 'string' && value.includes('\n');
-  const members = Object.entries(input).sort(([, a], [, b]) => Number(long(a)) - Number(long(b)) || (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0));
-  return members.map(([name, value]) => (long(value) ? `${name}:\n${String(value)}` : `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)).join('\n');
+  const members = Object.entries(input).sort(
+    ([, a], [, b]) =>
+      Number(long(a)) - Number(long(b)) || (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0),
+  );
+  return members
+    .map(([name, value]) =>
+      long(value)
+        ? `${name}:\n${String(value)}`
+        : `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    )
+    .join('\n');
 }

@@ -5,7 +5,21 @@ import styles from './ansi.module.css';
 
 function Coloured({ text }: { text: string }) {
   const spans = useMemo(() => parseAnsi(text), [text]);
-  return spans.map((s, i) => (s.style ? <span key={i} className={s.style.split(' ').map((n) => styles[n]).join(' ')}>{s.text}</span> : s.text));
+  return spans.map((s, i) =>
+    s.style ? (
+      <span
+        key={i}
+        className={s.style
+          .split(' ')
+          .map((n) => styles[n])
+          .join(' ')}
+      >
+        {s.text}
+      </span>
+    ) : (
+      s.text
+    ),
+  );
 }
 
 /** Terminal output with its colours. */

@@ -18,16 +18,27 @@ export function Chat({ taskId }: { taskId: string }) {
       {messages.map((message) => (
         <section key={message.id} aria-label={message.role}>
           {message.parts.map((part, at) => {
-            if (part.type === 'text') return <p key={at} style={{ whiteSpace: 'pre-wrap' }}>{part.text}</p>;
+            if (part.type === 'text')
+              return (
+                <p key={at} style={{ whiteSpace: 'pre-wrap' }}>
+                  {part.text}
+                </p>
+              );
             if (part.type !== 'dynamic-tool') return null;
             return (
               <details key={part.toolCallId} open={part.state === 'approval-requested'}>
-                <summary>{part.toolName}: {part.state}</summary>
+                <summary>
+                  {part.toolName}: {part.state}
+                </summary>
                 <pre>{JSON.stringify(part.input, null, 2)}</pre>
                 {part.state === 'approval-requested' && (
                   <>
-                    <button onClick={() => void addToolApprovalResponse({ id: part.approval.id, approved: false })}>Deny</button>
-                    <button onClick={() => void addToolApprovalResponse({ id: part.approval.id, approved: true })}>Allow</button>
+                    <button onClick={() => void addToolApprovalResponse({ id: part.approval.id, approved: false })}>
+                      Deny
+                    </button>
+                    <button onClick={() => void addToolApprovalResponse({ id: part.approval.id, approved: true })}>
+                      Allow
+                    </button>
                   </>
                 )}
               </details>
@@ -35,7 +46,11 @@ export function Chat({ taskId }: { taskId: string }) {
           })}
         </section>
       ))}
-      {error && <p role="alert">{error.message} <button onClick={() => void resumeStream()}>Reconnect</button></p>}
+      {error && (
+        <p role="alert">
+          {error.message} <button onClick={() => void resumeStream()}>Reconnect</button>
+        </p>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -44,8 +59,19 @@ export function Chat({ taskId }: { taskId: string }) {
           setDraft('');
         }}
       >
-        <input aria-label="Message" value={draft} placeholder="help" onChange={(event) => setDraft(event.target.value)} />
-        {busy ? <button type="button" onClick={() => void transport.interrupt(taskId)}>Stop</button> : <button>Send</button>}
+        <input
+          aria-label="Message"
+          value={draft}
+          placeholder="help"
+          onChange={(event) => setDraft(event.target.value)}
+        />
+        {busy ? (
+          <button type="button" onClick={() => void transport.interrupt(taskId)}>
+            Stop
+          </button>
+        ) : (
+          <button>Send</button>
+        )}
       </form>
     </>
   );

@@ -1,0 +1,50 @@
+/**
+ * What the generated contract (`wire.ts`) cannot express: names that callers know, types narrower than Go has them,
+ * guards, and bodies whose types the Go package `protocol` does not own.
+ */
+import type {
+  AnswerRequest,
+  Artifact,
+  AttachmentType,
+  AttachResponse,
+  CheckInRequest,
+  CheckInResponse,
+  CreateTaskRequest,
+  Diff,
+  Status,
+  ToolUse,
+} from './wire.js';
+
+export type AgentStatus = Status;
+export type NewTask = CreateTaskRequest;
+export type CheckIn = CheckInRequest;
+export type CheckedIn = CheckInResponse;
+export type Attached = AttachResponse;
+
+/** The changes of `PATCH /api/tasks/:id`. */
+export interface TaskChange {
+  title?: string;
+  archived?: boolean;
+  readRev?: number;
+}
+
+/** An answer to an interaction: `approved` to a confirm, `text` to an ask. */
+export type Answer = { [Name in keyof AnswerRequest]: AnswerRequest[Name] | undefined } & {
+  /** Allow the same tool for the rest of the session. */
+  remember?: 'session' | undefined;
+};
+
+/** An image for the agent; `data` is base64. Only programs on stdio may leave the media type out. */
+export interface Attachment {
+  type: AttachmentType;
+  mediaType: string;
+  data: string;
+}
+
+export function isToolUse(artifact: Artifact): artifact is Artifact & { type: 'TOOL_USE'; content: ToolUse } {
+  return artifact.type === 'TOOL_USE';
+}
+
+export function isDiff(artifact: Artifact): artifact is Artifact & { type: 'DIFF'; content: Diff } {
+  return artifact.type === 'DIFF';
+}
