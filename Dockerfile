@@ -24,7 +24,7 @@ EXPOSE 7700
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:7700/readyz || exit 1
 CMD ["bellhop", "serve"]
 
-# The host runs agents: it needs git, and an init that reaps what they leave.
+# The host runs agents, so it needs git, and an init process that reaps their child processes.
 FROM debian:bookworm-slim AS host
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl git openssh-client tini && rm -rf /var/lib/apt/lists/* \
 	&& useradd --system --uid 10001 --create-home bellhop && install -d -o bellhop -g bellhop -m 0700 /data

@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := go tool -modfile=tools.mod
 PKGS    := ./...
 SEED    ?=
-# Kept between runs: a gigabyte of programs that never change.
+# Kept between runs, because the agents' programs take a gigabyte and never change.
 AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
 
@@ -17,7 +17,7 @@ help: ## list the targets
 dev: console ## build the console if needed, then run broker, agent host and demo agent (ARGS='--agent opencode')
 	go run ./cmd/bellhop dev $(ARGS)
 
-# Each is made again when what it is made of is newer.
+# The sources of the console; it is rebuilt when one of them is newer.
 CONSOLE := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/scripts -type f 2>/dev/null)
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
@@ -38,7 +38,10 @@ console: web/dist/index.html ## build the console into web/dist, which "make bui
 console-dev: web/node_modules/.package-lock.json ## Vite with hot reload, against a running broker (BELLHOP_URL)
 	cd web && npm run dev
 
-setup: ## install what the tests need (PostgreSQL, git), or say what to install
+generate: ## write the TypeScript contract again, after a change in protocol/
+	go generate ./protocol
+
+setup: ## install what the tests need (PostgreSQL, git), or print what to install
 	@scripts/setup
 
 test: setup test-web ## every test, PostgreSQL and a browser included, and the short crash test
@@ -50,8 +53,8 @@ test-web: setup console web/client/node_modules/.package-lock.json ## the consol
 	cd web/client && npm test --silent
 	cd web && npm run e2e --silent
 
-test-agents: setup build ## the real agents on a scripted model (fetches them from the npm registry first)
-	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini claude-agent-acp
+test-agents: setup build ## the real agents with a scripted model (installs them from the npm registry first)
+	bin/bellhop agents install --dir '$(AGENTS)' --all
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 
 torture: setup ## the long crash test and the catalogue cases at full length (SEED=n repeats one)
@@ -71,16 +74,16 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
 
-bench: setup ## the figures of docs/benchmarks.md
+bench: setup ## measure the figures of docs/benchmarks.md
 	scripts/bench
 
-bench-agents: build ## what the host adds to real agents: latency, start, memory
-	bin/bellhop agents install --dir '$(AGENTS)' opencode claude codex gemini
+bench-agents: build ## measure what the host adds to real agents: latency, start, memory
+	bin/bellhop agents install --dir '$(AGENTS)'
 	BELLHOP_AGENTS_DIR='$(AGENTS)' scripts/bench-agents
 
-bench-web: build ## frame times, heap and time to the first text, in a real browser
+bench-web: build ## measure frame times, heap and time to the first text in a real browser
 	cd web && npm run bench --silent
 
-check: test test-agents lint race build ## all that CI does
+check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev console console-dev setup test test-web test-agents torture race fuzz lint build bench bench-agents bench-web check
+.PHONY: help dev console console-dev generate setup test test-web test-agents torture race fuzz lint build bench bench-agents bench-web check

@@ -82,14 +82,14 @@ func serveContext(ctx context.Context, t *testing.T, opts Options) *client {
 		_ = inRead.Close()
 		c.done <- err
 	}()
-	t.Cleanup(func() { // also after a failed test nothing stays behind
+	t.Cleanup(func() { // also ends everything after a failed test
 		_ = inWrite.Close()
 		_ = outRead.Close()
 	})
 	return c
 }
 
-// send writes one line as it is.
+// send writes one line unchanged.
 func (c *client) send(line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
@@ -144,7 +144,7 @@ func (c *client) waiting(reason string) {
 	}
 }
 
-// end closes the input, reads the rest and returns what Stdio returned.
+// end closes the input, reads the remaining lines and returns Stdio's error.
 func (c *client) end() error {
 	c.t.Helper()
 	_ = c.in.Close()

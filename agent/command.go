@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Command is one thing the demo model understands, for --help.
+// Command is a command of the demo model, for --help.
 type Command struct {
 	Usage string
 	Help  string
 }
 
-// Commands lists what the demo model understands. Several of them, on lines of
-// their own or joined by " then ", run in order.
+// Commands lists the commands of the demo model. Several commands, one per line or joined by "
+// then ", run in order.
 func Commands() []Command {
 	list := make([]Command, 0, len(grammar))
 	for _, rule := range grammar {
@@ -23,20 +23,20 @@ func Commands() []Command {
 	return list
 }
 
-// step is one command of a prompt, parsed.
+// step is one parsed command of a prompt.
 type step struct {
 	verb string
-	args []string // what the groups of its pattern matched
+	args []string // what the groups of the pattern matched
 }
 
-// maxSlow bounds "slow N" to an hour.
+// maxSlow bounds "slow N" to one hour.
 const maxSlow = 36000
 
-// other is the verb of what no rule matches.
+// other is the verb of text that no rule matches.
 const other = ""
 
-// grammar is in the order of the help. A verb stands at the start; the text of
-// write, run and ask goes on until the next command.
+// grammar is in the order of the help. A command begins with its verb; the text of write, run
+// and ask continues up to the next command.
 var grammar = []struct {
 	Command
 	verb    string
@@ -52,17 +52,16 @@ var grammar = []struct {
 	{Command{"help", "explain all this"}, "help", regexp.MustCompile(`^(?i:help)$`)},
 }
 
-// joints separates commands.
+// joints separate commands.
 var joints = regexp.MustCompile(`\n| then `)
 
-// parse splits a prompt into steps; there is at least one. What follows a joint
-// and is no command belongs to the text before it, if that takes text: texts of
-// several lines can be written.
+// parse splits a prompt into at least one step. A piece after a joint that is no command
+// belongs to the text before it, if that command takes text: so texts may have several lines.
 func parse(prompt string) []step {
 	prompt = strings.TrimSpace(strings.ReplaceAll(prompt, "\r\n", "\n"))
 	ends := append(joints.FindAllStringIndex(prompt, -1), []int{len(prompt), len(prompt)})
 	var steps []step
-	begin, end := 0, ends[0][0] // of the command so far
+	begin, end := 0, ends[0][0] // of the current command
 	verb := match(prompt[:end]).verb
 	for i, joint := range ends[1:] {
 		piece := prompt[ends[i][1]:joint[0]]
@@ -90,13 +89,13 @@ func match(text string) step {
 	return step{other, []string{text}}
 }
 
-// pieces of a "slow N"; false if N is out of range.
+// pieces returns the N of "slow N"; false if it is out of range.
 func (s step) pieces() (int, bool) {
 	n, err := strconv.Atoi(s.args[0])
 	return n, err == nil && n >= 1 && n <= maxSlow
 }
 
-// call is the tool call of a step, nil if it needs none.
+// call returns the tool call of a step, nil if it needs none.
 func (s step) call() *ToolCall {
 	use := func(tool string, arguments map[string]string) *ToolCall {
 		return &ToolCall{Name: tool, Arguments: encode(arguments)}

@@ -8,16 +8,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Completer is a model: it continues a conversation. The sequence ends after
-// the first error, and soon after ctx ends. It does not keep the conversation
-// or the tools, and may be used by several sessions at once.
+// Completer is a model: it continues a conversation. The sequence ends after the first error,
+// and soon after ctx ends. A Completer must not retain the conversation or the tools. It may be
+// used by several sessions at the same time.
 type Completer interface {
 	Complete(ctx context.Context, conversation []Message, tools []ToolSpec) iter.Seq2[Delta, error]
 }
 
-// Delta is one step of a completion: a piece of text, a whole tool call, what
-// the completion has cost (before its calls, if the model says), or a notice for
-// the user that is no part of the answer.
+// Delta is one step of a completion: a piece of text, a complete tool call, the usage (before
+// the calls, if the model reports it), or a notice for the user that is not part of the answer.
 type Delta struct {
 	Text   string
 	Call   *ToolCall
@@ -25,7 +24,7 @@ type Delta struct {
 	Notice string
 }
 
-// Usage counts tokens. Cached ones are among the input's.
+// Usage counts tokens. Input includes Cached.
 type Usage struct {
 	Input  int64 `json:"inputTokens"`
 	Output int64 `json:"outputTokens"`
@@ -40,11 +39,11 @@ func (u *Usage) add(more Usage) {
 	u.Cached += more.Cached
 }
 
-// Role is who a message is from.
+// Role is the author of a message.
 type Role string
 
-// Roles. A RoleTool message is the result of one call; a RoleSystem message, the
-// session's instructions, can only be the first.
+// The roles. A RoleTool message is the result of one call. A RoleSystem message holds the
+// session's instructions and can only be the first.
 const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
@@ -58,31 +57,30 @@ type Message struct {
 	Text        string
 	Attachments []protocol.Attachment // user
 	Calls       []ToolCall            // assistant
-	CallID      string                // tool: the call it answers
+	CallID      string                // only for RoleTool: the call it belongs to
 	Outcome     Outcome               // tool
 }
 
-// Outcome is how a tool call ended.
+// Outcome is the result of a tool call.
 type Outcome string
 
-// Outcomes of tool calls.
+// The outcomes of tool calls.
 const (
 	OutcomeDone   Outcome = "done"
 	OutcomeError  Outcome = "error"
 	OutcomeDenied Outcome = "denied"
 )
 
-// ToolCall is a model's wish to use a tool. The loop replaces its ID by one
-// that is unique in the session.
+// ToolCall is a model's request to use a tool. The loop replaces its ID by one that is unique
+// in the session.
 type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments json.RawMessage // a JSON object
-	Problem   string          // not "": the model's arguments were none, and why; the call is refused
+	Problem   string          // why the model's arguments are not a JSON object, "" if they are; the call is rejected
 }
 
-// ToolSpec tells a model about a tool; Schema is the JSON Schema of its
-// arguments.
+// ToolSpec describes a tool to a model; Schema is the JSON Schema of its arguments.
 type ToolSpec struct {
 	Name        string
 	Description string

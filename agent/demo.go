@@ -11,36 +11,36 @@ import (
 	"bellhop/protocol"
 )
 
-// slowDelay is between the pieces of "slow N".
+// slowDelay is the pause before each piece of "slow N".
 const slowDelay = 100 * time.Millisecond
 
-// errAsked is the error of "fail".
+// errAsked is the error of the command "fail".
 var errAsked = errors.New("the demo agent failed because it was asked to")
 
-// demo is the scripted completer. It has no state: what to do next follows from
-// the last prompt and the tool results behind it.
+// demo is the scripted completer. It has no state: the next step follows from the last prompt
+// and the tool results after it.
 type demo struct{ delay time.Duration }
 
-// speech is text and how fast it comes.
-type speech struct {
+// textBlock is text in pieces and the pause before each piece.
+type textBlock struct {
 	pieces []string
 	delay  time.Duration
 }
 
-// completion is one step of the script.
+// completion is the result of one Complete call.
 type completion struct {
-	speeches []speech
-	call     *ToolCall
-	err      error
+	blocks []textBlock
+	call   *ToolCall
+	err    error
 }
 
-// Complete speaks, then calls a tool, fails or ends the turn.
+// Complete emits text, then a tool call or an error, or nothing to end the turn.
 func (d *demo) Complete(ctx context.Context, conversation []Message, _ []ToolSpec) iter.Seq2[Delta, error] {
 	next := d.next(conversation)
 	return func(yield func(Delta, error) bool) {
-		for _, speech := range next.speeches {
-			for _, piece := range speech.pieces {
-				if err := pause(ctx, speech.delay); err != nil {
+		for _, textBlock := range next.blocks {
+			for _, piece := range textBlock.pieces {
+				if err := pause(ctx, textBlock.delay); err != nil {
 					yield(Delta{}, err)
 					return
 				}
@@ -69,7 +69,7 @@ func pause(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// next reports the newest tool result and goes on with the steps behind it.
+// next reports the newest tool result and continues with the steps after it.
 func (d *demo) next(conversation []Message) completion {
 	prompt, results := lastTurn(conversation)
 	steps := parse(prompt.Text)
@@ -80,7 +80,7 @@ func (d *demo) next(conversation []Message) completion {
 			continue
 		}
 		if len(results) == 1 {
-			c.say(d.delay, report(steps[at], prompt, results[0]))
+			c.addText(d.delay, report(steps[at], prompt, results[0]))
 		}
 		results = results[1:]
 	}
@@ -90,7 +90,7 @@ func (d *demo) next(conversation []Message) completion {
 	return c
 }
 
-// lastTurn is the newest prompt and the results since.
+// lastTurn returns the newest prompt and the tool results after it.
 func lastTurn(conversation []Message) (prompt Message, results []Message) {
 	for i := len(conversation) - 1; i >= 0; i-- {
 		switch conversation[i].Role {
@@ -104,50 +104,49 @@ func lastTurn(conversation []Message) (prompt Message, results []Message) {
 	return Message{}, results
 }
 
-// say adds a paragraph.
-func (c *completion) say(delay time.Duration, text string) {
-	c.add(speech{split(text), delay})
+// addText adds a paragraph.
+func (c *completion) addText(delay time.Duration, text string) {
+	c.add(textBlock{split(text), delay})
 }
 
-func (c *completion) add(s speech) {
-	if len(c.speeches) > 0 {
+func (c *completion) add(s textBlock) {
+	if len(c.blocks) > 0 {
 		s.pieces[0] = "\n\n" + s.pieces[0]
 	}
-	c.speeches = append(c.speeches, s)
+	c.blocks = append(c.blocks, s)
 }
 
-// begin says what a step is about to do.
+// begin announces a step and sets its call.
 func (d *demo) begin(c *completion, s step) {
 	c.call = s.call()
 	switch s.verb {
 	case "list":
-		c.say(d.delay, "I will look at what the directory holds.")
+		c.addText(d.delay, "I will look at what the directory holds.")
 	case "read":
-		c.say(d.delay, fmt.Sprintf("I will read %s for you.", code(s.args[0])))
+		c.addText(d.delay, fmt.Sprintf("I will read %s for you.", code(s.args[0])))
 	case "write":
-		c.say(d.delay, fmt.Sprintf("I will write %s, if you allow it.", code(strings.TrimSpace(s.args[0]))))
+		c.addText(d.delay, fmt.Sprintf("I will write %s, if you allow it.", code(strings.TrimSpace(s.args[0]))))
 	case "run":
-		c.say(d.delay, fmt.Sprintf("I will run %s, if you allow it.", code(s.args[0])))
+		c.addText(d.delay, fmt.Sprintf("I will run %s, if you allow it.", code(s.args[0])))
 	case "ask":
-		c.say(d.delay, "I have a question for you.")
+		c.addText(d.delay, "I have a question for you.")
 	case "slow":
 		d.slow(c, s)
 	case "fail":
-		c.say(d.delay, "You asked me to fail, so this turn ends with an error.")
+		c.addText(d.delay, "You asked me to fail, so this turn ends with an error.")
 		c.err = protocol.Errorf(protocol.CodeInternal, "%v", errAsked)
 	case "help":
-		c.say(d.delay, help())
+		c.addText(d.delay, help())
 	default:
-		c.say(d.delay, "I will look around in the working directory.")
+		c.addText(d.delay, "I will look around in the working directory.")
 	}
 }
 
-// slow counts in exactly N pieces, or in four if N is less: every answer has
-// that many.
+// slow counts in N pieces, but at least minPieces, like every other text.
 func (d *demo) slow(c *completion, s step) {
 	n, ok := s.pieces()
 	if !ok {
-		c.say(d.delay, fmt.Sprintf("I can count slowly from 1 to at most %d.", maxSlow))
+		c.addText(d.delay, fmt.Sprintf("I can count slowly from 1 to at most %d.", maxSlow))
 		return
 	}
 	pieces := make([]string, n)
@@ -158,7 +157,7 @@ func (d *demo) slow(c *completion, s step) {
 		pieces = append(pieces, []string{"and ", "that ", "is all."}[len(pieces)-n])
 	}
 	pieces[len(pieces)-1] = strings.TrimSpace(pieces[len(pieces)-1])
-	c.add(speech{pieces, slowDelay})
+	c.add(textBlock{pieces, slowDelay})
 }
 
 func help() string {
@@ -171,7 +170,7 @@ func help() string {
 	return text.String()
 }
 
-// code is s as inline code, short.
+// code returns s as inline code on one line, shortened.
 func code(s string) string {
 	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "`", "'")
 	if runes := []rune(s); len(runes) > 80 {

@@ -25,15 +25,9 @@ type editArguments struct {
 func (editFile) spec() ToolSpec {
 	return ToolSpec{
 		ToolEditFile,
-		"Replace old_text by new_text in a text file inside the working directory. old_text must be in the file exactly once, white space included, unless replace_all is true.",
-		encode(map[string]any{
-			"type": "object",
-			"properties": map[string]any{
-				"path": map[string]string{"type": "string"}, "old_text": map[string]string{"type": "string"},
-				"new_text": map[string]string{"type": "string"}, "replace_all": map[string]string{"type": "boolean"},
-			},
-			"required": []string{"path", "old_text", "new_text"},
-		}),
+		"Replace old_text by new_text in a text file inside the working directory. " +
+			"old_text must be in the file exactly once, white space included, unless replace_all is true.",
+		objectSchema([]string{"path", "old_text", "new_text"}, map[string]string{"replace_all": "boolean"}),
 	}
 }
 
@@ -55,7 +49,7 @@ func (t editFile) prepare(raw json.RawMessage) (*action, error) {
 		prompt:  fmt.Sprintf("Change %s in %s?", count(times, "place"), printable(a.Path)),
 		warning: &protocol.SecurityWarning{Level: "WARN", Message: "Changes a file in the working directory."},
 		run: func(context.Context) (string, error) {
-			content, times, err := t.edited(a) // the file may have changed while the user was asked
+			content, times, err := t.edited(a) // the file may have changed while the question was open
 			if err != nil {
 				return "", err
 			}
@@ -67,12 +61,12 @@ func (t editFile) prepare(raw json.RawMessage) (*action, error) {
 	}, nil
 }
 
-// edited returns what the file will hold and how many places change.
+// edited returns the new content of the file and the number of changed places.
 func (t editFile) edited(a editArguments) (content string, times int, err error) {
 	if a.OldText == "" || a.OldText == a.NewText {
 		return "", 0, protocol.Errorf(protocol.CodeInvalid, "old_text must not be empty, and not be new_text")
 	}
-	content, err = t.whole(a.Path)
+	content, err = t.readText(a.Path)
 	if err != nil {
 		return "", 0, err
 	}
@@ -95,8 +89,8 @@ func (t editFile) edited(a editArguments) (content string, times int, err error)
 	return strings.ReplaceAll(content, a.OldText, a.NewText), times, nil
 }
 
-// whole reads a text file of at most maxWrite.
-func (f files) whole(path string) (string, error) {
+// readText reads a text file of at most maxWrite bytes.
+func (f files) readText(path string) (string, error) {
 	file, err := f.open(path, os.O_RDONLY)
 	if err != nil {
 		return "", err

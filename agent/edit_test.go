@@ -21,11 +21,11 @@ func TestEditFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		arguments map[string]any
 		want      string
-		content   string // of README.md afterwards; "" means unchanged
+		content   string // of README.md afterwards; "" = unchanged
 	}{
 		"one place":             {map[string]any{"path": "README.md", "old_text": "small", "new_text": "grand"}, "Changed 1 place in README.md.", "# Lobby\n\nA grand hotel.\n"},
 		"over lines":            {map[string]any{"path": "./README.md", "old_text": "\n\nA", "new_text": " a"}, "Changed 1 place in README.md.", "# Lobby a small hotel.\n"},
-		"taking away":           {map[string]any{"path": "README.md", "old_text": " small", "new_text": ""}, "Changed 1 place in README.md.", "# Lobby\n\nA hotel.\n"},
+		"deleting text":         {map[string]any{"path": "README.md", "old_text": " small", "new_text": ""}, "Changed 1 place in README.md.", "# Lobby\n\nA hotel.\n"},
 		"all places":            {map[string]any{"path": "README.md", "old_text": "o", "new_text": "0", "replace_all": true}, "Changed 2 places in README.md.", "# L0bby\n\nA small h0tel.\n"},
 		"two places":            {map[string]any{"path": "README.md", "old_text": "o", "new_text": "0"}, "old_text is 2 times in README.md. Take more of the text around it, or set replace_all", ""},
 		"no place":              {map[string]any{"path": "README.md", "old_text": "large", "new_text": "x"}, "old_text is not in README.md. Read the file again and copy the text exactly", ""},
@@ -125,7 +125,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestForeignTools(t *testing.T) {
+func TestExternalTools(t *testing.T) {
 	outcome := func(content string, err error) Tool {
 		return Tool{
 			Spec: ToolSpec{Name: "mcp__x__y", Schema: schema()}, Prompt: "Use y?", Warning: protocol.SecurityWarning{Level: "WARN", Message: "foreign"},
@@ -145,7 +145,7 @@ func TestForeignTools(t *testing.T) {
 	}{
 		"its text":              {outcome("fine", nil), "fine", false},
 		"its error":             {outcome("", errors.New("broken")), "broken", true},
-		"more than is let in":   {outcome(strings.Repeat("ü", maxForeign), nil), strings.Repeat("ü", maxForeign/2) + "\n… 262144 bytes left out", false},
+		"more than is let in":   {outcome(strings.Repeat("ü", maxExternal), nil), strings.Repeat("ü", maxExternal/2) + "\n… 262144 bytes left out", false},
 		"text that is no UTF-8": {outcome("a\xffb", nil), "a\uFFFDb", false},
 		"longer than its time":  {outcome("hang", nil), "mcp__x__y was stopped after its time limit of 10ms", true},
 	} {
@@ -170,7 +170,7 @@ func TestForeignTools(t *testing.T) {
 	}
 }
 
-func TestAForeignToolCannotTakeTheNameOfOurs(t *testing.T) {
+func TestAnExternalToolCannotReplaceABuiltInOne(t *testing.T) {
 	dir := workspace(t)
 	model := &played{completions: [][]any{{list(".")}, {"done"}}}
 	a := serve(t, Options{Dir: dir, Completer: model, Tools: []Tool{{Spec: ToolSpec{Name: ToolListDir}}}})

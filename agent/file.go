@@ -17,15 +17,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Bounds of what the file tools return or write.
+// Limits of what the file tools return or write.
 const (
 	maxEntries   = 500
 	maxFileBytes = 256 << 10
 	maxWrite     = 8 << 20
 )
 
-// files reaches files below one directory. os.Root refuses every way out, also
-// through links that appear between a check and its use.
+// files accesses files below one directory. os.Root prevents every escape, also through links
+// created between a check and its use.
 type files struct{ root *os.Root }
 
 type pathArguments struct {
@@ -33,7 +33,7 @@ type pathArguments struct {
 	Content string `json:"content"`
 }
 
-// arguments reads the members and makes the path relative to the root.
+// arguments decodes the arguments and makes the path relative to the root.
 func (f files) arguments(raw json.RawMessage) (pathArguments, error) {
 	var a pathArguments
 	if err := protocol.Decode(raw, &a); err != nil {
@@ -61,7 +61,7 @@ func outside(path string) error {
 	}
 }
 
-// failure names a path as the caller knows it and says what is wrong with it.
+// failure describes an error with the path as the caller gave it.
 func failure(path string, err error) error {
 	path = printable(path)
 	switch {
@@ -78,7 +78,7 @@ func failure(path string, err error) error {
 	}
 }
 
-// printable keeps names with control characters or broken UTF-8 on one line.
+// printable quotes names with control characters or invalid UTF-8.
 func printable(name string) string {
 	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return name
@@ -86,7 +86,7 @@ func printable(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// open opens a regular file only: others may block or have effects when read.
+// open opens only regular files: reading others may block or have side effects.
 func (f files) open(path string, flag int) (*os.File, error) {
 	file, err := f.root.OpenFile(path, flag|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t readFile) read(path string) (string, error) {
 		for len(content) > 0 && !utf8.RuneStart(content[len(content)-1]) {
 			content = content[:len(content)-1]
 		}
-		content = content[:max(0, len(content)-1)] // the rune that may have been cut
+		content = content[:max(0, len(content)-1)] // the last rune may be incomplete
 	}
 	if !utf8.Valid(content) || slices.Contains(content, 0) {
 		return "", protocol.Errorf(protocol.CodeInvalid, "%s is not a text file", printable(path))
@@ -244,7 +244,7 @@ func (t writeFile) write(a pathArguments) (string, error) {
 	return fmt.Sprintf("Wrote %s to %s.", count(len(a.Content), "byte"), printable(a.Path)), nil
 }
 
-// count is "1 byte", "2 bytes".
+// count returns "1 byte", "2 bytes".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -13,14 +13,14 @@ import (
 	"bellhop/protocol"
 )
 
-// metered is a model that says what it cost, and what went wrong before.
+// metered is a model that reports usage and a notice.
 func metered() *mocked {
 	return &mocked{func([]Message) []Delta {
 		return []Delta{{Notice: "too many requests; trying again in 1s"}, {Text: "hi"}, {Usage: &Usage{Input: 10, Output: 20, Total: 30}}}
 	}}
 }
 
-// mocked answers with predefined deltas by what it is shown.
+// mocked emits deltas chosen by the conversation it gets.
 type mocked struct {
 	answer func(history []Message) []Delta
 }
@@ -37,7 +37,7 @@ func (m *mocked) Complete(_ context.Context, history []Message, _ []ToolSpec) it
 
 func TestUsageAndNoticesReachTheClient(t *testing.T) {
 	a := serve(t, Options{Completer: metered(), Model: "mock/1"})
-	for range 2 { // the usage is the turn's, not the session's
+	for range 2 { // usage is counted per turn, not per session
 		a.input("go")
 		if line := a.until(protocol.LineStatus); line.Level != "warning" || line.Message != "too many requests; trying again in 1s" {
 			t.Errorf("got %+v", line)
@@ -51,7 +51,7 @@ func TestUsageAndNoticesReachTheClient(t *testing.T) {
 	a.ends()
 }
 
-func TestAMockAnswersByHistory(t *testing.T) {
+func TestAFakeModelRespondsToTheHistory(t *testing.T) {
 	a := serve(t, Options{Model: "mock", Completer: &mocked{func(history []Message) []Delta {
 		switch last := history[len(history)-1]; last.Role {
 		case RoleTool:
@@ -133,32 +133,32 @@ func TestAHundredMiBWithoutANewlineAreRefused(t *testing.T) {
 	a.ends()
 }
 
-// recorder is a front end that keeps what it is told, in order.
+// recorder is a Front that records its calls, in order.
 type recorder struct {
-	mu   sync.Mutex
-	told []string
-	wake chan struct{}
+	mu    sync.Mutex
+	calls []string
+	wake  chan struct{}
 }
 
-func (r *recorder) tell(what string) {
+func (r *recorder) record(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, what)
+	r.calls = append(r.calls, what)
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
-// await waits until something was told that satisfies.
+// await blocks until a recorded call satisfies the condition.
 func (r *recorder) await(t *testing.T, satisfies func(string) bool) string {
 	t.Helper()
 	for {
 		r.mu.Lock()
-		at := slices.IndexFunc(r.told, satisfies)
+		at := slices.IndexFunc(r.calls, satisfies)
 		found := ""
 		if at >= 0 {
-			found = r.told[at]
+			found = r.calls[at]
 		}
 		r.mu.Unlock()
 		if at >= 0 {
@@ -167,7 +167,7 @@ func (r *recorder) await(t *testing.T, satisfies func(string) bool) string {
 		select {
 		case <-r.wake:
 		case <-t.Context().Done():
-			t.Fatalf("told only %v", r.told)
+			t.Fatalf("told only %v", r.calls)
 		}
 	}
 }
@@ -178,9 +178,9 @@ func openRecorded(t *testing.T, opts Options) (*Session, *recorder) {
 	ids := 0
 	opts.NewID = func() string { ids++; return fmt.Sprintf("id-%d", ids) }
 	s, err := Open(opts, Front{
-		Write:     func(l protocol.Line) { r.tell(l.Type + l.RequestID + l.Reason + l.SessionID) },
-		Accepted:  func(l *protocol.Line) { r.tell("accepted " + l.Type) },
-		Withdrawn: func(id string) { r.tell("withdrawn " + id) },
+		Write:          func(l protocol.Line) { r.record(l.Type + l.RequestID + l.Reason + l.SessionID) },
+		Accepted:       func(l *protocol.Line) { r.record("accepted " + l.Type) },
+		QuestionClosed: func(id string) { r.record("withdrawn " + id) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func openRecorded(t *testing.T, opts Options) (*Session, *recorder) {
 
 func text(s string) *string { return &s }
 
-func TestASessionTellsItsFrontEnd(t *testing.T) {
+func TestASessionCallsItsFront(t *testing.T) {
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?"}`)}
 	s, r := openRecorded(t, Options{Dir: t.TempDir(), SessionID: "s", Completer: &played{completions: [][]any{{ask}, {"x"}}}})
 	if err := s.Handle(&protocol.Line{Type: "answer", RequestID: "id-2", Text: text("x")}); protocol.CodeOf(err) != protocol.CodeNotFound {
@@ -207,7 +207,7 @@ func TestASessionTellsItsFrontEnd(t *testing.T) {
 	r.await(t, func(s string) bool { return s == "stateinterrupteds" })
 	s.Close()
 	want := "[accepted input states askid-2s accepted interrupt withdrawn id-2 stateinterrupteds]"
-	if got := fmt.Sprint(r.told); got != want {
+	if got := fmt.Sprint(r.calls); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if err := s.Handle(&protocol.Line{Type: "input", Text: text("go")}); protocol.CodeOf(err) != protocol.CodeGone {

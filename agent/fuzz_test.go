@@ -11,9 +11,9 @@ import (
 	"bellhop/protocol"
 )
 
-// FuzzLines feeds the front end with any bytes. Whatever they are: only whole
-// protocol lines come out, every accepted input ends exactly once and it
-// returns at the end of input.
+// FuzzLines feeds arbitrary bytes to the stdio front end. For any input, only complete protocol
+// lines are written, every accepted input ends exactly once, and Stdio returns at the end of
+// input.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"type\":\"input\",\"text\":\"help\"}\n{\"type\":\"interrupt\"}\n"))
 	f.Add([]byte("{\"type\":\"confirmation\",\"request_id\":\"id-2\",\"value\":true,\"remember\":\"session\"}\n\n{"))

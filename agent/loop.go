@@ -9,12 +9,12 @@ import (
 	"bellhop/protocol"
 )
 
-// maxSteps bounds the completions of one turn: a model that calls tools for
-// ever ends in an error.
+// maxSteps bounds the completions of one turn. A model that keeps calling tools ends in an
+// error.
 const maxSteps = 200
 
-// work is one turn. It returns the reason of waiting_for_input.
-func (s *session) work(ctx context.Context, input Message) string {
+// runTurn runs one turn. It returns the reason of waiting_for_input.
+func (s *session) runTurn(ctx context.Context, input Message) string {
 	began := s.opts.Now()
 	err := s.converse(ctx, input)
 	reason := protocol.WaitingDone
@@ -30,7 +30,7 @@ func (s *session) work(ctx context.Context, input Message) string {
 	return reason
 }
 
-// converse completes and runs tools until the model calls none.
+// converse alternates completions and tool calls until the model calls no tool.
 func (s *session) converse(ctx context.Context, input Message) error {
 	s.history = append(s.history, input)
 	s.usage = Usage{}
@@ -40,8 +40,8 @@ func (s *session) converse(ctx context.Context, input Message) error {
 		if reply.Text != "" || len(reply.Calls) > 0 {
 			s.history = append(s.history, reply)
 		}
-		// Calls get their results also after an error: models refuse a
-		// conversation with open ones.
+		// Calls get results after an error too: models reject a conversation with unanswered
+		// calls.
 		for _, call := range reply.Calls {
 			s.history = append(s.history, s.call(ctx, call))
 		}
@@ -55,7 +55,7 @@ func (s *session) converse(ctx context.Context, input Message) error {
 	return protocol.Errorf(protocol.CodeInternal, "The model called tools %d times in one turn without an end", maxSteps)
 }
 
-// enter writes a state line if the state is another.
+// enter writes a state line if the state changes.
 func (s *session) enter(state string) {
 	if s.state != state {
 		s.state = state
@@ -63,7 +63,7 @@ func (s *session) enter(state string) {
 	}
 }
 
-// complete streams one completion and returns as much of it as there was.
+// complete streams one completion and returns it, or the part of it before an error.
 func (s *session) complete(ctx context.Context) (Message, error) {
 	reply := Message{Role: RoleAssistant}
 	var block strings.Builder
@@ -104,7 +104,7 @@ func (s *session) complete(ctx context.Context) (Message, error) {
 	return reply, ctx.Err()
 }
 
-// text is a chunk or the message that repeats a block.
+// text returns a chunk line, or the message line that repeats a block.
 func (s *session) text(kind, content string) protocol.Line {
 	line := protocol.Line{Type: kind, Content: &content}
 	if kind == protocol.LineMessage {
@@ -114,7 +114,7 @@ func (s *session) text(kind, content string) protocol.Line {
 	return line
 }
 
-// metadata of a message names the model and what the turn has cost so far.
+// metadata has the model's name and the usage of the turn so far.
 func (s *session) metadata() json.RawMessage {
 	if s.usage == (Usage{}) {
 		return encode(map[string]any{"model": s.opts.Model})
@@ -122,7 +122,7 @@ func (s *session) metadata() json.RawMessage {
 	return encode(map[string]any{"model": s.opts.Model, "usage": s.usage})
 }
 
-// call runs one tool call, from its announcement to its result.
+// call runs one tool call and returns its result.
 func (s *session) call(ctx context.Context, call ToolCall) Message {
 	if ctx.Err() != nil {
 		return result(call, "", ctx.Err())
@@ -141,7 +141,7 @@ func (s *session) call(ctx context.Context, call ToolCall) Message {
 	return r
 }
 
-// denied is the error of a call that the user, or nobody, allowed.
+// denied is the error of a call without permission.
 type denied struct{ message string }
 
 func (d denied) Error() string { return d.message }
@@ -161,15 +161,15 @@ func result(call ToolCall, content string, err error) Message {
 }
 
 func (s *session) execute(ctx context.Context, call ToolCall) (string, error) {
-	do, err := s.tools.prepare(call)
+	act, err := s.tools.prepare(call)
 	if err != nil {
 		return "", err
 	}
-	if err := s.permit(ctx, call, do); err != nil {
+	if err := s.permit(ctx, call, act); err != nil {
 		return "", err
 	}
 	s.enter(protocol.StateExecutingTool)
-	return do.run(ctx)
+	return act.run(ctx)
 }
 
 func (s *session) allowed(tool string) bool {
@@ -178,10 +178,10 @@ func (s *session) allowed(tool string) bool {
 	return s.remembered[tool]
 }
 
-// confirm asks for permission; nil grants it.
-func (s *session) confirm(ctx context.Context, call ToolCall, do *action) error {
+// confirm asks for permission; nil means granted.
+func (s *session) confirm(ctx context.Context, call ToolCall, act *action) error {
 	answer, err := s.question(ctx, protocol.Line{
-		Type: protocol.LineConfirm, Prompt: do.prompt, ToolName: call.Name, Args: call.Arguments, SecurityWarning: do.warning,
+		Type: protocol.LineConfirm, Prompt: act.prompt, ToolName: call.Name, Args: call.Arguments, SecurityWarning: act.warning,
 	})
 	switch {
 	case errors.Is(err, errNoClient):
@@ -201,7 +201,7 @@ func (s *session) confirm(ctx context.Context, call ToolCall, do *action) error 
 	return nil
 }
 
-// ask puts a free question to the user and returns the answer.
+// ask asks the user a free question and returns the answer.
 func (s *session) ask(ctx context.Context, call ToolCall) (string, error) {
 	var a struct {
 		Question string `json:"question"`

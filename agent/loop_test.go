@@ -12,8 +12,8 @@ import (
 	"bellhop/protocol"
 )
 
-// played is a completer that plays fixed completions, the last one for ever:
-// strings are text, ToolCalls calls, errors end it. It keeps what it was shown.
+// played is a completer that plays fixed completions and repeats the last one: strings are
+// text, ToolCalls calls, an error ends it. It records the conversations it gets.
 type played struct {
 	completions [][]any
 	shown       [][]Message
@@ -71,7 +71,7 @@ func TestLoop(t *testing.T) {
 		completions [][]any
 		want        string
 	}{
-		"text alone": {
+		"only text": {
 			[][]any{{"a", "", "b"}},
 			"state thinking\nchunk a\nchunk b\nmessage ab\nstate waiting_for_input done",
 		},
@@ -109,7 +109,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-func TestAModelThatCallsToolsForEverEndsInAnError(t *testing.T) {
+func TestAModelThatKeepsCallingToolsEndsInAnError(t *testing.T) {
 	model := &played{completions: [][]any{{list("src")}}}
 	a := serve(t, Options{Completer: model})
 	a.input("go")
@@ -123,7 +123,7 @@ func TestAModelThatCallsToolsForEverEndsInAnError(t *testing.T) {
 	}
 }
 
-func TestTheModelSeesTheWholeConversation(t *testing.T) {
+func TestTheModelGetsTheCompleteConversation(t *testing.T) {
 	ask := ToolCall{Name: ToolAskUser, Arguments: []byte(`{"question":"Which?","default":"any"}`)}
 	model := &played{completions: [][]any{{"let me ask", ask}, {"thanks"}, {"again"}}}
 	a := serve(t, Options{Completer: model})

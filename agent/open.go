@@ -6,22 +6,22 @@ import (
 	"bellhop/protocol"
 )
 
-// Session is one conversation for front ends that carry the lines themselves.
+// Session is one conversation for front ends that transport the lines themselves.
 type Session struct {
 	s      *session
-	ctx    context.Context //nolint:containedctx // the life of the session's turns, not of a call
+	ctx    context.Context //nolint:containedctx // the lifetime of the session's turns, not of a call
 	cancel context.CancelFunc
 }
 
-// Front is what a session tells its front end. No member may block for long, or
-// call the session: the turn waits for it.
+// Front has the callbacks of a session. The turn waits for them: they must not block for long
+// or call the session.
 type Front struct {
-	Write     func(protocol.Line)  // a line of the agent
-	Accepted  func(*protocol.Line) // a client's line that broke no rule, before what follows from it; may be nil
-	Withdrawn func(string)         // the request_id of a question that ended without an answer; may be nil
+	Write          func(protocol.Line)  // sends a line of the agent
+	Accepted       func(*protocol.Line) // called with a valid line of a client, before its effects; may be nil
+	QuestionClosed func(string)         // called with the request_id of a question that ended without an answer; may be nil
 }
 
-// Open starts a session. Options.Task is ignored. Close the session.
+// Open starts a session. Options.Task is ignored. The caller must Close it.
 func Open(opts Options, front Front) (*Session, error) {
 	opts, err := opts.fill()
 	if err != nil {
@@ -36,17 +36,17 @@ func Open(opts Options, front Front) (*Session, error) {
 	return &Session{s: s, ctx: ctx, cancel: cancel}, nil
 }
 
-// Handle takes one line of a client. A line that breaks a rule changes nothing;
-// the error is for the client that sent it, see Refusal.
+// Handle processes one line of a client. An invalid line changes nothing; the error is for the
+// client that sent it, see Refusal.
 func (s *Session) Handle(line *protocol.Line) error { return s.s.apply(s.ctx, line) }
 
-// Refusal is the line that tells a client what was wrong with its own.
+// Refusal returns the status line that reports an invalid line to its client.
 func Refusal(sessionID string, err error) protocol.Line {
 	return protocol.Line{Type: protocol.LineStatus, SessionID: sessionID, Level: "error", Message: explain(err)}
 }
 
-// Close interrupts the turn, waits for its end and lets the working directory
-// go. It may be called again.
+// Close interrupts the turn, waits for its end and closes the working directory. It may be
+// called again.
 func (s *Session) Close() {
 	s.cancel()
 	s.s.end()

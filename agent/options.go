@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// ModelDemo is the scripted model. It is no language model, and says so.
+// ModelDemo is the scripted model, which is not a language model.
 const ModelDemo = "demo"
 
 // DefaultPieceDelay is the time before each piece of the demo model's text.
@@ -18,27 +18,27 @@ const DefaultPieceDelay = 25 * time.Millisecond
 // Options configure one session. The zero value is the demo model in the
 // current directory.
 type Options struct {
-	Dir       string // working directory, which the tools do not leave
-	Model     string // "" or ModelDemo; with Completer, what messages call it
-	SessionID string // binds the session from the start; "" lets the first line bind it
+	Dir       string // working directory; the file tools cannot leave it
+	Model     string // "" or ModelDemo; with Completer, the name in message metadata
+	SessionID string // binds the session from the start; with "" the first line binds it
 	Task      string // runs as the first input; the session ends with it
 
-	PieceDelay  time.Duration // demo model; below 20 ms for tests only
+	PieceDelay  time.Duration // pause of the demo model; below 20 ms for tests only
 	CommandTime time.Duration // limit of one run_command; 0 is two minutes
 
-	Completer    Completer // a language model, or a mock of one
+	Completer    Completer // a language model, or a fake
 	Instructions string    // the system message of Completer; see Instructions
 	Window       int       // tokens a conversation may take, estimated; 0 is unbounded
-	Tools        []Tool    // beside the agent's own
+	Tools        []Tool    // in addition to the agent's own
 
-	Policy Policy // nil: each tool's own judgement
+	Policy Policy // nil = each tool decides
 
 	NewID func() string
 	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// fill completes the options or says which one is wrong.
+// fill sets the defaults and checks the options.
 func (o Options) fill() (Options, error) {
 	if o.Dir == "" {
 		o.Dir = "."

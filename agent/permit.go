@@ -10,56 +10,56 @@ import (
 	"bellhop/protocol"
 )
 
-// Policy decides about tool calls instead of the tools' own judgement; a
-// *policy.Live or *policy.Engine is one.
+// Policy decides about tool calls instead of the tools. *policy.Live and *policy.Engine
+// implement it.
 type Policy interface {
 	Decide(call policy.Call) policy.Decision
 }
 
-// policyAgent is what the agent is called in rules.
+// policyAgent is the agent's name in policy rules.
 const policyAgent = "bellhop"
 
-// permit returns nil when a call may be made: the policy allows it, or the user
-// does, now or earlier for the whole session. What is CRITICAL is asked each time.
-func (s *session) permit(ctx context.Context, call ToolCall, do *action) error {
-	do, limit, err := s.judged(call, do)
-	if err != nil || do.warning == nil {
+// permit returns nil if the policy allows a call, or the user does now or did for the session.
+// CRITICAL calls are asked every time.
+func (s *session) permit(ctx context.Context, call ToolCall, act *action) error {
+	act, limit, err := s.applyPolicy(call, act)
+	if err != nil || act.warning == nil {
 		return err
 	}
-	if s.allowed(call.Name) && do.warning.Level != string(policy.Critical) {
+	if s.allowed(call.Name) && act.warning.Level != string(policy.Critical) {
 		return nil
 	}
 	if limit <= 0 {
-		return s.confirm(ctx, call, do)
+		return s.confirm(ctx, call, act)
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err = s.confirm(limited, call, do)
+	err = s.confirm(limited, call, act)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return denied{"Denied: nobody answered within " + limit.String() + "."}
 	}
 	return err
 }
 
-// judged is the action with the policy's warning; an error if it is denied.
-func (s *session) judged(call ToolCall, do *action) (*action, time.Duration, error) {
+// applyPolicy returns the action with the policy's warning, or an error if the policy denies it.
+func (s *session) applyPolicy(call ToolCall, act *action) (*action, time.Duration, error) {
 	if s.opts.Policy == nil {
-		return do, 0, nil
+		return act, 0, nil
 	}
 	d := s.opts.Policy.Decide(policy.Call{Agent: policyAgent, Dir: s.opts.Dir, Tool: call.Name, Input: call.Arguments})
-	judged := *do
-	judged.warning = nil
+	decided := *act
+	decided.warning = nil
 	switch d.Action {
 	case policy.Allow:
 	case policy.Deny:
 		s.opts.Log.Info("the policy denies a call", "tool", call.Name, "rule", d.Rule)
 		return nil, 0, denied{"Denied by policy: " + cmp.Or(d.Message, "rule "+d.Rule)}
 	default:
-		judged.prompt = cmp.Or(do.prompt, "Allow "+call.Name+"?")
-		judged.warning = &protocol.SecurityWarning{Level: string(d.Level), Message: d.Message}
-		if d.Message == "" && do.warning != nil {
-			judged.warning.Message = do.warning.Message
+		decided.prompt = cmp.Or(act.prompt, "Allow "+call.Name+"?")
+		decided.warning = &protocol.SecurityWarning{Level: string(d.Level), Message: d.Message}
+		if d.Message == "" && act.warning != nil {
+			decided.warning.Message = act.warning.Message
 		}
 	}
-	return &judged, d.Timeout, nil
+	return &decided, d.Timeout, nil
 }

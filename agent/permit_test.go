@@ -29,11 +29,11 @@ func underPolicy(t *testing.T) (*client, string) {
 
 func TestPolicyDecidesAboutTools(t *testing.T) {
 	for name, c := range map[string]struct{ input, want string }{
-		"an allowed command is not asked":     {"run echo hi", "hi\n"},
-		"what is denied says why":             {"read README.md", "Denied by policy: Not the README"},
-		"nobody answers in time":              {"read src/main.go", "Denied: nobody answered within 1s."},
-		"a link does not hide what is denied": {"read inside", "Denied by policy: Not the README"},
-		"the built-in rules allow looking":    {"list src", "main.go (13 bytes)"},
+		"an allowed command is not asked":    {"run echo hi", "hi\n"},
+		"a denial has its reason":            {"read README.md", "Denied by policy: Not the README"},
+		"no answer in time":                  {"read src/main.go", "Denied: nobody answered within 1s."},
+		"a link does not hide a denied file": {"read inside", "Denied by policy: Not the README"},
+		"the built-in rules allow looking":   {"list src", "main.go (13 bytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := underPolicy(t)
@@ -58,7 +58,7 @@ func TestPolicyGivesTheQuestionItsLevel(t *testing.T) {
 	}
 }
 
-func TestASessionsLeaveNeverCoversWhatIsCritical(t *testing.T) {
+func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	a, _ := underPolicy(t)
 	a.send(`{"type":"input","text":"run touch a then run touch b then run rm -rf src"}`)
 	first := a.until(protocol.LineConfirm)

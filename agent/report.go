@@ -6,14 +6,13 @@ import (
 	"unicode"
 )
 
-// Bounds of what a reply repeats of a tool's output: the whole stands in the
-// tool's own message.
+// Limits of what a reply repeats of a tool's output; the tool's own message has all of it.
 const (
 	reportLines = 20
 	reportRunes = 2000
 )
 
-// report is what the demo model says about a tool result.
+// report returns the demo model's text about a tool result.
 func report(s step, prompt, r Message) string {
 	switch {
 	case r.Outcome == OutcomeDenied && s.verb == "ask":
@@ -44,7 +43,7 @@ func report(s step, prompt, r Message) string {
 	}
 }
 
-// overview is the answer to what the demo model does not understand.
+// overview is the reply to a prompt that the demo model does not understand.
 func overview(prompt Message, listing string) string {
 	var text strings.Builder
 	text.WriteString("I am the demo agent: a script, not a language model")
@@ -66,7 +65,7 @@ func overview(prompt Message, listing string) string {
 	return text.String()
 }
 
-// excerpt is the beginning of a text as a code block.
+// excerpt returns the beginning of a text as a code block.
 func excerpt(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -103,14 +102,14 @@ func countLines(text string) int {
 	return n
 }
 
-// Bounds of the pieces a text is spoken in.
+// Limits of the number of pieces of a text.
 const (
 	minPieces = 4
 	maxPieces = 40
 )
 
-// split cuts a text into pieces of a few words; together they are the text. A
-// text of at least minPieces characters has at least as many pieces.
+// split cuts a text into pieces of a few words. A text of at least minPieces characters has at
+// least that many pieces.
 func split(text string) []string {
 	words := strings.FieldsFunc(text, unicode.IsSpace)
 	runes := []rune(text)
@@ -119,7 +118,7 @@ func split(text string) []string {
 	for begin := 0; begin < len(runes); {
 		end := len(runes)
 		if left := n - len(pieces); left > 1 {
-			most := len(runes) - left + 1 // leave a rune for each of the others
+			most := len(runes) - left + 1 // leave one rune for each further piece
 			end = min(begin+max(1, (len(runes)-begin)/left), most)
 			for end < most && !unicode.IsSpace(runes[end-1]) {
 				end++

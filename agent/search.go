@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxMatches    = 200
 	maxMatchLine  = 240
@@ -37,14 +37,9 @@ type searchArguments struct {
 func (search) spec() ToolSpec {
 	return ToolSpec{
 		ToolSearch,
-		"Search text files inside the working directory for a regular expression (RE2). Optional: path, a directory or file to search in; glob, a pattern of file names such as *.go. Returns path:line: text.",
-		encode(map[string]any{
-			"type": "object",
-			"properties": map[string]any{
-				"pattern": map[string]string{"type": "string"}, "path": map[string]string{"type": "string"}, "glob": map[string]string{"type": "string"},
-			},
-			"required": []string{"pattern"},
-		}),
+		"Search text files inside the working directory for a regular expression (RE2). " +
+			"Optional: path, a directory or file to search in; glob, a pattern of file names such as *.go. Returns path:line: text.",
+		objectSchema([]string{"pattern"}, map[string]string{"path": "string", "glob": "string"}),
 	}
 }
 
@@ -59,29 +54,31 @@ func (t search) prepare(raw json.RawMessage) (*action, error) {
 	}
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil || a.Pattern == "" {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "The pattern is no regular expression", Hint: "The syntax is RE2", Err: err}
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The pattern is no regular expression", Hint: "The syntax is RE2", Err: err,
+		}
 	}
 	if _, err := path.Match(a.Glob, "name"); err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "The glob is no pattern of file names")
 	}
 	return &action{run: func(ctx context.Context) (string, error) {
-		return t.search(ctx, &hunt{files: t.files, pattern: pattern, glob: a.Glob}, at.Path)
+		return t.search(ctx, &searchRun{files: t.files, pattern: pattern, glob: a.Glob}, at.Path)
 	}}, nil
 }
 
-// hunt is one search under way.
-type hunt struct {
+// searchRun is the state of one search.
+type searchRun struct {
 	files
 	pattern *regexp.Regexp
 	glob    string
 	found   []string
-	more    string // why it is not all
+	more    string // a note if the result is incomplete
 }
 
-// errEnough ends a walk that has found enough.
+// errEnough stops the walk at maxMatches.
 var errEnough = errors.New("enough")
 
-func (t search) search(ctx context.Context, h *hunt, from string) (string, error) {
+func (t search) search(ctx context.Context, h *searchRun, from string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	err := fs.WalkDir(t.root.FS(), from, func(name string, entry fs.DirEntry, err error) error {
@@ -91,7 +88,7 @@ func (t search) search(ctx context.Context, h *hunt, from string) (string, error
 		case err != nil && name == from:
 			return failure(name, err)
 		case err != nil:
-			return nil //nolint:nilerr // what cannot be read is left out
+			return nil //nolint:nilerr // unreadable files are skipped
 		case entry.IsDir() && name != from && (entry.Name() == ".git" || entry.Name() == "node_modules"):
 			return fs.SkipDir
 		case !entry.Type().IsRegular():
@@ -119,17 +116,16 @@ func (t search) search(ctx context.Context, h *hunt, from string) (string, error
 	return strings.Join(h.found, "\n"), nil
 }
 
-// file adds the matching lines of a file; one that is no text or too large is
-// left out.
-func (h *hunt) file(name string) error {
+// file adds the matching lines of a file. Binary and too large files are skipped.
+func (h *searchRun) file(name string) error {
 	file, err := h.open(name, os.O_RDONLY)
 	if err != nil {
-		return nil // what cannot be read is left out
+		return nil // unreadable files are skipped
 	}
 	defer func() { _ = file.Close() }()
 	content, err := io.ReadAll(io.LimitReader(file, maxSearchFile+1))
 	if err != nil || len(content) > maxSearchFile || bytes.IndexByte(content, 0) >= 0 {
-		return nil // as above
+		return nil // skipped too
 	}
 	number := 0
 	for line := range bytes.Lines(content) {

@@ -13,49 +13,49 @@ import (
 	"bellhop/protocol"
 )
 
-// errInterrupted is the cause of a turn's end by an interrupt line.
+// errInterrupted is the cancel cause of a turn that was interrupted.
 var errInterrupted = errors.New("interrupted")
 
-// errNoClient is why a question is denied that nobody can answer any more.
+// errNoClient denies a question when the input has ended.
 var errNoClient = errors.New("the input has ended, nobody can answer")
 
-// session is one conversation behind lines, whoever carries them.
+// session is one conversation, independent of how its lines are transported.
 type session struct {
 	opts  Options
 	root  *os.Root
 	tools toolbox
 	emit  func(protocol.Line) // adds the session id; never fails, see Stdio
-	front Front               // zero but for Open
+	front Front               // zero for Stdio
 
-	history []Message // the turn's goroutine only
-	usage   Usage     // of the turn; the turn's goroutine only
-	state   string    // the last state line's; the turn's goroutine only
+	history []Message // only for the turn's goroutine
+	usage   Usage     // of the current turn; only for the turn's goroutine
+	state   string    // of the last state line; only for the turn's goroutine
 
 	bound atomic.Value // string: the session id, "" until one is bound
 
 	mu         sync.Mutex
 	turn       *turn // nil while waiting for input
-	ended      bool  // no more input: questions are denied
+	ended      bool  // the input has ended: questions are denied
 	questions  map[string]*question
-	remembered map[string]bool // tools allowed for the session
+	remembered map[string]bool // tools that the user allowed for the session
 }
 
-// turn is one input being worked on.
+// turn is one input and the work on it.
 type turn struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	reason string // of waiting_for_input; read after done
 }
 
-// question is an open ask or confirm. Its answer, the line that gave it, comes
-// once; a closed channel is a denial.
+// question is an open ask or confirm. answer receives the client's line once; closing it
+// without a line is a denial.
 type question struct {
 	kind   string // protocol.LineAnswer or LineConfirmation
 	answer chan *protocol.Line
 }
 
-// newSession opens the working directory; close it with root.Close. write
-// carries a line to the client.
+// newSession opens the working directory; the caller closes it with root.Close. write sends a
+// line to the client.
 func newSession(opts Options, write func(protocol.Line)) (*session, error) {
 	root, err := os.OpenRoot(opts.Dir)
 	if err != nil {
@@ -73,8 +73,8 @@ func newSession(opts Options, write func(protocol.Line)) (*session, error) {
 	return s, nil
 }
 
-// handle takes one line of the client. A line that breaks a rule changes
-// nothing and is answered with a status line.
+// handle processes one line of the client. An invalid line changes nothing; the response is a
+// status line.
 func (s *session) handle(ctx context.Context, raw []byte) {
 	line, err := protocol.ParseLine(raw)
 	if err == nil {
@@ -89,7 +89,7 @@ func (s *session) refuse(message string) {
 	s.emit(protocol.Line{Type: protocol.LineStatus, Level: "error", Message: message})
 }
 
-// apply does what a line asks for; its session id is bound only if it was right.
+// apply executes a line. Only a valid line binds the session id.
 func (s *session) apply(ctx context.Context, line *protocol.Line) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *session) apply(ctx context.Context, line *protocol.Line) error {
 	return nil
 }
 
-// check validates a line and returns what it does, to be called under mu.
+// check validates a line and returns its effect, to be called under mu.
 func (s *session) check(line *protocol.Line) (func(context.Context), error) {
 	switch line.Type {
 	case protocol.LineInput:
@@ -176,7 +176,7 @@ func (s *session) checkAnswer(line *protocol.Line) (*question, error) {
 	return q, nil
 }
 
-// resolve gives a question its answer; nil denies it. Called under mu.
+// resolve answers a question; nil denies it. Called under mu.
 func (s *session) resolve(id string, q *question, line *protocol.Line) {
 	delete(s.questions, id)
 	if line != nil {
@@ -185,7 +185,7 @@ func (s *session) resolve(id string, q *question, line *protocol.Line) {
 	close(q.answer)
 }
 
-// interrupt ends the turn, if there is one. Called under mu.
+// interrupt cancels the turn, if there is one. Called under mu.
 func (s *session) interrupt() {
 	if s.turn != nil {
 		s.turn.cancel(errInterrupted)
@@ -200,12 +200,12 @@ func (s *session) start(ctx context.Context, input Message) {
 	go func() {
 		defer close(t.done)
 		defer cancel(nil)
-		s.finish(t, s.work(ctx, input))
+		s.finish(t, s.runTurn(ctx, input))
 	}()
 }
 
-// finish says that the turn is over. The line is written under mu: a client may
-// answer it at once, and nothing of that turn may come before it.
+// finish ends the turn. The line is written under mu: the client may respond at once, and no
+// line of the next turn may precede it.
 func (s *session) finish(t *turn, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *session) finish(t *turn, reason string) {
 	s.emit(protocol.Line{Type: protocol.LineState, State: protocol.StateWaitingForInput, Reason: reason})
 }
 
-// end denies what is open and what will be asked, and lets the turn run out.
+// end denies open and future questions and waits until the turn has ended.
 func (s *session) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -227,8 +227,7 @@ func (s *session) end() {
 	}
 }
 
-// question asks the client and waits for its line; nil with errNoClient or the
-// context's error.
+// question asks the client and waits for its line. The error is errNoClient or the context's.
 func (s *session) question(ctx context.Context, line protocol.Line) (*protocol.Line, error) {
 	q := &question{kind: protocol.LineAnswer, answer: make(chan *protocol.Line, 1)}
 	if line.Type == protocol.LineConfirm {
@@ -253,8 +252,8 @@ func (s *session) question(ctx context.Context, line protocol.Line) (*protocol.L
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.questions, line.RequestID)
-		if s.front.Withdrawn != nil {
-			s.front.Withdrawn(line.RequestID)
+		if s.front.QuestionClosed != nil {
+			s.front.QuestionClosed(line.RequestID)
 		}
 		return nil, ctx.Err()
 	}

@@ -16,11 +16,11 @@ import (
 	"bellhop/protocol"
 )
 
-// outputHalf bounds a command's output: its first and its last half are kept.
+// outputHalf bounds a command's output: the first and the last half are kept.
 const outputHalf = 32 << 10
 
-// runCommand runs shell commands in the working directory. A command is not
-// confined to it as the file tools are: that is what the user is asked about.
+// runCommand runs shell commands in the working directory. Unlike the file tools a command is
+// not confined to it; the question to the user covers that.
 type runCommand struct {
 	dir   string
 	limit time.Duration
@@ -42,24 +42,25 @@ func (t *runCommand) prepare(raw json.RawMessage) (*action, error) {
 	}
 	return &action{
 		prompt:  "Run this command? " + a.Command,
-		warning: judge(a.Command),
+		warning: warningFor(a.Command),
 		run:     func(ctx context.Context) (string, error) { return t.run(ctx, a.Command) },
 	}, nil
 }
 
-// destructive marks commands a user should look at twice. It only raises the
-// level of a question that is asked anyway; it permits nothing.
+// destructive matches dangerous commands. It only raises the level of a question that is asked
+// anyway; it permits nothing.
 var destructive = regexp.MustCompile(`(?:^|[\s;&|(/])(?:rm\s+-|sudo\b|su\b|dd\s|mkfs|shutdown\b|reboot\b|chmod\s+-R|chown\s+-R)|>\s*/dev/`)
 
-func judge(command string) *protocol.SecurityWarning {
+func warningFor(command string) *protocol.SecurityWarning {
 	if destructive.MatchString(command) {
-		return &protocol.SecurityWarning{Level: "CRITICAL", Message: "May destroy files or change the system, also outside the working directory."}
+		return &protocol.SecurityWarning{
+			Level: "CRITICAL", Message: "May destroy files or change the system, also outside the working directory.",
+		}
 	}
 	return &protocol.SecurityWarning{Level: "WARN", Message: "Runs with your rights and is not confined to the working directory."}
 }
 
-// environment holds what programs expect and none of our own variables: some
-// of those are secrets.
+// environment returns the usual variables and none of ours, which may be secret.
 func (t *runCommand) environment() []string {
 	path := os.Getenv("PATH")
 	if path == "" {
@@ -96,7 +97,7 @@ func (t *runCommand) run(ctx context.Context, command string) (string, error) {
 	return out.String(), nil
 }
 
-// exitStatus is "" for success.
+// exitStatus returns "" for success.
 func exitStatus(err error) string {
 	var exit *exec.ExitError
 	switch {
@@ -109,7 +110,7 @@ func exitStatus(err error) string {
 	}
 }
 
-// output keeps the first and the last part of what is written to it.
+// output keeps the first and the last part of its input.
 type output struct {
 	mu         sync.Mutex
 	head, rest []byte
@@ -129,7 +130,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String ends with a newline unless it is empty.
+// String returns text that is empty or ends with a newline.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

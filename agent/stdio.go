@@ -11,13 +11,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Stdio serves one session over lines and returns when in ends (the turn in
-// work runs out first), when the turn of Options.Task is over, or when ctx ends
-// (the turn is interrupted). A turn of Options.Task that ended otherwise than
-// done is an error, and so is an out that cannot be written.
+// Stdio serves one session over lines. It returns when in ends (after the current turn), when
+// the turn of Options.Task is over, or when ctx ends (the turn is interrupted). It is an error
+// if the turn of Options.Task did not end with reason done, or if out cannot be written.
 //
-// Only protocol lines go to out. In the latter two cases a goroutine stays in a
-// read of in until that returns: an io.Reader cannot be interrupted.
+// Only protocol lines are written to out. In the latter two cases a goroutine remains in a read
+// of in until that returns, because an io.Reader cannot be interrupted.
 func Stdio(ctx context.Context, in io.Reader, out io.Writer, opts Options) error {
 	opts, err := opts.fill()
 	if err != nil {
@@ -49,12 +48,11 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, opts Options) error
 	}
 }
 
-// farewell is how long a client may take to read the end of an interrupted
-// turn.
-const farewell = 2 * time.Second
+// interruptGrace is how long a client may take to read the end of an interrupted turn.
+const interruptGrace = 2 * time.Second
 
-// runOut ends the session: the turn in work may end by itself, or within
-// farewell once ctx has ended.
+// runOut ends the session. The current turn may finish, but only within interruptGrace once ctx has
+// ended.
 func (s *session) runOut(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
@@ -66,7 +64,7 @@ func (s *session) runOut(ctx context.Context) error {
 		return context.Cause(ctx)
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(interruptGrace)
 	defer timer.Stop()
 	select {
 	case <-ended:
@@ -76,7 +74,7 @@ func (s *session) runOut(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// read hands in lines until in ends; that is no error.
+// read processes lines until in ends, which is no error.
 func (s *session) read(ctx context.Context, in io.Reader) error {
 	for lines := jsonlines.NewReader(in, protocol.MaxLine); ; {
 		line, err := lines.Next()
@@ -93,7 +91,7 @@ func (s *session) read(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// startTask starts Options.Task, if there is one; else it returns nil.
+// startTask starts the turn of Options.Task; without one it returns nil.
 func (s *session) startTask(ctx context.Context) *turn {
 	if s.opts.Task == "" {
 		return nil
@@ -104,7 +102,7 @@ func (s *session) startTask(ctx context.Context) *turn {
 	return s.turn
 }
 
-// over is never ready without a turn.
+// over returns a channel that is closed at the turn's end; nil without a turn.
 func (t *turn) over() <-chan struct{} {
 	if t == nil {
 		return nil
@@ -112,7 +110,7 @@ func (t *turn) over() <-chan struct{} {
 	return t.done
 }
 
-// taskError reports how the task's turn ended, once it is over.
+// taskError returns an error if the task's turn did not end with reason done.
 func taskError(t *turn) error {
 	if t == nil || t.reason == protocol.WaitingDone {
 		return nil

@@ -108,7 +108,7 @@ func TestAWrongLineDoesNotBindTheSession(t *testing.T) {
 	}
 }
 
-func TestALineOverTheLimitIsRefusedAndTheStreamGoesOn(t *testing.T) {
+func TestALineOverTheLimitIsRefusedAndTheStreamContinues(t *testing.T) {
 	c := serve(t, Options{})
 	go func() {
 		_, _ = io.WriteString(c.in, `{"type":"input","text":"`)
@@ -127,7 +127,7 @@ func TestALineOverTheLimitIsRefusedAndTheStreamGoesOn(t *testing.T) {
 	}
 }
 
-func TestInterruptEndsWhateverRuns(t *testing.T) {
+func TestInterruptEndsEveryStateOfATurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt string
 		until  string
@@ -184,11 +184,11 @@ func TestInterruptOfAnIdleSessionDoesNothing(t *testing.T) {
 	}
 }
 
-func TestEndOfInputDeniesQuestionsAndRunsOut(t *testing.T) {
+func TestEndOfInputDeniesQuestionsAndFinishesTheTurn(t *testing.T) {
 	for name, c := range map[string]struct{ prompt, until, last string }{
 		"an open permission":    {"write new.txt: x", protocol.LineConfirm, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, nobody can answer."},
 		"an open question":      {"ask Which floor?", protocol.LineAsk, "I got no answer to my question, so I go on without one."},
-		"a permission to come":  {"slow 4 then write new.txt: x", protocol.LineChunk, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, nobody can answer."},
+		"a later permission":    {"slow 4 then write new.txt: x", protocol.LineChunk, "I did not do that, because it was not allowed.\n\n> Denied: the input has ended, nobody can answer."},
 		"the rest of an answer": {"slow 20", protocol.LineChunk, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestTheEndOfTheContextInterrupts(t *testing.T) {
 	}
 }
 
-func TestAClientThatStopsReadingCannotHoldTheEnd(t *testing.T) {
+func TestAClientThatStopsReadingCannotBlockTheEnd(t *testing.T) {
 	dir := workspace(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +240,7 @@ func TestAClientThatStopsReadingCannotHoldTheEnd(t *testing.T) {
 	})
 }
 
-func TestAnOutputThatBreaksEndsTheSession(t *testing.T) {
+func TestAFailingOutputEndsTheSession(t *testing.T) {
 	in, inWrite := io.Pipe()
 	out, outWrite := io.Pipe()
 	_ = out.Close()
@@ -253,7 +253,7 @@ func TestAnOutputThatBreaksEndsTheSession(t *testing.T) {
 	_ = inWrite.Close()
 }
 
-func TestAnInputThatBreaksIsAnError(t *testing.T) {
+func TestAFailingInputIsAnError(t *testing.T) {
 	broken := errors.New("broken")
 	c := serve(t, Options{})
 	c.input("slow 5")
@@ -314,7 +314,7 @@ func TestOptionsThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestPiecesComeAtTheirPace(t *testing.T) {
+func TestPiecesAreDelayed(t *testing.T) {
 	dir := workspace(t)
 	for prompt, pace := range map[string]time.Duration{"help": DefaultPieceDelay, "slow 7": slowDelay} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "write the stories' transcripts anew")
 
-// TestStories replays testdata/stories: "> " lines are the client's, "< " lines
-// what the agent must answer, byte for byte. The client's next line goes out
-// after a status, ask, confirm or waiting_for_input line; "~" waits for another
-// of those. "# " lines tell.
+// TestStories replays testdata/stories. "> " lines are sent by the client, "< " lines are the
+// agent's exact responses. The next client line is sent after a status, ask, confirm or
+// waiting_for_input line; "~" waits for one more of those. "# " lines are comments.
 func TestStories(t *testing.T) {
 	paths, err := filepath.Glob("testdata/stories/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -45,12 +44,12 @@ func TestStories(t *testing.T) {
 func replay(t *testing.T, dir, story string) string {
 	var transcript strings.Builder
 	c := serve(t, Options{Dir: dir})
-	told := 0
-	tell := func() {
-		for _, line := range c.seen[told:] {
+	written := 0
+	writeNew := func() {
+		for _, line := range c.seen[written:] {
 			transcript.WriteString("< " + line + "\n")
 		}
-		told = len(c.seen)
+		written = len(c.seen)
 	}
 	for line := range strings.Lines(story) {
 		if strings.HasPrefix(line, "< ") {
@@ -62,10 +61,10 @@ func replay(t *testing.T, dir, story string) string {
 		}
 		if !strings.HasPrefix(line, "#") {
 			c.until(protocol.LineStatus, protocol.LineAsk, protocol.LineConfirm, protocol.LineState)
-			tell()
+			writeNew()
 		}
 	}
 	c.ends()
-	tell()
+	writeNew()
 	return transcript.String()
 }

@@ -14,8 +14,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Tool names. ToolAskUser is the loop's own: it becomes an ask line, without
-// tool_start and tool_message.
+// Tool names. ToolAskUser is handled by the loop: it writes an ask line, without tool_start and
+// tool_message.
 const (
 	ToolListDir    = "list_dir"
 	ToolReadFile   = "read_file"
@@ -26,30 +26,30 @@ const (
 	ToolAskUser    = "ask_user"
 )
 
-// A tool is something the agent can do.
+// tool is a tool of the agent.
 type tool interface {
 	spec() ToolSpec
-	// prepare checks the arguments, so that a call that cannot work is refused
-	// before anybody is asked about it.
+	// prepare checks the arguments, so that a call that cannot work is rejected before the user
+	// is asked.
 	prepare(arguments json.RawMessage) (*action, error)
 }
 
-// action is a checked call.
+// action is a validated call.
 type action struct {
 	prompt  string                    // the question to the user
-	warning *protocol.SecurityWarning // nil: needs no permission
+	warning *protocol.SecurityWarning // nil = no permission needed
 	run     func(context.Context) (string, error)
 }
 
-// toolbox is the tools of one session by name.
+// toolbox has the tools of one session by name.
 type toolbox map[string]tool
 
-// newToolbox puts more tools beside the agent's own, which win.
+// newToolbox adds further tools to the agent's own, which win if names collide.
 func newToolbox(root *os.Root, commandTime time.Duration, more ...Tool) toolbox {
 	box := toolbox{}
 	files := files{root}
 	for _, t := range more {
-		box[t.Spec.Name] = foreign{t, commandTime}
+		box[t.Spec.Name] = external{t, commandTime}
 	}
 	own := []tool{
 		listDir{files}, readFile{files}, writeFile{files}, editFile{files}, search{files}, &runCommand{root.Name(), commandTime},
@@ -60,7 +60,7 @@ func newToolbox(root *os.Root, commandTime time.Duration, more ...Tool) toolbox 
 	return box
 }
 
-// specs are in the order of the names, ask_user at the end.
+// specs returns the tools in the order of their names, ask_user last.
 func (b toolbox) specs() []ToolSpec {
 	specs := make([]ToolSpec, 0, len(b)+1)
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -84,16 +84,23 @@ func (b toolbox) prepare(call ToolCall) (*action, error) {
 	return t.prepare(call.Arguments)
 }
 
-// schema is that of an object whose members are all required strings.
-func schema(members ...string) json.RawMessage {
+// schema returns the JSON Schema of an object whose members are required strings.
+func schema(members ...string) json.RawMessage { return objectSchema(members, nil) }
+
+// objectSchema returns the JSON Schema of an object with required strings and
+// further, optional members: name → type.
+func objectSchema(required []string, optional map[string]string) json.RawMessage {
 	properties := map[string]any{}
-	for _, m := range members {
-		properties[m] = map[string]string{"type": "string"}
+	for _, name := range required {
+		properties[name] = map[string]string{"type": "string"}
 	}
-	return encode(map[string]any{"type": "object", "properties": properties, "required": members})
+	for name, kind := range optional {
+		properties[name] = map[string]string{"type": kind}
+	}
+	return encode(map[string]any{"type": "object", "properties": properties, "required": required})
 }
 
-// encode is for values of our own making, which always are JSON.
+// encode encodes values that always are valid JSON.
 func encode(v any) json.RawMessage {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
@@ -104,7 +111,7 @@ func encode(v any) json.RawMessage {
 	return bytes.TrimSpace(raw.Bytes())
 }
 
-// explain is what a model and a user read of a failed call.
+// explain returns the text of an error for models and users.
 func explain(err error) string {
 	var e *protocol.Error
 	if !errors.As(err, &e) {

@@ -23,12 +23,12 @@ func fifo(t *testing.T, dir string) string {
 // awaitReady reads what a command writes into the FIFO.
 func awaitReady(t *testing.T, path string) {
 	t.Helper()
-	if said, err := os.ReadFile(path); err != nil || string(said) != "ready\n" {
-		t.Fatalf("the command said %q, %v", said, err)
+	if output, err := os.ReadFile(path); err != nil || string(output) != "ready\n" {
+		t.Fatalf("the command said %q, %v", output, err)
 	}
 }
 
-// use runs a tool call as if it had been permitted; failed says so.
+// use runs a tool call as if it was permitted; failed reports an error.
 func use(ctx context.Context, t *testing.T, dir string, call ToolCall, limit time.Duration) (content string, failed bool) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -129,7 +129,7 @@ func TestLongOutputIsCut(t *testing.T) {
 	}
 }
 
-func TestCommandsSeeNoVariablesOfOurs(t *testing.T) {
+func TestCommandsGetNoneOfOurVariables(t *testing.T) {
 	t.Setenv("SECRET_KEY", "canary")
 	content, failed := use(t.Context(), t, workspace(t), ToolCall{Name: ToolRunCommand, Arguments: []byte(`{"command":"env"}`)}, time.Minute)
 	if failed || strings.Contains(content, "canary") || !strings.Contains(content, "LANG=C.UTF-8\n") {
@@ -151,13 +151,13 @@ func TestDestructiveCommandsAreCritical(t *testing.T) {
 		"rm -rf /": "CRITICAL", "ls; rm -r x": "CRITICAL", "sudo ls": "CRITICAL", "/bin/rm -f x": "CRITICAL",
 		"dd if=a of=b": "CRITICAL", "cat x >/dev/sda": "CRITICAL", "true&&mkfs.ext4 x": "CRITICAL",
 	} {
-		if got := judge(command).Level; got != want {
+		if got := warningFor(command).Level; got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
 		}
 	}
 }
 
-func TestToolsAreToldToTheModel(t *testing.T) {
+func TestTheModelGetsTheToolSpecs(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

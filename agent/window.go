@@ -6,8 +6,8 @@ import (
 	"bellhop/protocol"
 )
 
-// What a text costs is an estimate, on the safe side: tokens of English text and
-// code are nearer to four bytes.
+// Token counts are estimates on the safe side: English text and code have about four bytes per
+// token.
 const (
 	bytesPerToken = 3
 	messageTokens = 8
@@ -32,8 +32,8 @@ func total(messages []Message) int {
 	return n
 }
 
-// conversation is what the model is shown: the instructions and as much of the
-// history as fits. What does not fit is forgotten: it would not fit later either.
+// conversation returns what the model gets: the instructions and as much of the history as
+// fits. Messages that do not fit are dropped for good, as they would not fit later either.
 func (s *session) conversation() []Message {
 	var head []Message
 	if s.opts.Instructions != "" {
@@ -49,25 +49,24 @@ func (s *session) conversation() []Message {
 		if dropped := before - len(s.history); dropped > 0 {
 			s.emit(protocol.Line{
 				Type: protocol.LineStatus, Level: "info",
-				Message: fmt.Sprintf("The conversation is longer than the model's window: its oldest %s left out", were(dropped)),
+				Message: fmt.Sprintf("The conversation is longer than the model's window: its oldest %s left out", messagesAre(dropped)),
 			})
 		}
 	}
 	return append(head, s.history...)
 }
 
-func were(messages int) string {
+func messagesAre(messages int) string {
 	if messages == 1 {
 		return "message is"
 	}
 	return fmt.Sprintf("%d messages are", messages)
 }
 
-// fit drops the oldest turns until the rest takes at most room tokens, then the
-// oldest steps of the newest turn, then shortens tool results. A call and its
-// result stay together, the newest prompt and step stay. Once it has to drop it
-// goes down to three quarters of the room, so that the start of what the model
-// sees changes rarely: models' caches go by it.
+// fit drops the oldest turns until the remaining ones need at most room tokens, then the oldest
+// steps of the newest turn, then it shortens tool results. A call and its result stay adjacent;
+// the newest prompt and step are kept. When it has to drop, it goes down to three quarters of
+// room, so that the beginning of the conversation changes rarely and models can cache it.
 func fit(history []Message, room int) []Message {
 	if total(history) <= room {
 		return history
@@ -96,8 +95,7 @@ func fit(history []Message, room int) []Message {
 	return squeeze(kept, target)
 }
 
-// cutBefore splits messages before each one of the role; together the pieces are
-// the whole.
+// cutBefore splits messages before each one of the role. The pieces contain all messages.
 func cutBefore(messages []Message, role Role) [][]Message {
 	var pieces [][]Message
 	begin := 0
@@ -113,8 +111,7 @@ func cutBefore(messages []Message, role Role) [][]Message {
 	return pieces
 }
 
-// squeeze shortens the tool results to equal shares of the room that the other
-// messages leave.
+// squeeze shortens the tool results to equal shares of the room left by the other messages.
 func squeeze(messages []Message, room int) []Message {
 	results := 0
 	for _, m := range messages {

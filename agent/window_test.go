@@ -11,8 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// drawHistory makes turns of a prompt, steps of calls with their results, and a
-// last text.
+// drawHistory draws turns of a prompt, steps of calls with results, and a final text.
 func drawHistory(t *rapid.T) []Message {
 	var history []Message
 	id := 0
@@ -37,7 +36,7 @@ func drawHistory(t *rapid.T) []Message {
 	return history
 }
 
-func TestFitKeepsCallsAndResultsTogether(t *testing.T) {
+func TestFitKeepsCallsNextToTheirResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		history := drawHistory(t)
 		before := slices.Clone(history)
@@ -79,7 +78,7 @@ func TestFitKeepsCallsAndResultsTogether(t *testing.T) {
 		if len(open) > 0 {
 			t.Fatalf("calls without results: %v", open)
 		}
-		// More than one step of the newest turn is kept only within the room.
+		// More than one step of the newest turn is kept only if it fits.
 		steps := 0
 		for _, m := range kept {
 			if m.Role == RoleAssistant {
@@ -92,7 +91,7 @@ func TestFitKeepsCallsAndResultsTogether(t *testing.T) {
 	})
 }
 
-func TestASingleStepThatIsTooLargeLosesOfItsResults(t *testing.T) {
+func TestTheResultsOfATooLargeStepAreShortened(t *testing.T) {
 	history := []Message{
 		{Role: RoleUser, Text: "read it"},
 		{Role: RoleAssistant, Calls: []ToolCall{{ID: "c", Name: ToolReadFile, Arguments: encode(map[string]string{"path": "x"})}}},
@@ -107,7 +106,7 @@ func TestASingleStepThatIsTooLargeLosesOfItsResults(t *testing.T) {
 	}
 }
 
-func TestAConversationBeyondTheWindowGoesOn(t *testing.T) {
+func TestAConversationLargerThanTheWindowContinues(t *testing.T) {
 	model := &played{completions: [][]any{{strings.Repeat("long ", 100)}}}
 	a := serve(t, Options{Completer: model, Model: "played", Window: 4000, Instructions: "be brief"})
 	for range 40 {

@@ -128,7 +128,7 @@ func TestARulesTimeEndsInADenial(t *testing.T) {
 	}
 }
 
-func TestASessionsLeaveNeverCoversWhatIsCritical(t *testing.T) {
+func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	stream := r.start1("s1", "t1", run("c1", "touch a", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID

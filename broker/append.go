@@ -5,12 +5,13 @@ import (
 	"errors"
 	"sync"
 
+	"bellhop/broker/sequencer"
 	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
 
-// lastSeen remembers tasks as the last request left them. What it says may be
-// out of date, as another replica may write too; the database has the last word.
+// lastSeen remembers tasks as the last request left them. They may be out of date,
+// because other replicas write too; the store checks that before it writes.
 type lastSeen struct {
 	mu    sync.Mutex
 	tasks map[string]Task
@@ -34,50 +35,63 @@ func (l *lastSeen) put(t Task) {
 	l.tasks[t.ID] = t
 }
 
-// append takes the short way for text of the open turn that goes on where the
-// task stood: what it leaves is known without asking, so one statement does it
-// all. nil means that the task stands elsewhere, or a doubt, which the long way
-// settles.
-func (s *Ingest) append(ctx context.Context, taskID string, arrivals []arrival) *outcome {
+// AppendStore has a fast path for what hosts send most: events that continue at
+// the task's cursor, and their messages.
+type AppendStore interface {
+	// Appends reports whether Append is faster than LockTask and Apply.
+	Appends() bool
+	// Append is Apply without a lock taken before: it writes b's events, messages
+	// and changes if the task is not deleted and still at rev and cursor, and
+	// reports whether it did. Of the task it writes cursor, revs and times only.
+	Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *Batch) (bool, error)
+}
+
+// append writes text of the open turn that continues at the task's cursor. What
+// it changes follows from the remembered task, so one statement does all of it.
+// It returns nil when events or task do not allow that, or when the remembered
+// task is out of date; the caller then uses a transaction.
+func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEvent) *ingested {
 	if !s.Store.Appends() {
 		return nil
 	}
 	task, ok := s.last.get(taskID)
-	if !ok || !appendable(&task, arrivals) {
+	if !ok || task.DeletedAt != nil || !onlyText(events, task.OpenTurn) {
 		return nil
 	}
-	rev, cursor := task.Rev, task.Cursor
-	p := &placement{cursor: cursor, seen: map[string]string{}}
-	if p.place(arrivals) != nil {
+	state, order := sequencer.State{Cursor: task.Cursor}, sequenced(events)
+	if !state.Continues(order) {
 		return nil
 	}
-	e := newEdit(s.Store, &task, at(s.Now))
-	for _, a := range p.fresh {
-		e.batch.Events = append(e.batch.Events, a.stored(taskID, e.now, false))
-		e.text(a)
+	rev := task.Rev
+	done := &ingested{effects: &effects{taskTx: s.Updater.begin(&task)}, decision: sequencer.Decide(state, order)}
+	if done.decision.Refusal != nil || done.decision.Duplicates > 0 {
+		return nil
 	}
-	e.moved(p.cursor)
-	e.collect()
+	for i := range events {
+		done.addEvent(&events[i], false)
+		done.text(&events[i])
+	}
+	done.moveCursor(done.decision.Cursor)
+	done.collect()
 	failpoint.Hit("ingest-before-commit")
-	done, err := s.Store.Append(ctx, rev, cursor, &e.batch)
+	written, err := s.Store.Append(ctx, rev, state.Cursor, &done.batch)
 	if err != nil && !errors.Is(err, ErrTaken) {
 		s.Log.DebugContext(ctx, "event not appended", "task", taskID, "error", err)
 	}
-	if err != nil || !done {
+	if err != nil || !written {
 		return nil
 	}
 	s.last.put(task)
-	return &outcome{userID: task.UserID, rev: task.Rev, response: &protocol.IngestResponse{
-		Success: true, Accepted: len(p.fresh), Cursor: &p.cursor,
-	}}
+	return done
 }
 
-func appendable(task *Task, arrivals []arrival) bool {
-	for _, a := range arrivals {
-		text := a.event.Type == protocol.EventText && a.event.Text != nil && *a.event.Text != ""
-		if !text || a.turn == "" || a.turn != task.OpenTurn {
+// onlyText reports whether all events are text of the turn.
+func onlyText(events []incomingEvent, turn string) bool {
+	for i := range events {
+		in := &events[i]
+		if in.event.Type != protocol.EventText || in.event.Text == nil || *in.event.Text == "" || in.turn == "" || in.turn != turn {
 			return false
 		}
 	}
-	return task.DeletedAt == nil && (&placement{cursor: task.Cursor}).continues(arrivals)
+	return true
 }

@@ -8,18 +8,18 @@ import (
 	"bellhop/protocol"
 )
 
-// ErrTaken says that an event's id or (epoch,seq) is already stored.
+// ErrTaken means that an event's id or (epoch,seq) is already stored.
 var ErrTaken = errors.New("an event of that id or position is already stored")
 
-// Message is a row a user sees. Tool rows have a ToolCallID and a Phase.
+// Message is a row that users see. Tool rows have a ToolCallID and a Phase.
 type Message struct {
 	protocol.Message
 	ToolCallID string
 	Phase      ToolPhase
-	BodyHash   string // of a user's message: what it must be when its id comes again
+	BodyHash   string // of a user's message: a repeated check-in of its id must have the same
 }
 
-// ToolPhase says which halves of a tool use have come.
+// ToolPhase names the halves of a tool use that have arrived.
 type ToolPhase string
 
 // Tool phases.
@@ -30,8 +30,8 @@ const (
 	PhaseBoth   ToolPhase = "both"
 )
 
-// StoredEvent is an event as it is kept: the body as it was sent, and a digest
-// of its canonical form without sessionId.
+// StoredEvent is a stored event: the body as it was sent, and a digest of its
+// canonical form without sessionId.
 type StoredEvent struct {
 	TaskID     string
 	EventID    string
@@ -40,11 +40,11 @@ type StoredEvent struct {
 	Type       protocol.EventType
 	Body       json.RawMessage
 	Digest     string
-	Late       bool // of an epoch that was over: kept without effects
+	Late       bool // its epoch was over: stored without effects
 	ReceivedAt time.Time
 }
 
-// AuditEntry notes a refused event.
+// AuditEntry records a refused event.
 type AuditEntry struct {
 	ID      string
 	TaskID  string
@@ -54,7 +54,7 @@ type AuditEntry struct {
 	At      time.Time
 }
 
-// Batch is the outcome of a use case on one locked task.
+// Batch is all that a use case writes of one locked task.
 type Batch struct {
 	Task            *Task // with its new rev
 	Events          []StoredEvent

@@ -25,8 +25,9 @@ func BenchmarkIngest(b *testing.B) {
 				b.Fatal(err)
 			}
 			log := slog.New(slog.DiscardHandler)
-			tasks := &broker.Tasks{Store: st, Now: time.Now, Log: log}
-			ingest := &broker.Ingest{Store: st, Now: time.Now, Log: log}
+			updater := &broker.Updater{Store: st, Now: time.Now}
+			tasks := &broker.Tasks{Store: st, Updater: updater, Now: time.Now, Log: log}
+			ingest := &broker.Ingest{Store: st, Updater: updater, Now: time.Now, Log: log}
 			type line struct {
 				id  string
 				seq atomic.Int64

@@ -13,12 +13,49 @@ import (
 // CheckIn stores the user's message, then opens the session on the host. Every
 // error after the message is stored carries messageId and turnId.
 func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*protocol.CheckInResponse, error) {
-	task, target, err := s.find(ctx, userID, req.TaskID)
-	if errors.Is(err, errNowhere) {
-		if err = s.placeLate(ctx, userID, req.TaskID); err == nil {
-			task, target, err = s.find(ctx, userID, req.TaskID)
-		}
+	c, err := s.checkIn(ctx, userID, req)
+	if err != nil {
+		return nil, err
 	}
+	if err := s.announce(ctx, c); err != nil {
+		return nil, err
+	}
+	failpoint.Hit("checkin-stored")
+	response, err := s.openTurn(ctx, c)
+	failpoint.Hit("checkin-opened")
+	// The outcome belongs to the message even if the caller is gone.
+	settled := s.settle(context.WithoutCancel(ctx), c, response, err)
+	if err == nil {
+		err = settled
+	}
+	if err != nil {
+		return nil, c.withIDs(err)
+	}
+	reach, streamURL := s.route(ctx, &c.session, req.Reach, response)
+	return &protocol.CheckInResponse{
+		Success: true, SessionID: c.task.ID, StreamToken: response.Token, StreamURL: streamURL, Reach: reach,
+		MessageID: c.messageID, TurnID: c.turnID, ExpiresAt: s.expiry(response),
+	}, nil
+}
+
+// checkIn is a checked request, and after announce the ids of its message and
+// turn.
+type checkIn struct {
+	session
+	req               *protocol.CheckInRequest
+	body              *messageBody
+	messageID, turnID string
+}
+
+func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*checkIn, error) {
+	task, err := s.agentTask(ctx, userID, req.TaskID)
+	if err == nil && s.Targets.missing(task) {
+		task, err = s.placeLate(ctx, task)
+	}
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.Targets.of(ctx, task)
 	if err != nil {
 		return nil, err
 	}
@@ -26,210 +63,101 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	if err == nil {
 		err = checkReach(req.Reach)
 	}
-	if err != nil {
-		return nil, err
-	}
-	sent, err := s.store(ctx, userID, req, body)
-	if err != nil {
-		return nil, err
-	}
-	failpoint.Hit("checkin-stored")
-	answer, err := s.open(ctx, task, target, sent, req)
-	failpoint.Hit("checkin-opened")
-	// The outcome belongs to the message even if the caller has gone away.
-	settled := s.settle(context.WithoutCancel(ctx), sent, answer, err)
-	if err == nil {
-		err = settled
-	}
-	if err != nil {
-		return nil, sent.stamp(err)
-	}
-	reach, streamURL := s.route(ctx, task, target, req.Reach, answer)
-	return &protocol.CheckInResponse{
-		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL, Reach: reach,
-		MessageID: sent.messageID, TurnID: sent.turnID, ExpiresAt: s.expiry(answer),
-	}, nil
+	return &checkIn{session: session{task, target}, req: req, body: body}, err
 }
 
-// checkedIn is a stored message and its turn.
-type checkedIn struct{ userID, taskID, messageID, turnID string }
-
-// stamp adds what a frontend needs to try again.
-func (c *checkedIn) stamp(err error) error {
+// withIDs adds to an error what a frontend needs to try again.
+func (c *checkIn) withIDs(err error) error {
 	var known *protocol.Error
-	stamped := protocol.Error{Code: protocol.CodeInternal, Message: "Internal error", Err: err}
+	extended := protocol.Error{Code: protocol.CodeInternal, Message: "Internal error", Err: err}
 	if errors.As(err, &known) {
-		stamped = *known
+		extended = *known
 	}
 	fields := map[string]any{"messageId": c.messageID, "turnId": c.turnID}
-	for k, v := range stamped.Fields {
+	for k, v := range extended.Fields {
 		fields[k] = v
 	}
-	stamped.Fields = fields
-	return &stamped
+	extended.Fields = fields
+	return &extended
 }
 
-// store writes message and turn, or finds those of the same messageId.
-func (s *Sessions) store(ctx context.Context, userID string, req *protocol.CheckInRequest, body *messageBody) (*checkedIn, error) {
-	sent := &checkedIn{userID: userID, taskID: req.TaskID}
-	var e *edit
-	err := s.Store.Write(ctx, func(ctx context.Context) error {
-		var err error
-		if e, err = lock(ctx, s.Store, userID, req.TaskID, at(s.Now)); err != nil {
-			return err
-		}
-		message, err := s.message(ctx, e, req, body)
+// announce stores message and turn, or finds those of the same messageId.
+func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
+	_, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
+		message, err := s.checkedIn(ctx, c)
 		if err != nil {
 			return err
 		}
-		sent.messageID, sent.turnID = message.ID, message.TurnID
-		return e.save(ctx)
+		if message == nil || message.Status == protocol.MessageError {
+			message = tx.announce(c, message)
+		}
+		c.messageID, c.turnID = message.ID, message.TurnID
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(e.batch.Changes) > 0 {
-		s.notify(e.task)
-	}
-	return sent, nil
+	return err
 }
 
-// message is the new message, or the one that was checked in before: after an
-// error it gets another turn.
-func (s *Sessions) message(ctx context.Context, e *edit, req *protocol.CheckInRequest, body *messageBody) (*Message, error) {
-	var message *Message
-	if req.MessageID != "" {
-		found, err := s.Store.Message(ctx, req.TaskID, req.MessageID)
-		switch {
-		case protocol.CodeOf(err) == protocol.CodeNotFound:
-		case err != nil:
-			return nil, err
-		case found.BodyHash != body.hash || found.Role != protocol.RoleUser:
-			return nil, protocol.Errorf(protocol.CodeConflict, "Another message has this messageId")
-		case found.Status != protocol.MessageError:
-			return found, nil
-		default:
-			message = found
-		}
+// checkedIn returns the message that was checked in before with this messageId,
+// nil if there is none.
+func (s *Sessions) checkedIn(ctx context.Context, c *checkIn) (*Message, error) {
+	if c.req.MessageID == "" {
+		return nil, nil
 	}
-	turn := e.addTurn(Turn{ID: protocol.NewID(), State: TurnAnnounced, AnnouncedAt: e.now})
-	e.task.LastActivityAt = e.now
-	if message == nil {
-		message = e.addMessage(Message{BodyHash: body.hash, Message: protocol.Message{
-			ID: req.MessageID, TurnID: turn.ID, Role: protocol.RoleUser, Status: protocol.MessageSending,
-			Message: req.Message, Artifacts: body.artifacts,
-		}})
-	} else {
-		message.TurnID, message.Status = turn.ID, protocol.MessageSending
-		e.changeMessage(message)
+	message, err := s.Store.Message(ctx, c.task.ID, c.req.MessageID)
+	switch {
+	case protocol.CodeOf(err) == protocol.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case message.BodyHash != c.body.hash || message.Role != protocol.RoleUser:
+		return nil, protocol.Errorf(protocol.CodeConflict, "Another message has this messageId")
 	}
-	turn.MessageID = message.ID
 	return message, nil
 }
 
-func (s *Sessions) open(ctx context.Context, task *Task, target Target, sent *checkedIn, req *protocol.CheckInRequest) (*protocol.OpenSessionResponse, error) {
-	open, err := s.request(ctx, task, sent.turnID)
+// announce adds a turn for a new message, or another turn for a message that
+// failed.
+func (tx *taskTx) announce(c *checkIn, failed *Message) *Message {
+	turn := tx.addTurn(Turn{ID: protocol.NewID(), State: TurnAnnounced, AnnouncedAt: tx.now})
+	tx.task.LastActivityAt = tx.now
+	message := failed
+	if message == nil {
+		message = tx.addMessage(Message{BodyHash: c.body.hash, Message: protocol.Message{
+			ID: c.req.MessageID, TurnID: turn.ID, Role: protocol.RoleUser, Status: protocol.MessageSending,
+			Message: c.req.Message, Artifacts: c.body.artifacts,
+		}})
+	} else {
+		message.TurnID, message.Status = turn.ID, protocol.MessageSending
+		tx.changeMessage(message)
+	}
+	turn.MessageID = message.ID
+	return message
+}
+
+// openTurn opens the session on the host with the announced turn.
+func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSessionResponse, error) {
+	open, err := s.openRequest(ctx, c.task, c.turnID)
 	if err != nil {
 		return nil, err
 	}
-	open.Turn = &protocol.AnnouncedTurn{ID: sent.turnID}
-	if req.BindPrompt {
-		sum := sha256.Sum256([]byte(req.Message))
+	open.Turn = &protocol.AnnouncedTurn{ID: c.turnID}
+	if c.req.BindPrompt {
+		sum := sha256.Sum256([]byte(c.req.Message))
 		open.Turn.PromptSHA256 = hex.EncodeToString(sum[:])
 	}
-	return s.Link.Open(ctx, target, open)
+	return s.Link.Open(ctx, c.target, open)
 }
 
 // settle notes whether the message reached its host.
-func (s *Sessions) settle(ctx context.Context, sent *checkedIn, answer *protocol.OpenSessionResponse, failure error) error {
-	var e *edit
-	err := s.Store.Write(ctx, func(ctx context.Context) error {
-		var err error
-		if e, err = lock(ctx, s.Store, sent.userID, sent.taskID, at(s.Now)); err != nil {
-			return err
-		}
+func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error) error {
+	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		if failure != nil {
-			err = e.undelivered(ctx, sent.messageID, sent.turnID)
-		} else {
-			err = e.delivered(ctx, sent.turnID, hasEvents(answer))
+			return tx.undelivered(ctx, c.messageID, c.turnID)
 		}
-		if err != nil {
-			return err
-		}
-		return e.save(ctx)
+		return tx.delivered(ctx, c.turnID, hasEvents(response))
 	})
-	if err != nil {
-		return err
+	if err == nil && failure == nil {
+		s.wakeIfTurnsDiffer(tx.task, response)
 	}
-	if len(e.batch.Changes) > 0 {
-		s.notify(e.task)
-	}
-	if failure == nil {
-		s.compare(e.task, answer)
-	}
-	return nil
+	return err
 }
-
-// delivered marks the message as sent. A host without events never tells of a
-// turn it dropped, so its former turns end here.
-func (e *edit) delivered(ctx context.Context, turnID string, events bool) error {
-	message, err := e.turnMessage(ctx, turnID)
-	if err != nil {
-		return err
-	}
-	if message != nil && message.Status == protocol.MessageSending {
-		message.Status = protocol.MessageSent
-		e.changeMessage(message)
-	}
-	if e.task.HostEvents != events {
-		e.task.HostEvents = events
-		e.dirty = true
-	}
-	if events {
-		return nil
-	}
-	return e.closeFormer(ctx, turnID)
-}
-
-// closeFormer closes every turn before turnID.
-func (e *edit) closeFormer(ctx context.Context, turnID string) error {
-	turns, err := e.unfinished(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range turns {
-		if t.ID == turnID {
-			break
-		}
-		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: reasonNoFinish}
-		if err := e.closeTurn(ctx, t, end); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// undelivered marks a message that did not reach its host. Its turn cannot
-// start: nobody has a token for it.
-func (e *edit) undelivered(ctx context.Context, messageID, turnID string) error {
-	message, err := e.store.Message(ctx, e.task.ID, messageID)
-	if err != nil {
-		return err
-	}
-	if message.Status != protocol.MessageSending || message.TurnID != turnID {
-		return nil
-	}
-	message.Status = protocol.MessageError
-	e.changeMessage(message)
-	t, err := e.turn(ctx, turnID)
-	if err != nil || t == nil || t.State != TurnAnnounced {
-		return err
-	}
-	t.State, t.FinishReason, t.Reason = TurnClosed, protocol.FinishOther, protocol.ReasonNotStarted
-	t.FinishedAt = &e.now
-	e.saveTurn(t)
-	return nil
-}
-
-// reasonNoFinish ends a turn of a host that never said how it ended.
-const reasonNoFinish = "no-finish"

@@ -161,7 +161,7 @@ func TestCheckInIsIdempotent(t *testing.T) {
 
 func TestCheckInWithCustomURL(t *testing.T) {
 	k := newKit(t)
-	k.sessions.CustomAgentURL = "http://127.0.0.1:9000/"
+	k.targets.CustomAgentURL = "http://127.0.0.1:9000/"
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
 	k.must(err)
 	in := k.checkIn(task.ID, "x")
@@ -288,7 +288,7 @@ func TestRenew(t *testing.T) {
 	}
 	t.Run("AUTH-5 the former password is good for 24 h more", func(t *testing.T) {
 		next := "new-password"
-		_, err := k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{AgentPassword: &next}, k.user)
+		_, err := k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{AgentPassword: &next})
 		k.must(err)
 		k.checkIn(task.ID, "y")
 		same(t, k.host.lastPasswords(), `['new-password','agent-password']`)
@@ -301,7 +301,7 @@ func TestRenew(t *testing.T) {
 		k.must(err)
 	})
 	t.Run("a password-less task's token renews itself for 24 h", func(t *testing.T) {
-		k.sessions.CustomAgentURL = "http://127.0.0.1:1"
+		k.targets.CustomAgentURL = "http://127.0.0.1:1"
 		bare, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
 		k.must(err)
 		k.checkIn(bare.ID, "x")

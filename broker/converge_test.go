@@ -17,7 +17,7 @@ import (
 // Whatever the network does to a journal — lose, repeat, batch, reorder — the
 // rows end up as if it had been delivered once and in order. The host of this
 // test behaves as protocol section 2 says: it sends from a point of its own
-// choice and goes back when it is told of a gap.
+// choice and goes back when it receives a gap.
 func TestAnyDeliveryOfAJournalLeavesTheSameRows(t *testing.T) {
 	k := newKit(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -129,7 +129,7 @@ func shape(r *rapid.T, k *kit, id string) string {
 	for i := range questions {
 		questions[i].TaskID = ""
 	}
-	changes, rev, err := k.tasks.Changes(k.ctx, k.user.UserID, id, 0, 500)
+	changes, rev, err := k.feeds.Changes(k.ctx, k.user.UserID, id, 0, 500)
 	if err != nil || int64(len(changes)) != rev {
 		r.Fatalf("%d changes up to rev %d: %v", len(changes), rev, err)
 	}
@@ -140,11 +140,11 @@ func shape(r *rapid.T, k *kit, id string) string {
 	return string(all)
 }
 
-// Two replicas deliver the same journal at once; each rewinds as it is told.
+// Two replicas deliver the same journal at once; each rewinds to the cursor of a gap.
 func TestTwoReplicasOfAJournalLeaveTheSameRows(t *testing.T) {
 	st := storetest.OpenPostgres(t)
 	k := kitOn(t, st)
-	other := &broker.Ingest{Store: st, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}
+	other := &broker.Ingest{Store: st, Updater: k.updater, Now: k.clock.Now, Log: slog.New(slog.DiscardHandler)}
 	task := k.task()
 	const n = 60
 	deliver := func(ingest *broker.Ingest, batch int) error {

@@ -12,37 +12,38 @@ import (
 // diffHash begins the body hash of a message that holds a diff.
 const diffHash = "diff:"
 
-// Caps on what a host calls a diff.
+// Caps on a host's diff.
 const (
 	maxDiffFiles = 5000
 	maxDiffPath  = 4096
 )
 
 // Diff asks the task's host what its session has changed, and stores it as a
-// message with a DIFF artifact; the same diff again is the message before.
+// message with a DIFF artifact. For the same diff again it returns the message
+// that is stored.
 // CodeConflict: the host has nothing to compare with, or no session of the task
 // yet; CodeBadGateway: the host makes no diffs, or cannot be reached.
 func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.DiffResponse, error) {
-	task, target, err := s.find(ctx, userID, taskID)
+	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
 	}
-	diff, err := s.Link.Diff(ctx, target, task.ID)
+	diff, err := s.Link.Diff(ctx, at.target, taskID)
 	if err != nil {
-		return nil, noDiff(task, err)
+		return nil, noDiff(at.task, err)
 	}
 	cleanDiff(diff)
 	if len(diff.Files) == 0 {
 		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
 	}
-	message, err := s.storeDiff(ctx, userID, task.ID, diff)
+	message, err := s.storeDiff(ctx, userID, taskID, diff)
 	if err != nil {
 		return nil, err
 	}
 	return &protocol.DiffResponse{Success: true, Message: message}, nil
 }
 
-// noDiff says what a refusal means for the task.
+// noDiff explains a host's refusal, which depends on whether it has the session.
 func noDiff(task *Task, err error) error {
 	if protocol.CodeOf(err) != protocol.CodeNotFound {
 		return err
@@ -56,7 +57,7 @@ func noDiff(task *Task, err error) error {
 	return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs", Err: err}
 }
 
-// cleanDiff makes a host's diff fit to be kept.
+// cleanDiff limits and sanitizes a host's diff before it is stored.
 func cleanDiff(d *protocol.Diff) {
 	d.Base = ""
 	d.Patch = protocol.SanitizeText(d.Patch)
@@ -82,13 +83,9 @@ func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *p
 	}
 	sum := sha256.Sum256(content)
 	hash := diffHash + hex.EncodeToString(sum[:])
-	var e *edit
 	var message *Message
-	err = s.Store.Write(ctx, func(ctx context.Context) error {
+	_, err = s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
 		var err error
-		if e, err = lock(ctx, s.Store, userID, taskID, at(s.Now)); err != nil {
-			return err
-		}
 		message, err = s.Store.LastWithHash(ctx, taskID, diffHash)
 		if err == nil && message.BodyHash == hash {
 			return nil
@@ -96,22 +93,19 @@ func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *p
 		if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
 			return err
 		}
-		message = e.addMessage(Message{BodyHash: hash, Message: protocol.Message{
-			TurnID: e.task.currentTurn(), Role: protocol.RoleAssistant, Status: protocol.MessageSent,
+		message = tx.addMessage(Message{BodyHash: hash, Message: protocol.Message{
+			TurnID: tx.task.currentTurn(), Role: protocol.RoleAssistant, Status: protocol.MessageSent,
 			Artifacts: []protocol.Artifact{{ID: protocol.NewID(), Type: protocol.ArtifactDiff, Content: content}},
 		}})
-		return e.save(ctx)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(e.batch.Changes) > 0 {
-		s.notify(e.task)
-	}
 	return &message.Message, nil
 }
 
-// currentTurn is the open turn, else the last one.
+// currentTurn returns the open turn, else the last one.
 func (t *Task) currentTurn() string {
 	if t.OpenTurn == "" && t.LastTurn != nil {
 		return t.LastTurn.ID

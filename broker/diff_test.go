@@ -37,8 +37,8 @@ func TestDiffIsAMessage(t *testing.T) {
 	rev := k.get(task.ID).Rev
 	same(t, first.Message.Artifacts[0].Content, `{'files':[{'path':'x�','status':'added','additions':1,'deletions':0}],'patch':'diff --git a/x b/x\n+<x>�\n'}`)
 	if first.Message.Role != protocol.RoleAssistant || first.Message.TurnID != sent.TurnID || first.Message.Artifacts[0].Type != protocol.ArtifactDiff ||
-		first.Message.Status != protocol.MessageSent || first.NoDiffs || k.heard.rev(task.ID) != rev {
-		t.Errorf("got %+v, heard %d of %d", first.Message, k.heard.rev(task.ID), rev)
+		first.Message.Status != protocol.MessageSent || first.NoDiffs || k.notified.rev(task.ID) != rev {
+		t.Errorf("got %+v, notified of %d, not %d", first.Message, k.notified.rev(task.ID), rev)
 	}
 	again := ask(diffOf("diff --git a/x b/x\n+<x>\x00\n", "x\x00"))
 	if again.Message.ID != first.Message.ID || k.get(task.ID).Rev != rev {

@@ -4,94 +4,144 @@ import (
 	"context"
 	"strings"
 
+	"bellhop/broker/sequencer"
 	"bellhop/protocol"
 )
 
-// maxReason bounds what an error event leaves in a turn; the event keeps all.
+// maxReason bounds the reason that an error event leaves in a turn. The stored
+// event keeps all of it.
 const maxReason = 2000
 
-// effect does to the task what protocol section 1.4 says of a new event.
-func (e *edit) effect(ctx context.Context, a arrival) error {
-	if err := e.begin(ctx, a); err != nil {
-		return err
-	}
-	switch a.event.Type {
-	case protocol.EventText:
-		e.text(a)
-	case protocol.EventToolCall:
-		return e.toolCall(a)
-	case protocol.EventToolResult:
-		return e.toolResult(a)
-	case protocol.EventFinish:
-		return e.finish(ctx, a)
-	case protocol.EventStatus:
-		return e.status(ctx, a)
-	case protocol.EventInteraction:
-		return e.interaction(ctx, a)
-	case protocol.EventError:
-		return e.failure(ctx, a)
-	}
-	return nil // dropped and unknown types are only kept
+// effects applies the effects of new events to a task.
+type effects struct {
+	*taskTx
+	tools     map[string][]*Message // by tool call id, ascending by seq
+	strayTurn bool                  // a turn began while another was open
 }
 
-// begin opens the turn of an event that shows work: a finish ends it at once,
-// and a status other than busy may be about the program alone.
-func (e *edit) begin(ctx context.Context, a arrival) error {
-	if a.turn == "" || a.turn == e.task.OpenTurn || a.event.Type == protocol.EventFinish {
+// accept stores the accepted events and gives effect to them.
+func (e *effects) accept(ctx context.Context, d sequencer.Decision, events []incomingEvent) error {
+	if len(d.Accepted) == 0 {
 		return nil
 	}
-	if a.event.Type == protocol.EventStatus && a.event.Status != protocol.StatusBusy {
+	if err := e.loadTools(ctx, d, events); err != nil {
+		return err
+	}
+	for _, i := range d.Accepted {
+		e.addEvent(&events[i], false)
+		if err := e.effect(ctx, &events[i]); err != nil {
+			return err
+		}
+	}
+	e.moveCursor(d.Cursor)
+	return nil
+}
+
+// loadTools loads the rows of all tool uses of the accepted events in one query.
+func (e *effects) loadTools(ctx context.Context, d sequencer.Decision, events []incomingEvent) error {
+	var calls []string
+	for _, i := range d.Accepted {
+		if in := events[i].event; in.Type == protocol.EventToolCall || in.Type == protocol.EventToolResult {
+			calls = append(calls, in.ToolCallID)
+		}
+	}
+	if len(calls) == 0 {
 		return nil
 	}
-	t, err := e.turn(ctx, a.turn)
+	found, err := e.store.ToolMessages(ctx, e.task.ID, calls)
+	if err != nil {
+		return err
+	}
+	e.tools = map[string][]*Message{}
+	for i := range found {
+		m := &found[i]
+		e.tools[m.ToolCallID] = append(e.tools[m.ToolCallID], m)
+	}
+	return nil
+}
+
+// effect applies the effects that protocol section 1.4 defines for an event.
+func (e *effects) effect(ctx context.Context, in *incomingEvent) error {
+	if err := e.begin(ctx, in); err != nil {
+		return err
+	}
+	switch in.event.Type {
+	case protocol.EventText:
+		e.text(in)
+	case protocol.EventToolCall:
+		return e.toolCall(in)
+	case protocol.EventToolResult:
+		return e.toolResult(in)
+	case protocol.EventFinish:
+		return e.finish(ctx, in)
+	case protocol.EventStatus:
+		return e.status(ctx, in)
+	case protocol.EventInteraction:
+		return e.interaction(ctx, in)
+	case protocol.EventError:
+		return e.failure(ctx, in)
+	}
+	return nil // dropped and unknown types are stored without effects
+}
+
+// begin opens the turn of an event that proves work on it. A finish does not open
+// its turn, and a status other than busy may be about the agent program alone.
+func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
+	if in.turn == "" || in.turn == e.task.OpenTurn || in.event.Type == protocol.EventFinish {
+		return nil
+	}
+	if in.event.Type == protocol.EventStatus && in.event.Status != protocol.StatusBusy {
+		return nil
+	}
+	t, err := e.turn(ctx, in.turn)
 	if err != nil || t != nil && t.State != TurnAnnounced {
 		return err
 	}
 	if t == nil {
-		t = e.addTurn(Turn{ID: a.turn, AnnouncedAt: e.now})
+		t = e.addTurn(Turn{ID: in.turn, AnnouncedAt: e.now})
 	}
 	if e.task.OpenTurn != "" {
 		e.strayTurn = true // the host works on one turn at a time
 	}
 	e.openTurn(t)
-	if a.event.Type != protocol.EventStatus {
+	if in.event.Type != protocol.EventStatus {
 		e.task.AgentStatus, e.task.Reason = protocol.StatusBusy, ""
 	}
 	return nil
 }
 
-func (e *edit) text(a arrival) {
-	if a.event.Text == nil || *a.event.Text == "" {
+func (e *effects) text(in *incomingEvent) {
+	if in.event.Text == nil || *in.event.Text == "" {
 		return
 	}
 	e.addMessage(Message{Message: protocol.Message{
-		TurnID: a.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
-		Message: *a.event.Text, EventID: a.id,
+		TurnID: in.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
+		Message: *in.event.Text, EventID: in.id,
 	}})
 }
 
-func (e *edit) finish(ctx context.Context, a arrival) error {
-	if a.turn == "" {
+func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
+	if in.turn == "" {
 		if e.task.OpenTurn == "" {
 			e.setStatus(protocol.StatusIdle, "")
 		}
 		return nil
 	}
-	t, err := e.turn(ctx, a.turn)
+	t, err := e.turn(ctx, in.turn)
 	if err != nil {
 		return err
 	}
 	if t == nil {
-		t = e.addTurn(Turn{ID: a.turn, AnnouncedAt: e.now})
+		t = e.addTurn(Turn{ID: in.turn, AnnouncedAt: e.now})
 	}
 	if t.State == TurnClosed {
 		return nil
 	}
-	end := protocol.LastTurn{FinishReason: a.event.FinishReason, Reason: a.event.Reason, Usage: a.event.TotalUsage}
+	end := protocol.LastTurn{FinishReason: in.event.FinishReason, Reason: in.event.Reason, Usage: in.event.TotalUsage}
 	if end.Reason == "" {
 		end.Reason = t.Reason
 	}
-	if end.FinishReason == protocol.FinishOther && a.event.Reason == protocol.ReasonNotStarted {
+	if end.FinishReason == protocol.FinishOther && in.event.Reason == protocol.ReasonNotStarted {
 		if err := e.failMessage(ctx, t.ID); err != nil {
 			return err
 		}
@@ -99,42 +149,43 @@ func (e *edit) finish(ctx context.Context, a arrival) error {
 	return e.closeTurn(ctx, t, end)
 }
 
-// status follows the host, except that busy raises nothing unless a turn is
-// open, and that nothing of a former turn touches the open one.
-func (e *edit) status(ctx context.Context, a arrival) error {
+// status takes over the host's status, with two exceptions: busy counts only
+// while a turn is open, and the status of an earlier turn does not change the
+// open one.
+func (e *effects) status(ctx context.Context, in *incomingEvent) error {
 	if e.task.OpenTurn == "" {
-		if a.event.Status != protocol.StatusBusy {
-			e.setStatus(a.event.Status, a.event.Reason)
+		if in.event.Status != protocol.StatusBusy {
+			e.setStatus(in.event.Status, in.event.Reason)
 		}
 		return nil
 	}
-	if a.turn != "" && a.turn != e.task.OpenTurn {
-		t, err := e.turn(ctx, a.turn)
+	if in.turn != "" && in.turn != e.task.OpenTurn {
+		t, err := e.turn(ctx, in.turn)
 		if err != nil || t == nil || t.State != TurnOpen {
 			return err
 		}
 	}
-	e.setStatus(a.event.Status, a.event.Reason)
+	e.setStatus(in.event.Status, in.event.Reason)
 	return nil
 }
 
-func (e *edit) setStatus(status protocol.Status, reason string) {
+func (e *effects) setStatus(status protocol.Status, reason string) {
 	if e.task.AgentStatus != status || e.task.Reason != reason {
 		e.task.AgentStatus, e.task.Reason = status, reason
 		e.touch()
 	}
 }
 
-// failure keeps what went wrong as the turn's reason, unless its finish has one.
-func (e *edit) failure(ctx context.Context, a arrival) error {
-	if a.turn == "" {
+// failure stores an error as the turn's reason, in case its finish has none.
+func (e *effects) failure(ctx context.Context, in *incomingEvent) error {
+	if in.turn == "" {
 		return nil
 	}
-	t, err := e.turn(ctx, a.turn)
+	t, err := e.turn(ctx, in.turn)
 	if err != nil || t == nil || t.State == TurnClosed {
 		return err
 	}
-	t.Reason = a.event.Message
+	t.Reason = in.event.Message
 	if len(t.Reason) > maxReason {
 		t.Reason = strings.ToValidUTF8(t.Reason[:maxReason], "") + "…"
 	}
@@ -142,10 +193,10 @@ func (e *edit) failure(ctx context.Context, a arrival) error {
 	return nil
 }
 
-// interaction follows the host; resolved and expired are final. An open that
-// comes after the end still tells what was asked.
-func (e *edit) interaction(ctx context.Context, a arrival) error {
-	ev := a.event
+// interaction takes over the host's state; resolved and expired are final. An
+// open event that arrives after the end still adds the question's text.
+func (e *effects) interaction(ctx context.Context, in *incomingEvent) error {
+	ev := in.event
 	q, err := e.question(ctx, ev.InteractionID)
 	if err != nil {
 		return err
@@ -157,7 +208,7 @@ func (e *edit) interaction(ctx context.Context, a arrival) error {
 	}
 	wasOpen := q.State == protocol.InteractionOpen
 	if ev.State == protocol.InteractionOpen || q.State == "" {
-		q.describe(ev, a.turn)
+		q.describe(ev, in.turn)
 	}
 	if q.State == "" || wasOpen {
 		q.State = ev.State

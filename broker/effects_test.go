@@ -100,7 +100,7 @@ func TestEffects(t *testing.T) {
 			`{'status':'idle','open':'','last':{'id':'t1','finishReason':'error','reason':'no model','usage':null},'messages':[{'role':'ASSISTANT','turn':'t1','status':'SENT','text':'a'}]}`,
 		},
 		{"busy without a turn raises nothing", []string{""}, []string{`'type':'status','status':'busy'`}, `{'status':'none','open':'','messages':[]}`},
-		{"idle without a turn is told", []string{""}, []string{`'type':'status','status':'idle','reason':'ready'`}, `{'status':'idle','reason':'ready','open':'','messages':[]}`},
+		{"idle without a turn is shown", []string{""}, []string{`'type':'status','status':'idle','reason':'ready'`}, `{'status':'idle','reason':'ready','open':'','messages':[]}`},
 		{"busy opens the turn it names", []string{"t1"}, []string{`'type':'status','status':'busy'`}, `{'status':'busy','open':'t1','messages':[]}`},
 		{
 			"waiting for the user is idle with a reason, in an open turn",
@@ -221,7 +221,7 @@ func TestInteractionShows(t *testing.T) {
 	_, err = k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{Approved: &no})
 	same(t, fault(err), `{'code':'answered','error':'The interaction was answered otherwise'}`)
 
-	changes, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 0, 100)
+	changes, _, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, 0, 100)
 	k.must(err)
 	var kinds []broker.ChangeKind
 	for _, c := range changes {

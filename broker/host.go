@@ -20,38 +20,38 @@ type Host struct {
 	Health           HostHealth
 	Reach            protocol.Reach // of browsers
 	CheckedAt        *time.Time
-	OpenTurns        int // filled by reads: turns not closed, of tasks that are not deleted
+	OpenTurns        int // filled by reads: unfinished turns of tasks that are not deleted
 	CreatedAt        time.Time
 }
 
-// HostHealth is what the last probe of a host's /readyz said.
-type HostHealth string
+// HostHealth is the result of the last probe of a host's /readyz.
+type HostHealth = protocol.HostHealth
 
 // Host health values.
 const (
-	HostUnknown     HostHealth = "unknown"
-	HostOK          HostHealth = "ok"
-	HostUnreachable HostHealth = "unreachable"
+	HostUnknown     = protocol.HostUnknown
+	HostOK          = protocol.HostOK
+	HostUnreachable = protocol.HostUnreachable
 )
 
-// Target is where and how to reach a task's agent host.
+// Target is how to reach a task's agent host.
 type Target struct {
 	URL       string        // without a trailing slash
 	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
 	Guarded   bool          // the URL is a non-admin's: dial through the outbound guard
-	Relay     bool          // browsers do not reach it
+	Relay     bool          // browsers cannot reach it
 }
 
-// Link is the broker's end of the line to agent hosts; broker/hosts implements
-// it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
+// Link calls agent hosts; broker/hosts implements it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
 // message ("Failed to create agent session", "No stream token returned from
 // agent", "Failed to connect to agent server") for Open; for the other calls
-// the host's own code (not_found, gone, answered, expired …) when it answered
-// in the error shape, CodeBadGateway when it could not be reached. Every call
-// ends within 10 s.
+// the host's own code (not_found, gone, answered, expired …) when its response has
+// the error shape, CodeBadGateway when it could not be reached. Every call ends
+// within 10 s, Diff within 40 s.
 type Link interface {
 	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
-	Events(ctx context.Context, t Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
+	// Events returns at most limit events after a position.
+	Events(ctx context.Context, t Target, sessionID string, after protocol.Cursor, limit int) (*protocol.EventsResponse, error)
 	Interrupt(ctx context.Context, t Target, sessionID string) error
 	// Diff is CodeNotFound when the host has no such session.
 	Diff(ctx context.Context, t Target, sessionID string) (*protocol.Diff, error)

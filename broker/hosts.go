@@ -13,12 +13,25 @@ import (
 	"bellhop/protocol"
 )
 
-// Hosts is what administrators do with agent hosts; others get CodeForbidden.
+// Hosts registers and probes agent hosts. Only administrators may change or list
+// them; others get CodeForbidden.
 type Hosts struct {
-	Store Store
+	Store HostStore
 	Link  Link
 	Now   func() time.Time
 	Log   *slog.Logger
+}
+
+// HostStore stores registered agent hosts. Hosts leaves the passwords sealed, so
+// that one damaged row does not break the list.
+type HostStore interface {
+	// CreateHost is CodeConflict when the name is taken.
+	CreateHost(ctx context.Context, h *Host) error
+	Hosts(ctx context.Context) ([]Host, error)
+	UpdateHost(ctx context.Context, id string, change func(*Host) error) (*Host, error)
+	// DeleteHost is CodeConflict while tasks use the host.
+	DeleteHost(ctx context.Context, id string) error
+	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
 // HostRequest registers a host.
@@ -30,7 +43,7 @@ type HostRequest struct {
 	Reach protocol.Reach `json:"reach"` // "" = direct
 }
 
-// HostPatch changes what is not nil.
+// HostPatch changes the members that are not nil.
 type HostPatch struct {
 	Name     *string `json:"name"`
 	URL      *string `json:"url"`
@@ -46,7 +59,7 @@ func adminOnly(caller Caller) error {
 	return protocol.Errorf(protocol.CodeForbidden, "Only administrators manage hosts")
 }
 
-// List is all hosts by name.
+// List returns all hosts by name.
 func (s *Hosts) List(ctx context.Context, caller Caller) ([]protocol.Host, error) {
 	if err := adminOnly(caller); err != nil {
 		return nil, err
@@ -69,7 +82,7 @@ func (s *Hosts) Create(ctx context.Context, caller Caller, req *HostRequest) (*p
 	}
 	host := &Host{
 		ID: protocol.NewID(), Name: strings.TrimSpace(req.Name), URL: trimURL(req.URL),
-		Password: seal.NewSecret(req.Password), Health: HostUnknown, CreatedAt: at(s.Now),
+		Password: seal.NewSecret(req.Password), Health: HostUnknown, CreatedAt: nowUTC(s.Now),
 		Reach: cmp.Or(req.Reach, protocol.ReachDirect),
 	}
 	if err := checkHost(host); err != nil {
@@ -98,7 +111,7 @@ func checkHost(h *Host) error {
 	return checkHTTPURL("url", h.URL)
 }
 
-// checkReach takes what a request may say.
+// checkReach checks the reach that a request names.
 func checkReach(r protocol.Reach) error {
 	switch r {
 	case "", protocol.ReachDirect, protocol.ReachRelay:
@@ -123,7 +136,7 @@ func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatc
 			h.Reach = cmp.Or(*p.Reach, protocol.ReachDirect)
 		}
 		if p.Password != nil && *p.Password != h.Password.Reveal() {
-			until := at(s.Now).Add(passwordGrace)
+			until := nowUTC(s.Now).Add(passwordGrace)
 			h.PreviousPassword, h.PreviousUntil = h.Password, &until
 			h.Password = seal.NewSecret(*p.Password)
 		}
@@ -144,9 +157,9 @@ func (s *Hosts) Delete(ctx context.Context, caller Caller, id string) error {
 }
 
 const (
-	probeEvery    = 10 * time.Second
-	probesAtOnce  = 16
-	probePatience = 5 * time.Second
+	probeEvery   = 10 * time.Second
+	probesAtOnce = 16
+	probeTimeout = 5 * time.Second
 )
 
 // Run probes the hosts until ctx ends.
@@ -163,11 +176,11 @@ func (s *Hosts) Run(ctx context.Context) error {
 	}
 }
 
-// Probe asks every host once whether it is ready.
+// Probe checks once whether each host is ready.
 func (s *Hosts) Probe(ctx context.Context) {
 	hosts, err := s.Store.Hosts(ctx)
 	if err != nil {
-		s.complain(ctx, "list", err)
+		s.logFailure(ctx, "list", err)
 		return
 	}
 	var group errgroup.Group
@@ -178,14 +191,14 @@ func (s *Hosts) Probe(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // the probes report for themselves
+	_ = group.Wait() // the probes log their own errors
 }
 
 func (s *Hosts) probe(ctx context.Context, h Host) {
-	asking, cancel := context.WithTimeout(ctx, probePatience)
+	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	health := HostOK
-	if err := s.Link.Ready(asking, Target{URL: trimURL(h.URL)}); err != nil {
+	if err := s.Link.Ready(probeCtx, Target{URL: trimURL(h.URL)}); err != nil {
 		health = HostUnreachable
 	}
 	if ctx.Err() != nil {
@@ -194,13 +207,13 @@ func (s *Hosts) probe(ctx context.Context, h Host) {
 	if health != h.Health {
 		s.Log.InfoContext(ctx, "host health changed", "host", h.Name, "health", string(health))
 	}
-	if err := s.Store.SetHostHealth(ctx, h.ID, health, at(s.Now)); err != nil {
-		s.complain(ctx, "store health", err)
+	if err := s.Store.SetHostHealth(ctx, h.ID, health, nowUTC(s.Now)); err != nil {
+		s.logFailure(ctx, "store health", err)
 	}
 }
 
-func (s *Hosts) complain(ctx context.Context, what string, err error) {
+func (s *Hosts) logFailure(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "hosts not looked after", "step", what, "error", err)
+		s.Log.WarnContext(ctx, "hosts not probed", "step", what, "error", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// delivery is one request to the webhook and its whole answer.
+// delivery is one request to the webhook and its response.
 type delivery struct {
 	claim string
 	send  []string
@@ -174,7 +174,9 @@ func TestIngestSameEventOnTwoReplicas(t *testing.T) {
 	url := storetest.PostgresURL(t)
 	sealer := storetest.Sealer(t)
 	one := kitOn(t, store.New(storetest.OpenDB(t, url), sealer))
-	two := &broker.Ingest{Store: store.New(storetest.OpenDB(t, url), sealer), Notifier: one.heard, Now: one.clock.Now, Log: one.ingest.Log}
+	other := store.New(storetest.OpenDB(t, url), sealer)
+	updater := &broker.Updater{Store: other, Notifier: one.notified, Now: one.clock.Now}
+	two := &broker.Ingest{Store: other, Updater: updater, Now: one.clock.Now, Log: one.ingest.Log}
 	task := one.task()
 	const events = 40
 	bodies := make([]string, events)
@@ -268,7 +270,7 @@ func TestReplicasThatRememberDoNotHarmEachOther(t *testing.T) {
 	one.mustSend(task.ID, "", seqd(1, 2, "t1", text("2")))
 	two.mustSend(task.ID, "", seqd(1, 3, "t1", text("3")))
 	one.mustSend(task.ID, "", seqd(1, 4, "t1", text("4")))
-	_, err := two.tasks.Update(two.ctx, two.user.UserID, task.ID, broker.TaskPatch{Title: &title}, two.user)
+	_, err := two.tasks.Update(two.ctx, two.user, task.ID, broker.TaskPatch{Title: &title})
 	two.must(err)
 	one.mustSend(task.ID, "", seqd(1, 5, "t1", text("5")))
 	two.mustSend(task.ID, "", seqd(1, 6, "t1", finishStop))

@@ -3,13 +3,12 @@ package broker
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"time"
 
 	"bellhop/protocol"
 )
 
-// Interaction is a question to the user. Its ID is the host's.
+// Interaction is a question to the user. The host assigns its ID.
 type Interaction struct {
 	ID         string
 	TaskID     string
@@ -29,16 +28,23 @@ type Interaction struct {
 	CreatedAt  time.Time
 }
 
-// Interactions is the inbox of questions over all tasks of a user.
+// Interactions lists and answers the questions of all tasks of a user.
 type Interactions struct {
-	Store          Store
-	Link           Link
-	CustomAgentURL string // as in Sessions
-	Now            func() time.Time
-	Log            *slog.Logger
+	Store   InteractionStore
+	Targets *Targets
+	Link    Link
 }
 
-// List is the user's interactions in a state ("" means all), newest first.
+// InteractionStore is what Interactions reads.
+type InteractionStore interface {
+	// Task is CodeNotFound for another user's or a deleted task.
+	Task(ctx context.Context, userID, id string) (*Task, error)
+	Interactions(ctx context.Context, userID, state string, limit int) ([]Interaction, error)
+	// Interaction is the newest of the user's with this id, open ones first.
+	Interaction(ctx context.Context, userID, id string) (*Interaction, error)
+}
+
+// List returns the user's interactions in a state ("" means all), newest first.
 func (s *Interactions) List(ctx context.Context, userID, state string, limit int) ([]protocol.Interaction, error) {
 	switch protocol.InteractionState(state) {
 	case "", protocol.InteractionOpen, protocol.InteractionResolved, protocol.InteractionExpired:
@@ -57,21 +63,15 @@ func (s *Interactions) List(ctx context.Context, userID, state string, limit int
 }
 
 // Answer relays an answer to the host, which decides: CodeAnswered when another
-// came first, CodeExpired when it is too late, CodeBadGateway when the host is
-// away. The row changes by the host's event only.
+// answer was first, CodeExpired when it is too late, CodeBadGateway when the host
+// cannot be reached. Only the host's event changes the stored interaction.
 func (s *Interactions) Answer(ctx context.Context, userID, id string, req *protocol.AnswerRequest) (*protocol.Interaction, error) {
 	q, err := s.Store.Interaction(ctx, userID, id)
 	if err != nil {
 		return nil, err
 	}
-	if q.State == protocol.InteractionExpired {
-		return nil, errExpired()
-	}
-	if req.Remember != "" && req.Remember != protocol.RememberSession {
-		return nil, protocol.Errorf(protocol.CodeInvalid, `remember must be "session"`)
-	}
-	if q.Kind == protocol.KindConfirm && req.Approved == nil {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "approved is required")
+	if err := q.check(req); err != nil {
+		return nil, err
 	}
 	task, err := s.Store.Task(ctx, userID, q.TaskID)
 	if err != nil {
@@ -83,30 +83,43 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 		}
 		return q.View(), nil
 	}
-	target, err := targetOf(ctx, s.Store, task, s.CustomAgentURL, s.Now())
+	target, err := s.Targets.of(ctx, task)
 	if err != nil {
 		return nil, err
 	}
 	err = s.Link.Answer(ctx, target, q.TaskID, q.ID, req)
 	switch protocol.CodeOf(err) {
 	case "":
-	case protocol.CodeGone, protocol.CodeNotFound: // the host has it no more
+	case protocol.CodeGone, protocol.CodeNotFound: // the host does not have it any more
 		return nil, errExpired()
 	default:
 		return nil, err
 	}
-	// The host's event may have come already.
-	if now, err := s.Store.Interaction(ctx, userID, id); err == nil {
-		q = now
+	// The host's event may have arrived already.
+	if current, err := s.Store.Interaction(ctx, userID, id); err == nil {
+		q = current
 	}
 	return q.View(), nil
+}
+
+// check refuses an answer that the question cannot take.
+func (q *Interaction) check(req *protocol.AnswerRequest) error {
+	switch {
+	case q.State == protocol.InteractionExpired:
+		return errExpired()
+	case req.Remember != "" && req.Remember != protocol.RememberSession:
+		return protocol.Errorf(protocol.CodeInvalid, `remember must be "session"`)
+	case q.Kind == protocol.KindConfirm && req.Approved == nil:
+		return protocol.Errorf(protocol.CodeInvalid, "approved is required")
+	}
+	return nil
 }
 
 func errExpired() error {
 	return protocol.Errorf(protocol.CodeExpired, "The interaction's time is over")
 }
 
-// sameAnswer compares what counts: approved for a confirm, the text for an ask.
+// sameAnswer compares approved for a confirm, the text for an ask.
 func (q *Interaction) sameAnswer(req *protocol.AnswerRequest) bool {
 	if q.Kind == protocol.KindAsk {
 		return q.Answer.Text == req.Text

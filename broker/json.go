@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// marshal leaves <, > and & as they are, so that what a host sent inside comes
-// out as it went in.
+// marshal does not escape <, > and &: JSON that a host sent stays as it was.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -31,10 +31,13 @@ type kit struct {
 	clock      *testenv.Clock
 	store      *store.Store
 	host       *fakeHost
-	heard      *notifications
+	notified   *notifications
 	user       broker.Caller
 	tasks      *broker.Tasks
 	sessions   *broker.Sessions
+	updater    *broker.Updater
+	targets    *broker.Targets
+	feeds      *broker.Feeds
 	ingest     *broker.Ingest
 	reconciler *broker.Reconciler
 	questions  *broker.Interactions
@@ -55,19 +58,22 @@ func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
 	t.Helper()
 	clock := testenv.NewClock(start)
 	log := slog.New(slog.DiscardHandler)
-	heard := &notifications{}
+	notified := &notifications{}
 	host := &fakeHost{}
-	k := &kit{t: t, ctx: t.Context(), clock: clock, store: st, host: host, heard: heard, user: user}
-	k.ingest = &broker.Ingest{Store: st, Notifier: heard, Now: clock.Now, Log: log}
-	k.reconciler = &broker.Reconciler{Store: st, Link: host, Ingest: k.ingest, Notifier: heard, Now: clock.Now, Log: log}
-	k.tasks = &broker.Tasks{Store: st, Link: host, Notifier: heard, DefaultAgent: "demo", Now: clock.Now, Log: log}
+	k := &kit{t: t, ctx: t.Context(), clock: clock, store: st, host: host, notified: notified, user: user}
+	k.updater = &broker.Updater{Store: st, Notifier: notified, Now: clock.Now}
+	k.targets = &broker.Targets{Store: st, Now: clock.Now}
+	k.feeds = &broker.Feeds{Store: st}
+	k.ingest = &broker.Ingest{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
+	k.reconciler = &broker.Reconciler{Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ingest: k.ingest, Now: clock.Now, Log: log}
+	k.tasks = &broker.Tasks{Store: st, Updater: k.updater, Targets: k.targets, Link: host, DefaultAgent: "demo", Now: clock.Now, Log: log}
 	k.sessions = &broker.Sessions{
-		Store: st, Link: host, Notifier: heard, Reconciler: k.reconciler, BrokerID: "broker-1",
+		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Reconciler: k.reconciler, BrokerID: "broker-1",
 		PublicURL: "https://broker.example/", Now: clock.Now, Log: log,
 	}
-	k.questions = &broker.Interactions{Store: st, Link: host, Now: clock.Now, Log: log}
+	k.questions = &broker.Interactions{Store: st, Targets: k.targets, Link: host}
 	k.hosts = &broker.Hosts{Store: st, Link: host, Now: clock.Now, Log: log}
-	k.upkeep = &broker.Maintenance{Store: st, Notifier: heard, Now: clock.Now, Log: log}
+	k.upkeep = &broker.Maintenance{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
 	return k
 }
 
@@ -247,8 +253,10 @@ func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSe
 	}, nil
 }
 
-func (h *fakeHost) Events(_ context.Context, _ broker.Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
-	return h.onEvents(sessionID, epoch, after, limit)
+func (h *fakeHost) Events(
+	_ context.Context, _ broker.Target, sessionID string, after protocol.Cursor, limit int,
+) (*protocol.EventsResponse, error) {
+	return h.onEvents(sessionID, after.Epoch, after.Seq, limit)
 }
 
 func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID string) error {

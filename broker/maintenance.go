@@ -4,17 +4,30 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"bellhop/protocol"
 )
 
-// Maintenance is what happens by time alone.
+// Maintenance does what is due by time alone.
 type Maintenance struct {
-	Store    Store
-	Notifier Notifier
-	Now      func() time.Time
-	Log      *slog.Logger
+	Store   MaintenanceStore
+	Updater *Updater
+	Now     func() time.Time
+	Log     *slog.Logger
 }
+
+// MaintenanceStore finds and removes what time has made overdue or worthless.
+type MaintenanceStore interface {
+	DueStore
+	// StuckMessages are SENDING since before a time.
+	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
+	PruneLogins(ctx context.Context, now time.Time) (int64, error)
+	// PurgeTasks removes deleted tasks and all their rows.
+	PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error)
+	// PruneChanges keeps the newest keep changes of each task.
+	PruneChanges(ctx context.Context, keep int64) (int64, error)
+}
+
+// StuckMessage is a message that its host has not taken in time.
+type StuckMessage struct{ TaskID, MessageID string }
 
 const (
 	sweepEvery     = 10 * time.Second
@@ -48,79 +61,44 @@ func (m *Maintenance) Run(ctx context.Context) error {
 // Sweep fails messages that were SENDING for 30 s and closes turns of basic
 // hosts that were silent for 15 min.
 func (m *Maintenance) Sweep(ctx context.Context) {
-	now := at(m.Now)
+	now := nowUTC(m.Now)
 	stuck, err := m.Store.StuckMessages(ctx, now.Add(-sendingLimit), sweepBatch)
 	m.report(ctx, "find stuck messages", err)
 	for _, s := range stuck {
-		m.report(ctx, "fail a stuck message", m.edit(ctx, s.TaskID, func(ctx context.Context, e *edit) error {
-			message, err := m.Store.Message(ctx, s.TaskID, s.MessageID)
-			if err != nil {
-				return err
-			}
-			return e.undelivered(ctx, s.MessageID, message.TurnID)
-		}))
+		_, err := m.Updater.updateAnyTask(ctx, s.TaskID, func(ctx context.Context, tx *taskTx) error {
+			return tx.undelivered(ctx, s.MessageID, "")
+		})
+		m.report(ctx, "fail a stuck message", err)
 	}
 	limit := now.Add(-basicSilence)
 	due, err := m.Store.DueTasks(ctx, false, limit, limit)
 	m.report(ctx, "find silent turns", err)
 	for _, d := range due {
-		m.report(ctx, "close a silent turn", m.edit(ctx, d.ID, func(ctx context.Context, e *edit) error {
-			return e.closeSilent(ctx, limit)
-		}))
+		_, err := m.Updater.updateAnyTask(ctx, d.ID, func(ctx context.Context, tx *taskTx) error {
+			return tx.closeSilent(ctx, limit)
+		})
+		m.report(ctx, "close a silent turn", err)
 	}
 }
 
-// closeSilent ends the turns of a basic host that has not been heard since limit.
-func (e *edit) closeSilent(ctx context.Context, limit time.Time) error {
-	if e.task.HostEvents {
+// closeSilent ends the turns of a basic host that has sent nothing since limit.
+func (tx *taskTx) closeSilent(ctx context.Context, limit time.Time) error {
+	if tx.task.HostEvents {
 		return nil
 	}
-	turns, err := e.unfinished(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range turns {
-		heard := t.AnnouncedAt
-		if last := e.task.LastEventAt; t.State == TurnOpen && last != nil && last.After(heard) {
-			heard = *last
+	return tx.closeUnreported(ctx, func(t *Turn) bool {
+		lastSign := t.AnnouncedAt
+		if last := tx.task.LastEventAt; t.State == TurnOpen && last != nil && last.After(lastSign) {
+			lastSign = *last
 		}
-		if heard.After(limit) {
-			continue
-		}
-		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: reasonNoFinish}
-		if err := e.closeTurn(ctx, t, end); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *Maintenance) edit(ctx context.Context, taskID string, do func(context.Context, *edit) error) error {
-	var e *edit
-	err := m.Store.Write(ctx, func(ctx context.Context) error {
-		task, err := m.Store.LockTask(ctx, taskID)
-		if err != nil {
-			return err
-		}
-		e = newEdit(m.Store, task, at(m.Now))
-		if task.DeletedAt != nil {
-			return nil
-		}
-		if err := do(ctx, e); err != nil {
-			return err
-		}
-		return e.save(ctx)
+		return !lastSign.After(limit)
 	})
-	if err == nil && len(e.batch.Changes) > 0 && m.Notifier != nil {
-		m.Notifier.Changed(e.task.UserID, taskID, e.task.Rev)
-	}
-	return err
 }
 
-// Prune removes logins and sign-in links that are over, tombstones of more than
-// 48 h with all their rows, and old changes.
+// Prune removes expired logins and sign-in links, tasks that were deleted more
+// than 48 h ago with all their rows, and old changes.
 func (m *Maintenance) Prune(ctx context.Context) {
-	now := at(m.Now)
+	now := nowUTC(m.Now)
 	_, err := m.Store.PruneLogins(ctx, now)
 	m.report(ctx, "prune logins", err)
 	_, err = m.Store.PurgeTasks(ctx, now.Add(-tombstoneLife))

@@ -9,20 +9,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on what a user sends.
-const (
-	maxMessage   = 1 << 20
-	maxArtifacts = 20
-	maxArtifact  = 256 << 10
-	maxMessageID = 128
-)
-
 var artifactType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,31}$`)
 
 // messageBody is the checked content of a check-in.
 type messageBody struct {
 	artifacts []protocol.Artifact
-	hash      string // equal for equal message and artifacts
+	hash      string // of message and artifacts
 }
 
 func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
@@ -32,12 +24,12 @@ func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
 	switch {
 	case req.Message == "":
 		return invalid("message is required")
-	case len(req.Message) > maxMessage:
+	case len(req.Message) > protocol.MaxMessage:
 		return invalid("message is longer than 1 MiB")
-	case utf8.RuneCountInString(req.MessageID) > maxMessageID:
-		return invalid("messageId is longer than %d characters", maxMessageID)
-	case len(req.Artifacts) > maxArtifacts:
-		return invalid("There are more than %d artifacts", maxArtifacts)
+	case utf8.RuneCountInString(req.MessageID) > protocol.MaxMessageID:
+		return invalid("messageId is longer than %d characters", protocol.MaxMessageID)
+	case len(req.Artifacts) > protocol.MaxArtifacts:
+		return invalid("There are more than %d artifacts", protocol.MaxArtifacts)
 	}
 	body := &messageBody{artifacts: make([]protocol.Artifact, len(req.Artifacts))}
 	sum := sha256.New()
@@ -50,7 +42,7 @@ func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
 			return invalid("artifacts[%d].type %s is reserved", i, a.Type)
 		case len(a.Content) == 0:
 			return invalid("artifacts[%d].content is required", i)
-		case len(a.Content) > maxArtifact:
+		case len(a.Content) > protocol.MaxArtifact:
 			return invalid("artifacts[%d].content is larger than 256 KiB", i)
 		}
 		canonical, err := protocol.Canonical(a.Content)

@@ -13,9 +13,9 @@ type MessageQuery struct {
 	Limit                int
 }
 
-// Messages is a page of a task's messages, ascending by seq. With Before and
-// without After it is the page that ends there. NextAfter goes on from the last
-// one; an empty page repeats the After it was asked with.
+// Messages returns a page of a task's messages, ascending by seq. With Before and
+// without After it is the page that ends there. NextAfter continues after the last
+// message; an empty page repeats the After of the query.
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
 	q.Limit = clamp(q.Limit)
 	list := &protocol.MessageList{}

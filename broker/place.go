@@ -10,8 +10,8 @@ import (
 
 const maxURL = 2000
 
-// where sets a task's host or URL; both is one too many.
-func (s *Tasks) where(ctx context.Context, caller Caller, t *Task, hostID, agentURL string) error {
+// setPlace sets a task's host or URL; they exclude each other.
+func (s *Tasks) setPlace(ctx context.Context, caller Caller, t *Task, hostID, agentURL string) error {
 	if hostID != "" && agentURL != "" {
 		return protocol.Errorf(protocol.CodeInvalid, "hostId and agentUrl exclude each other")
 	}
@@ -48,8 +48,8 @@ func (s *Tasks) checkURL(caller Caller, raw string) error {
 	return nil
 }
 
-// checkHTTPURL takes http and https URLs with a host, and nothing that a path
-// could not be appended to.
+// checkHTTPURL accepts http and https URLs with a host to which a path can be
+// appended.
 func checkHTTPURL(name, raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxURL || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
@@ -59,9 +59,13 @@ func checkHTTPURL(name, raw string) error {
 	return nil
 }
 
-// place picks the reachable host with the fewest open turns; hosts that were
-// never probed come after those that are known to answer. "" when there is none.
-func place(ctx context.Context, store HostStore) (string, error) {
+type hostLister interface {
+	Hosts(ctx context.Context) ([]Host, error)
+}
+
+// pickHost returns the reachable host with the fewest open turns, "" if there is
+// none. Hosts that were never probed come after those that are known to respond.
+func pickHost(ctx context.Context, store hostLister) (string, error) {
 	hosts, err := store.Hosts(ctx)
 	if err != nil {
 		return "", err
@@ -82,27 +86,22 @@ func place(ctx context.Context, store HostStore) (string, error) {
 	return best.ID, nil
 }
 
-// placeLate gives a task a host that had none when it was made, because none
-// could be reached then: it would never work otherwise.
-func (s *Sessions) placeLate(ctx context.Context, userID, taskID string) error {
-	hostID, err := place(ctx, s.Store)
+// placeLate gives a host to a task for which none was reachable when it was
+// created. Without a reachable host it returns the task as it is.
+func (s *Sessions) placeLate(ctx context.Context, task *Task) (*Task, error) {
+	hostID, err := pickHost(ctx, s.Store)
 	if err != nil || hostID == "" {
-		return err
+		return task, err
 	}
-	var e *edit
-	err = s.Store.Write(ctx, func(ctx context.Context) error {
-		var err error
-		if e, err = lock(ctx, s.Store, userID, taskID, at(s.Now)); err != nil {
-			return err
-		}
-		if t := e.task; t.Mode == protocol.ModeAgent && t.HostID == "" && t.AgentURL == "" {
+	tx, err := s.Updater.updateTask(ctx, task.UserID, task.ID, func(_ context.Context, tx *taskTx) error {
+		if t := tx.task; t.Mode == protocol.ModeAgent && t.HostID == "" && t.AgentURL == "" {
 			t.HostID = hostID
-			e.touch()
+			tx.touch()
 		}
-		return e.save(ctx)
+		return nil
 	})
-	if err == nil && len(e.batch.Changes) > 0 {
-		s.notify(e.task)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return tx.task, nil
 }

@@ -15,13 +15,13 @@ import (
 
 // Reconciler pulls events from hosts when webhooks may have failed.
 type Reconciler struct {
-	Store          Store
-	Link           Link
-	Ingest         *Ingest
-	Notifier       Notifier
-	CustomAgentURL string // as in Sessions
-	Now            func() time.Time
-	Log            *slog.Logger
+	Store   ReconcilerStore
+	Updater *Updater
+	Targets *Targets
+	Link    Link
+	Ingest  *Ingest
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	mu     sync.Mutex
 	woken  map[string]bool
@@ -30,16 +30,33 @@ type Reconciler struct {
 	tried  map[string]time.Time
 }
 
+// ReconcilerStore finds the tasks and turns to reconcile.
+type ReconcilerStore interface {
+	DueStore
+	// AnyTask is any user's task, deleted ones too.
+	AnyTask(ctx context.Context, id string) (*Task, error)
+	// TurnsIn are a task's turns in these states, oldest first.
+	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)
+}
+
+// DueStore finds tasks whose turns need attention.
+type DueStore interface {
+	// DueTasks are tasks with a turn open and no event since silent, or with one
+	// announced before announced; deleted tasks are never due. hostEvents selects
+	// the tasks of hosts that serve their events, or else all others.
+	DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]DueTask, error)
+}
+
 const (
-	pullPage  = 100              // events a request; also Ingest's batch
-	silence   = 30 * time.Second // of an open turn, until its host is asked
-	unstarted = 11 * time.Minute // of an announced turn: longer than its tokens live
+	pullPage  = 100                                        // events a request; also Ingest's batch
+	silence   = 30 * time.Second                           // of an open turn, until its host is asked
+	unstarted = protocol.StreamTokenLifetime + time.Minute // of an announced turn: longer than its tokens live
 	maxPulls  = 10_000
 )
 
-// Task pulls what the host has, then closes the turns that the host does not
-// know: those that were unfinished before, are not what the host works on, and
-// have no finish. An unreachable host proves nothing.
+// Task pulls the host's events, then closes the turns that the host does not know:
+// those that were unfinished before, that the host neither works on nor queued,
+// and that have no finish. While the host is unreachable it closes none.
 func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
@@ -48,7 +65,7 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	if task.DeletedAt != nil || !task.HostEvents {
 		return nil
 	}
-	target, err := targetOf(ctx, r.Store, task, r.CustomAgentURL, r.Now())
+	target, err := r.Targets.of(ctx, task)
 	if err != nil {
 		return err
 	}
@@ -56,8 +73,8 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	if err != nil {
 		return err
 	}
-	// A turn can end between a host's look at its journal and its look at its
-	// state. Its finish is in the journal first, so a second pull sees it.
+	// A turn can end after the host read its journal and before it read its state.
+	// The finish is journaled first, so a second pull receives it.
 	for range 2 {
 		alive, err := r.pull(ctx, target, taskID)
 		if err != nil {
@@ -74,8 +91,8 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	return r.closeLost(ctx, taskID, suspects)
 }
 
-// suspects are the turns that the host should know of: open, or announced so
-// long ago that no token could start them.
+// suspects returns the turns that the host should know: the open ones, and those
+// announced so long ago that no token can start them.
 func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bool, error) {
 	turns, err := r.Store.TurnsIn(ctx, taskID, TurnAnnounced, TurnOpen)
 	if err != nil {
@@ -91,8 +108,8 @@ func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bo
 	return suspects, nil
 }
 
-// pull ingests what the host has beyond our cursor and tells the turns that it
-// works on or will: none when it has no such session.
+// pull ingests the host's events after the task's cursor. It returns the turns that
+// the host works on or has queued: none when it has no such session.
 func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (alive []string, err error) {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
@@ -100,7 +117,7 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 	}
 	cursor := task.Cursor
 	for range maxPulls {
-		page, err := r.Link.Events(ctx, target, taskID, cursor.Epoch, cursor.Seq, pullPage)
+		page, err := r.Link.Events(ctx, target, taskID, cursor, pullPage)
 		if protocol.CodeOf(err) == protocol.CodeNotFound || protocol.CodeOf(err) == protocol.CodeGone {
 			return nil, nil
 		}
@@ -108,7 +125,7 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 			return nil, err
 		}
 		alive = slices.Concat(page.QueuedTurns, []string{page.OpenTurn})
-		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // behind us: the next /session moves it on
+		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // a host behind the broker starts a new epoch at its next /session
 			return alive, nil
 		}
 		next, err := r.ingest(ctx, taskID, page.Events)
@@ -135,32 +152,23 @@ func (r *Reconciler) ingest(ctx context.Context, taskID string, raw []json.RawMe
 	var cursor protocol.Cursor
 	for len(events) > 0 {
 		n := min(len(events), pullPage)
-		answer, err := r.Ingest.Ingest(ctx, taskID, "", events[:n])
+		response, err := r.Ingest.Ingest(ctx, taskID, "", events[:n])
 		if err != nil {
 			return protocol.Cursor{}, err
 		}
-		if answer.Cursor != nil {
-			cursor = *answer.Cursor
+		if response.Cursor != nil {
+			cursor = *response.Cursor
 		}
 		events = events[n:]
 	}
 	return cursor, nil
 }
 
-// closeLost ends the turns that the host does not know. One that never had an
-// event never had its message read either.
+// closeLost ends the turns that the host does not know. If such a turn never had an
+// event, the host has not read its message either.
 func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[string]bool) error {
-	var e *edit
-	err := r.Store.Write(ctx, func(ctx context.Context) error {
-		task, err := r.Store.LockTask(ctx, taskID)
-		if err != nil {
-			return err
-		}
-		e = newEdit(r.Store, task, at(r.Now))
-		if task.DeletedAt != nil {
-			return nil
-		}
-		turns, err := e.unfinished(ctx)
+	tx, err := r.Updater.updateAnyTask(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
+		turns, err := tx.unfinishedTurns(ctx)
 		if err != nil {
 			return err
 		}
@@ -168,29 +176,23 @@ func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[stri
 			if !lost[t.ID] {
 				continue
 			}
-			if err := e.lose(ctx, t); err != nil {
+			if err := tx.loseTurn(ctx, t); err != nil {
 				return err
 			}
 		}
-		return e.save(ctx)
+		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil && tx.changed() {
+		r.Log.InfoContext(ctx, "turn closed that its host does not have any more", "task", taskID)
 	}
-	if len(e.batch.Changes) > 0 {
-		r.Log.InfoContext(ctx, "turn closed that its host has no more", "task", taskID)
-		if r.Notifier != nil {
-			r.Notifier.Changed(e.task.UserID, taskID, e.task.Rev)
-		}
-	}
-	return nil
+	return err
 }
 
-func (e *edit) lose(ctx context.Context, t *Turn) error {
+func (tx *taskTx) loseTurn(ctx context.Context, t *Turn) error {
 	if t.State == TurnAnnounced {
-		if err := e.failMessage(ctx, t.ID); err != nil {
+		if err := tx.failMessage(ctx, t.ID); err != nil {
 			return err
 		}
 	}
-	return e.closeTurn(ctx, t, protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: protocol.ReasonHostLost})
+	return tx.closeTurn(ctx, t, protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: protocol.ReasonHostLost})
 }

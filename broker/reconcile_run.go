@@ -14,10 +14,10 @@ const (
 	hostsAtOnce = 64
 )
 
-// DueTask is a task to look after, and the host it is on.
+// DueTask is a task that needs attention, and its host.
 type DueTask struct{ ID, Host string }
 
-// Wake asks for a reconciliation of a task soon; it never blocks.
+// Wake requests a reconciliation of a task soon; it never blocks.
 func (r *Reconciler) Wake(taskID string) {
 	r.mu.Lock()
 	r.prepare()
@@ -25,11 +25,11 @@ func (r *Reconciler) Wake(taskID string) {
 	r.mu.Unlock()
 	select {
 	case r.signal <- struct{}{}:
-	default: // Run knows already
+	default: // a signal is pending already
 	}
 }
 
-// prepare is called with the mutex held.
+// prepare needs the mutex.
 func (r *Reconciler) prepare() {
 	if r.signal == nil {
 		r.signal = make(chan struct{}, 1)
@@ -40,36 +40,36 @@ func (r *Reconciler) prepare() {
 }
 
 // Run reconciles every task with an open turn, then those that are silent or
-// woken, until ctx ends. The tasks of one host take turns and the hosts work
-// side by side, so that a dead host delays no other.
+// woken, until ctx ends. It works on the tasks of one host one after another and on
+// the hosts in parallel, so that a dead host delays no other.
 func (r *Reconciler) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.prepare()
 	r.mu.Unlock()
-	crew := &crew{slots: make(chan struct{}, hostsAtOnce)}
-	defer crew.Wait()
+	workers := &workers{slots: make(chan struct{}, hostsAtOnce)}
+	defer workers.Wait()
 	ticker := time.NewTicker(dueEvery)
 	defer ticker.Stop()
-	r.enqueueDue(ctx, crew, 0)
+	r.enqueueDue(ctx, workers, 0)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			r.enqueueDue(ctx, crew, silence)
+			r.enqueueDue(ctx, workers, silence)
 		case <-r.signal:
 		}
-		r.enqueueWoken(ctx, crew)
+		r.enqueueWoken(ctx, workers)
 	}
 }
 
-// crew are the goroutines of a Run, one per host with work.
-type crew struct {
+// workers are the goroutines of a Run, one per host with due tasks.
+type workers struct {
 	sync.WaitGroup
 	slots chan struct{}
 }
 
-func (r *Reconciler) enqueueDue(ctx context.Context, crew *crew, silent time.Duration) {
+func (r *Reconciler) enqueueDue(ctx context.Context, workers *workers, silent time.Duration) {
 	now := r.Now()
 	due, err := r.Store.DueTasks(ctx, true, now.Add(-silent), now.Add(-unstarted))
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Reconciler) enqueueDue(ctx context.Context, crew *crew, silent time.Dur
 		return
 	}
 	for _, d := range due {
-		r.enqueue(ctx, crew, d, silence)
+		r.enqueue(ctx, workers, d, silence)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *Reconciler) enqueueDue(ctx context.Context, crew *crew, silent time.Dur
 	}
 }
 
-func (r *Reconciler) enqueueWoken(ctx context.Context, crew *crew) {
+func (r *Reconciler) enqueueWoken(ctx context.Context, workers *workers) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.woken))
 	for id := range r.woken {
@@ -103,15 +103,15 @@ func (r *Reconciler) enqueueWoken(ctx context.Context, crew *crew) {
 	for _, id := range ids {
 		task, err := r.Store.AnyTask(ctx, id)
 		if err != nil {
-			continue // gone, or the database is away: the silence will tell
+			continue // purged, or the database is away: enqueueDue finds the task again
 		}
-		r.enqueue(ctx, crew, DueTask{ID: id, Host: task.HostID + task.AgentURL}, 0)
+		r.enqueue(ctx, workers, DueTask{ID: id, Host: task.HostID + task.AgentURL}, 0)
 	}
 }
 
-// enqueue starts a goroutine for a host that has none. A task is not tried
-// again within spacing.
-func (r *Reconciler) enqueue(ctx context.Context, crew *crew, d DueTask, spacing time.Duration) {
+// enqueue adds a task to its host's queue and starts a goroutine for a host that
+// has none. It ignores a task that was tried less than spacing ago.
+func (r *Reconciler) enqueue(ctx context.Context, workers *workers, d DueTask, spacing time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if last, tried := r.tried[d.ID]; tried && r.Now().Sub(last) < spacing {
@@ -121,13 +121,13 @@ func (r *Reconciler) enqueue(ctx context.Context, crew *crew, d DueTask, spacing
 	queue, working := r.queues[d.Host]
 	r.queues[d.Host] = append(queue, d.ID)
 	if !working {
-		crew.Go(func() { r.work(ctx, crew, d.Host) })
+		workers.Go(func() { r.work(ctx, workers, d.Host) })
 	}
 }
 
-func (r *Reconciler) work(ctx context.Context, crew *crew, host string) {
-	crew.slots <- struct{}{}
-	defer func() { <-crew.slots }()
+func (r *Reconciler) work(ctx context.Context, workers *workers, host string) {
+	workers.slots <- struct{}{}
+	defer func() { <-workers.slots }()
 	for {
 		id, ok := r.next(host)
 		if !ok {
@@ -139,7 +139,7 @@ func (r *Reconciler) work(ctx context.Context, crew *crew, host string) {
 		}
 		r.Log.WarnContext(ctx, "task not reconciled", "task", id, "error", err)
 		if protocol.CodeOf(err) == protocol.CodeBadGateway {
-			r.forget(host) // its other tasks are due again soon
+			r.dropQueue(host) // its other tasks are due again soon
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (r *Reconciler) next(host string) (string, bool) {
 	return queue[0], true
 }
 
-func (r *Reconciler) forget(host string) {
+func (r *Reconciler) dropQueue(host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queues[host] = nil

@@ -51,7 +51,7 @@ func (j *journal) page(_ string, epoch, after int64, limit int) (*protocol.Event
 	return &protocol.EventsResponse{Epoch: j.epoch, Events: j.events[after:end], NextAfter: end, OpenTurn: j.open}, nil
 }
 
-// restarted is a broker that checked one message in and heard its first event.
+// restarted is a broker that checked one message in and received its first event.
 func restarted(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 	k := newKit(t)
 	task := k.task()
@@ -202,7 +202,7 @@ func TestReconcilerRun(t *testing.T) {
 	k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: dead.ID, Message: "x"})
 	k.mustSend(dead.ID, "", seqd(1, 1, "t1", text("x")))
 	elsewhere := "https://dead.example"
-	_, err := k.tasks.Update(k.ctx, k.user.UserID, dead.ID, broker.TaskPatch{AgentURL: &elsewhere}, k.user)
+	_, err := k.tasks.Update(k.ctx, k.user, dead.ID, broker.TaskPatch{AgentURL: &elsewhere})
 	k.must(err)
 	j.add(turn, finishStop)
 	j.open = ""
@@ -234,7 +234,7 @@ func TestReconcilerAsksSilentTurnsEvery30Seconds(t *testing.T) {
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
-		k.reconciler.Now, k.ingest.Now, k.sessions.Now = time.Now, time.Now, time.Now
+		k.reconciler.Now, k.ingest.Now, k.sessions.Now, k.updater.Now = time.Now, time.Now, time.Now, time.Now
 		task := k.task()
 		in := k.checkIn(task.ID, "go")
 		j := &journal{epoch: 1, open: in.TurnID}

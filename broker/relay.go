@@ -13,15 +13,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Relayer passes a request for a stream on to a host. The answer is the host's,
-// whatever its status; its body ends when ctx does. CodeBadGateway when the host
-// cannot be reached.
+// Relayer forwards a request for a stream to a host. It returns the host's
+// response, whatever its status; the body ends with ctx. CodeBadGateway when the
+// host cannot be reached.
 type Relayer interface {
 	Relay(ctx context.Context, t Target, r *RelayRequest) (*http.Response, error)
 }
 
-// RelayRequest is a browser's request for a stream. The stream token in it is the
-// host's to check.
+// RelayRequest is a browser's request for a stream. The host checks the stream
+// token in it.
 type RelayRequest struct {
 	SessionID string
 	Method    string
@@ -31,14 +31,26 @@ type RelayRequest struct {
 	Length    int64 // of Body; -1 unknown
 }
 
-// maxOrigins and maxOriginBytes bound the header that lists them: proxies give all
-// headers of an answer 4 KiB or 8.
+// maxOrigins and maxOriginBytes bound the header that lists the origins: proxies
+// allow 4 or 8 KiB for all headers of a response.
 const (
 	maxOrigins     = 64
 	maxOriginBytes = 2 << 10
 )
 
-// Relay passes a stream of a task's host on to a browser that does not reach the
+// RelayStore is what relays and their routes need stored.
+type RelayStore interface {
+	// AnyTask is any user's task, deleted ones too.
+	AnyTask(ctx context.Context, id string) (*Task, error)
+	Hosts(ctx context.Context) ([]Host, error)
+	// AddStreamOrigin stores an origin for a registered host's id, or for the user
+	// of a task with a URL of its own. A known origin is no error.
+	AddStreamOrigin(ctx context.Context, owner, origin string) error
+	// StreamOrigins are those of all registered hosts and of the user.
+	StreamOrigins(ctx context.Context, userID string) ([]string, error)
+}
+
+// Relay forwards a stream of a task's host to a browser that cannot reach the
 // host (protocol 1.6).
 func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, error) {
 	task, err := s.Store.AnyTask(ctx, r.SessionID)
@@ -48,33 +60,37 @@ func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, 
 	if task.DeletedAt != nil || task.Mode != protocol.ModeAgent || s.Relayer == nil {
 		return nil, errTaskNotFound()
 	}
-	target, err := targetOf(ctx, s.Store, task, s.CustomAgentURL, s.Now())
+	target, err := s.Targets.of(ctx, task)
 	if err != nil {
 		return nil, err
 	}
 	return s.Relayer.Relay(ctx, target, r)
 }
 
-// route is where a browser streams a task from. What leads elsewhere than to the
-// broker is remembered: the console may call it.
-func (s *Sessions) route(ctx context.Context, task *Task, target Target, wanted protocol.Reach, answer *protocol.OpenSessionResponse) (protocol.Reach, string) {
+// route returns where a browser streams a session from. It stores an origin other
+// than the broker's, so that the console is allowed to call it.
+func (s *Sessions) route(
+	ctx context.Context, at *session, wanted protocol.Reach, response *protocol.OpenSessionResponse,
+) (protocol.Reach, string) {
+	task, target := at.task, at.target
 	if wanted == protocol.ReachRelay || target.Relay {
 		return protocol.ReachRelay, trimURL(cmp.Or(s.BrowserURL, s.PublicURL)) + "/api/agent/stream/" + url.PathEscape(task.ID)
 	}
-	direct := answer.StreamURL
+	direct := response.StreamURL
 	if direct == "" {
 		direct = target.URL + "/stream/" + url.PathEscape(task.ID)
 	}
 	if origin := originOf(direct); origin != "" {
-		if err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), cmp.Or(task.HostID, task.UserID), origin); err != nil {
-			s.Log.WarnContext(ctx, "a host's origin is not remembered, the console will go through the broker", "origin", origin, "error", err)
+		err := s.Store.AddStreamOrigin(context.WithoutCancel(ctx), cmp.Or(task.HostID, task.UserID), origin)
+		if err != nil {
+			s.Log.WarnContext(ctx, "a host's origin is not stored, the console will use the relay", "origin", origin, "error", err)
 		}
 	}
 	return "", direct
 }
 
-// StreamOrigins are where a user's browser may have to stream from: the registered
-// hosts, and the hosts of the user's own tasks; sorted.
+// StreamOrigins returns the sorted origins that a user's browser may have to stream
+// from: those of the registered hosts and of the hosts of the user's own tasks.
 func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, error) {
 	origins, err := s.Store.StreamOrigins(ctx, userID)
 	if err != nil {
@@ -89,8 +105,8 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 			origins = append(origins, originOf(h.URL))
 		}
 	}
-	if s.CustomAgentURL != "" {
-		origins = append(origins, originOf(s.CustomAgentURL))
+	if custom := s.Targets.CustomAgentURL; custom != "" {
+		origins = append(origins, originOf(custom))
 	}
 	slices.Sort(origins)
 	origins = slices.DeleteFunc(slices.Compact(origins), func(o string) bool { return o == "" })
@@ -102,11 +118,11 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 	return origins[:n], nil
 }
 
-// nameable is a host as a policy's grammar has it: no address of IPv6, and a name
-// of another script only as it travels.
+// nameable is a host in the grammar of a Content-Security-Policy, which knows no
+// IPv6 addresses, and international names only in their ASCII form.
 var nameable = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$`)
 
-// originOf is a URL's origin, "" if a policy could not name it.
+// originOf returns a URL's origin, "" if a Content-Security-Policy cannot name it.
 func originOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

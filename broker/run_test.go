@@ -15,7 +15,7 @@ func TestMaintenanceRunsByItself(t *testing.T) {
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
-		k.sessions.Now, k.tasks.Now, k.upkeep.Now = time.Now, time.Now, time.Now
+		k.sessions.Now, k.tasks.Now, k.upkeep.Now, k.updater.Now = time.Now, time.Now, time.Now, time.Now
 		task := k.task()
 		k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) { panic("killed") }
 		func() {
@@ -23,8 +23,9 @@ func TestMaintenanceRunsByItself(t *testing.T) {
 			k.checkIn(task.ID, "x")
 		}()
 		old := k.task()
-		k.tasks.Now = func() time.Time { return time.Now().Add(-48*time.Hour - time.Second) }
+		k.updater.Now = func() time.Time { return time.Now().Add(-48*time.Hour - time.Second) }
 		k.must(k.tasks.Delete(k.ctx, k.user.UserID, old.ID))
+		k.updater.Now = time.Now
 		ctx, cancel := context.WithCancel(k.ctx)
 		done := make(chan error)
 		go func() { done <- k.upkeep.Run(ctx) }()

@@ -13,8 +13,8 @@ const (
 	maxSecrets = 20_000
 )
 
-// secretCache spares the webhook a query and an opening of a sealed value per
-// request. A task's secret never changes.
+// secretCache saves a query and the decryption of a secret per webhook request. A
+// task's secret never changes.
 type secretCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedSecret
@@ -45,9 +45,8 @@ func errNotConfigured() error {
 	return protocol.Errorf(protocol.CodeNotFound, "Task not found or not configured")
 }
 
-// Secret is the key of a task's webhook tokens. It is CodeNotFound "Task not
-// found or not configured"; deleted tasks keep theirs for 48 h. The caller must
-// not change it.
+// Secret returns the key of a task's webhook tokens, which the caller must not
+// change. Deleted tasks keep theirs for 48 h. A task without one is CodeNotFound.
 func (s *Ingest) Secret(ctx context.Context, taskID string) ([]byte, error) {
 	now := s.Now()
 	if secret, ok := s.secrets.get(taskID, now); ok {

@@ -1,78 +1,95 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/url"
+	"slices"
 	"time"
 
+	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
 
-// Sessions is what users do with a task's session on its host.
+// Sessions opens, attaches to, interrupts and relays a task's session on its
+// host, and renews the host's webhook token.
 type Sessions struct {
-	Store          Store
-	Link           Link
-	Notifier       Notifier
-	Reconciler     *Reconciler // woken when the host's turn is not ours; may be nil
-	Relayer        Relayer     // for streams that go through the broker
-	BrokerID       string      // this installation
-	PublicURL      string      // where hosts post to
-	BrowserURL     string      // where browsers see the broker; "" = PublicURL
-	CustomAgentURL string      // overrides every task's agent URL
-	Now            func() time.Time
-	Log            *slog.Logger
+	Store      SessionStore
+	Updater    *Updater
+	Targets    *Targets
+	Link       Link
+	Reconciler *Reconciler // woken when the host's open turn differs from the broker's; may be nil
+	Relayer    Relayer     // for streams that go through the broker
+	BrokerID   string      // this installation
+	PublicURL  string      // where hosts post to
+	BrowserURL string      // where browsers see the broker; "" = PublicURL
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// SessionStore is what Sessions stores beside the changes of a task.
+type SessionStore interface {
+	RelayStore
+	// Task is CodeNotFound for another user's or a deleted task.
+	Task(ctx context.Context, userID, id string) (*Task, error)
+	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
+	Message(ctx context.Context, taskID, id string) (*Message, error)
+	// LastWithHash is the newest message whose body hash begins with prefix.
+	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
+}
+
+// session is a user's task and where its session is.
+type session struct {
+	task   *Task
+	target Target
 }
 
 const (
 	webhookPath      = "/api/agent/webhook"
-	defaultStreamTTL = 10 * time.Minute // of hosts that do not say
+	defaultStreamTTL = protocol.StreamTokenLifetime // of hosts that do not say
 )
 
 // Attach opens the session without a turn: its token reads, answers and
 // interrupts.
 func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.AttachRequest) (*protocol.AttachResponse, error) {
-	task, target, err := s.find(ctx, userID, in.TaskID)
+	at, err := s.find(ctx, userID, in.TaskID)
 	if err == nil {
 		err = checkReach(in.Reach)
 	}
 	if err != nil {
 		return nil, err
 	}
-	req, err := s.request(ctx, task, task.OpenTurn)
+	req, err := s.openRequest(ctx, at.task, at.task.OpenTurn)
 	if err != nil {
 		return nil, err
 	}
 	req.Attach = true
-	answer, err := s.Link.Open(ctx, target, req)
+	response, err := s.Link.Open(ctx, at.target, req)
 	if err != nil {
 		return nil, err
 	}
-	s.compare(task, answer)
-	reach, streamURL := s.route(ctx, task, target, in.Reach, answer)
-	status := answer.Status
-	if status == "" {
-		status = task.AgentStatus
-	}
+	s.wakeIfTurnsDiffer(at.task, response)
+	reach, streamURL := s.route(ctx, at, in.Reach, response)
 	return &protocol.AttachResponse{
-		Success: true, SessionID: task.ID, StreamToken: answer.Token, StreamURL: streamURL, Reach: reach,
-		ExpiresAt: s.expiry(answer), AgentStatus: status, StreamCursor: answer.StreamCursor,
+		Success: true, SessionID: at.task.ID, StreamToken: response.Token, StreamURL: streamURL, Reach: reach,
+		ExpiresAt: s.expiry(response), AgentStatus: cmp.Or(response.Status, at.task.AgentStatus), StreamCursor: response.StreamCursor,
 	}, nil
 }
 
-// Interrupt stops the open turn; the host answers when the agent has stopped.
-// A session the host does not have is not running.
+// Interrupt stops the open turn and returns when the agent has stopped. A session
+// that the host does not have is not running.
 func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
-	task, target, err := s.find(ctx, userID, taskID)
+	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
 		return err
 	}
-	err = s.Link.Interrupt(ctx, target, task.ID)
+	err = s.Link.Interrupt(ctx, at.target, taskID)
 	switch protocol.CodeOf(err) {
 	case protocol.CodeNotFound:
-		if task.HostEvents {
-			s.wake(task.ID)
+		if at.task.HostEvents {
+			s.wake(taskID)
 			return nil
 		}
 		fallthrough
@@ -83,23 +100,30 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 	}
 }
 
-// find is a user's task and where its host is.
-func (s *Sessions) find(ctx context.Context, userID, taskID string) (*Task, Target, error) {
-	if taskID == "" {
-		return nil, Target{}, protocol.Errorf(protocol.CodeInvalid, "taskId is required")
-	}
-	task, err := s.Store.Task(ctx, userID, taskID)
+// find returns the session of a user's task.
+func (s *Sessions) find(ctx context.Context, userID, taskID string) (*session, error) {
+	task, err := s.agentTask(ctx, userID, taskID)
 	if err != nil {
-		return nil, Target{}, err
+		return nil, err
 	}
-	if task.Mode != protocol.ModeAgent {
-		return nil, Target{}, protocol.Errorf(protocol.CodeInvalid, "Task is not in agent mode")
-	}
-	target, err := targetOf(ctx, s.Store, task, s.CustomAgentURL, s.Now())
-	return task, target, err
+	target, err := s.Targets.of(ctx, task)
+	return &session{task, target}, err
 }
 
-func (s *Sessions) request(ctx context.Context, task *Task, turnID string) (*protocol.OpenSessionRequest, error) {
+func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task, error) {
+	if taskID == "" {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "taskId is required")
+	}
+	task, err := s.Store.Task(ctx, userID, taskID)
+	if err == nil && task.Mode != protocol.ModeAgent {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "Task is not in agent mode")
+	}
+	return task, err
+}
+
+// openRequest is a request to open a task's session, with a webhook URL for the
+// turn.
+func (s *Sessions) openRequest(ctx context.Context, task *Task, turnID string) (*protocol.OpenSessionRequest, error) {
 	secret, err := s.Store.WebhookSecret(ctx, task.ID)
 	if err != nil {
 		return nil, err
@@ -123,17 +147,17 @@ func (s *Sessions) webhook(secret []byte, taskID, turnID string) (string, time.T
 	return trimURL(s.PublicURL) + webhookPath + "?" + url.Values{"token": {signed}}.Encode(), expires, nil
 }
 
-func (s *Sessions) expiry(answer *protocol.OpenSessionResponse) time.Time {
-	if answer.ExpiresAt != nil {
-		return answer.ExpiresAt.UTC()
+func (s *Sessions) expiry(response *protocol.OpenSessionResponse) time.Time {
+	if response.ExpiresAt != nil {
+		return response.ExpiresAt.UTC()
 	}
 	return s.Now().UTC().Add(defaultStreamTTL).Truncate(time.Second)
 }
 
-// compare asks for a reconciliation when the host does not have our open turn:
-// its finish is on the way, or the host lost it.
-func (s *Sessions) compare(task *Task, answer *protocol.OpenSessionResponse) {
-	if hasEvents(answer) && task.OpenTurn != "" && task.OpenTurn != answer.OpenTurn {
+// wakeIfTurnsDiffer asks for a reconciliation when the host does not have the
+// task's open turn: its finish is on the way, or the host lost it.
+func (s *Sessions) wakeIfTurnsDiffer(task *Task, response *protocol.OpenSessionResponse) {
+	if hasEvents(response) && task.OpenTurn != "" && task.OpenTurn != response.OpenTurn {
 		s.wake(task.ID)
 	}
 }
@@ -144,18 +168,7 @@ func (s *Sessions) wake(taskID string) {
 	}
 }
 
-func (s *Sessions) notify(task *Task) {
-	if s.Notifier != nil {
-		s.Notifier.Changed(task.UserID, task.ID, task.Rev)
-	}
-}
-
-// hasEvents reports a host that can be asked for events.
-func hasEvents(answer *protocol.OpenSessionResponse) bool {
-	for _, c := range answer.Capabilities {
-		if c == protocol.CapabilityEvents {
-			return true
-		}
-	}
-	return answer.Cursor != nil
+// hasEvents reports whether the host serves GET /session/:id/events.
+func hasEvents(response *protocol.OpenSessionResponse) bool {
+	return response.Cursor != nil || slices.Contains(response.Capabilities, protocol.CapabilityEvents)
 }

@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Task is what a user opens; it has exactly one session, of the same id.
+// Task is a user's task. It has exactly one session, with the same id.
 type Task struct {
 	ID             string
 	UserID         string
@@ -18,15 +18,15 @@ type Task struct {
 	Project        string
 	HostID         string // a registered host, or "" when AgentURL is the task's own
 	AgentURL       string
-	AgentPassword  seal.Secret // set by the maker of a task; reads leave it sealed
+	AgentPassword  seal.Secret // set when the task is created; reads leave it sealed
 	Guarded        bool        // AgentURL was given by a non-admin
-	WebhookSecret  seal.Secret // 32 random bytes as hex, made with the task; reads leave it sealed
+	WebhookSecret  seal.Secret // 32 random bytes as hex, created with the task; reads leave it sealed
 	AgentStatus    protocol.Status
 	Reason         string
 	OpenTurn       string // the newest turn with an event and no finish, "" when none
 	LastTurn       *protocol.LastTurn
 	Cursor         protocol.Cursor // of the events stored without a hole
-	HostEvents     bool            // the host named the capability "events" or sent a cursor
+	HostEvents     bool            // the host serves its events: it named the capability or sent a cursor
 	Rev            int64
 	ReadRev        int64
 	LastSeq        int64 // display position of the newest message
@@ -34,16 +34,16 @@ type Task struct {
 	Archived       bool
 	CreatedAt      time.Time
 	LastActivityAt time.Time
-	LastEventAt    *time.Time // when the host was last heard
+	LastEventAt    *time.Time // when the host's last event arrived
 	ChangedAt      time.Time  // of Rev
-	DeletedAt      *time.Time // tombstone: the secret is kept 48 h
+	DeletedAt      *time.Time // the row and its secret are kept for 48 h after that
 }
 
-// TurnState is where a turn stands.
+// TurnState is the state of a turn.
 type TurnState string
 
-// Turn states. announced: checked in, no event yet. open: an event came.
-// closed: finish came (or the broker closed it). Closed is final.
+// Turn states. announced: checked in, without an event. open: an event arrived.
+// closed: its finish arrived, or the broker closed it. Closed is final.
 const (
 	TurnAnnounced TurnState = "announced"
 	TurnOpen      TurnState = "open"
@@ -54,7 +54,7 @@ const (
 type Turn struct {
 	ID           string
 	TaskID       string
-	MessageID    string // the user's message; "" for turns of hosts that start them by themselves
+	MessageID    string // the user's message; "" for a turn that the host started by itself
 	State        TurnState
 	FinishReason protocol.FinishReason
 	Reason       string
@@ -63,18 +63,18 @@ type Turn struct {
 	FinishedAt   *time.Time
 }
 
-// ChangeKind is what a change of a task touched.
+// ChangeKind is the kind of row that a change touched.
 type ChangeKind string
 
-// Change kinds, which are also the feed's frame names.
+// Change kinds. They are also the names of the feed's frames.
 const (
 	ChangeMessage     ChangeKind = "message"
 	ChangeTask        ChangeKind = "task"
 	ChangeInteraction ChangeKind = "interaction"
 )
 
-// Change is one step of a task's rev; exactly one of the three rows is set,
-// in its present state (a later change of the same row shows there already).
+// Change is one step of a task's rev. One of the three rows is set, in its present
+// state, which includes later changes of the same row; none if the row is gone.
 type Change struct {
 	Rev         int64
 	Kind        ChangeKind

@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// TaskPatch changes what is not nil.
+// TaskPatch changes the members that are not nil.
 type TaskPatch struct {
 	Title         *string `json:"title"`
 	Archived      *bool   `json:"archived"`
@@ -21,44 +21,30 @@ type TaskPatch struct {
 	AgentPassword *string `json:"agentPassword"`
 }
 
-// Update changes a task. A new password leaves the former one valid for 24 h.
-func (s *Tasks) Update(ctx context.Context, userID, id string, p TaskPatch, caller Caller) (*protocol.Task, error) {
+// Update changes a task. After a new password the former one stays valid for 24 h.
+func (s *Tasks) Update(ctx context.Context, caller Caller, id string, p TaskPatch) (*protocol.Task, error) {
 	if p.AgentURL != nil && *p.AgentURL != "" {
-		if err := s.checkURL(caller, *p.AgentURL); err != nil { // resolves names: not under the lock
+		if err := s.checkURL(caller, *p.AgentURL); err != nil { // it resolves names, which may be slow: not under the lock
 			return nil, err
 		}
 	}
-	var e *edit
-	err := s.Store.Write(ctx, func(ctx context.Context) error {
-		var err error
-		if e, err = lock(ctx, s.Store, userID, id, at(s.Now)); err != nil {
+	tx, err := s.Updater.updateTask(ctx, caller.UserID, id, func(ctx context.Context, tx *taskTx) error {
+		if err := s.patch(ctx, tx, p, caller); err != nil {
 			return err
 		}
-		if err := s.patch(ctx, e, p, caller); err != nil {
+		if err := checkTask(tx.task); err != nil || p.AgentPassword == nil {
 			return err
 		}
-		if err := checkTask(e.task); err != nil {
-			return err
-		}
-		if p.AgentPassword != nil {
-			until := e.now.Add(passwordGrace)
-			if err := s.Store.SetTaskPassword(ctx, id, seal.NewSecret(*p.AgentPassword), until); err != nil {
-				return err
-			}
-		}
-		return e.save(ctx)
+		return s.Store.SetTaskPassword(ctx, id, seal.NewSecret(*p.AgentPassword), tx.now.Add(passwordGrace))
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(e.batch.Changes) > 0 {
-		s.notify(e.task)
-	}
-	return e.task.View(), nil
+	return tx.task.View(), nil
 }
 
-func (s *Tasks) patch(ctx context.Context, e *edit, p TaskPatch, caller Caller) error {
-	t := e.task
+func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Caller) error {
+	t := tx.task
 	before := *t
 	if p.Title != nil {
 		t.Title = strings.TrimSpace(*p.Title)
@@ -72,18 +58,18 @@ func (s *Tasks) patch(ctx context.Context, e *edit, p TaskPatch, caller Caller) 
 	if p.Archived != nil {
 		t.Archived = *p.Archived
 	}
-	if p.ReadRev != nil { // reading goes forward, and not beyond what there is
+	if p.ReadRev != nil { // never back, and never beyond the task's rev
 		t.ReadRev = max(t.ReadRev, min(*p.ReadRev, t.Rev))
 	}
 	if p.HostID != nil || p.AgentURL != nil {
-		if err := s.where(ctx, caller, t, value(p.HostID), value(p.AgentURL)); err != nil {
+		if err := s.setPlace(ctx, caller, t, value(p.HostID), value(p.AgentURL)); err != nil {
 			return err
 		}
 	}
 	if before.Title != t.Title || before.Agent != t.Agent || before.Project != t.Project ||
 		before.Archived != t.Archived || before.ReadRev != t.ReadRev ||
 		before.HostID != t.HostID || before.AgentURL != t.AgentURL || before.Guarded != t.Guarded {
-		e.touch()
+		tx.touch()
 	}
 	return nil
 }
@@ -95,41 +81,37 @@ func value(s *string) string {
 	return *s
 }
 
-// Delete leaves a tombstone for 48 h, and tells the host, which may not hear it.
+// Delete marks a task as deleted, for 48 h, and asks the host to end the session.
+// It succeeds even if the host cannot be reached.
 func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
-	var e *edit
 	var target Target
-	var known bool
-	err := s.Store.Write(ctx, func(ctx context.Context) error {
+	var hasSession bool
+	_, err := s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
 		var err error
-		if e, err = lock(ctx, s.Store, userID, id, at(s.Now)); err != nil {
+		target, err = s.Targets.of(ctx, tx.task)
+		if protocol.CodeOf(err) == protocol.CodeUnavailable {
 			return err
 		}
-		target, err = targetOf(ctx, s.Store, e.task, s.CustomAgentURL, e.now)
-		known = err == nil && e.task.Cursor != (protocol.Cursor{}) || err == nil && e.task.HostEvents
-		if err != nil && protocol.CodeOf(err) == protocol.CodeUnavailable {
-			return err
-		}
-		e.task.DeletedAt = &e.now
-		e.task.HostID = "" // a host may go once only tombstones used it
-		e.touch()
-		return e.save(ctx)
+		hasSession = err == nil && (tx.task.HostEvents || tx.task.Cursor != protocol.Cursor{})
+		tx.task.DeletedAt = &tx.now
+		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
+		tx.touch()
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.notify(e.task)
-	if known && s.Link != nil {
-		s.farewell(ctx, target, id)
+	if hasSession && s.Link != nil {
+		s.endSession(ctx, target, id)
 	}
 	return nil
 }
 
-// farewellLimit keeps a dead host from holding up the user.
-const farewellLimit = 3 * time.Second
+// endSessionLimit keeps a dead host from delaying the user.
+const endSessionLimit = 3 * time.Second
 
-func (s *Tasks) farewell(ctx context.Context, target Target, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellLimit)
+func (s *Tasks) endSession(ctx context.Context, target Target, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endSessionLimit)
 	defer cancel()
 	err := s.Link.Delete(ctx, target, id)
 	if code := protocol.CodeOf(err); err != nil && code != protocol.CodeNotFound && code != protocol.CodeGone {

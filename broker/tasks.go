@@ -13,16 +13,46 @@ import (
 	"bellhop/protocol"
 )
 
-// Tasks is what users do with tasks. Another user's task is CodeNotFound.
+// Tasks creates, lists, changes and deletes a user's tasks. Another user's task
+// is CodeNotFound.
 type Tasks struct {
-	Store          Store
-	Link           Link
-	Notifier       Notifier
-	DefaultAgent   string                    // of tasks made without agent, host and URL
-	CustomAgentURL string                    // as in Sessions
-	CheckURL       func(rawURL string) error // the outbound guard for a non-admin's agentUrl; may be nil
-	Now            func() time.Time
-	Log            *slog.Logger
+	Store        TaskStore
+	Updater      *Updater
+	Targets      *Targets
+	Link         Link
+	DefaultAgent string                    // of tasks created without agent, host and URL
+	CheckURL     func(rawURL string) error // the outbound guard for a non-admin's agentUrl; may be nil
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// TaskStore is what Tasks stores. Reads leave a task's secrets sealed.
+type TaskStore interface {
+	// Read runs fn with one view of the data.
+	Read(ctx context.Context, fn func(ctx context.Context) error) error
+	CreateTask(ctx context.Context, t *Task) error
+	// Task is CodeNotFound for another user's or a deleted task.
+	Task(ctx context.Context, userID, id string) (*Task, error)
+	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
+	// SetTaskPassword keeps the former password until previousUntil.
+	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
+	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
+	Host(ctx context.Context, id string) (*Host, error)
+	Hosts(ctx context.Context) ([]Host, error)
+}
+
+// TaskFilter selects a page of a user's tasks, newest activity first.
+type TaskFilter struct {
+	Before   *TaskPosition
+	Limit    int
+	Q        string
+	Archived *bool
+}
+
+// TaskPosition is a place in the list of tasks.
+type TaskPosition struct {
+	At time.Time
+	ID string
 }
 
 // TaskQuery selects a page of tasks. Cursor is a TaskList's NextCursor.
@@ -33,7 +63,7 @@ type TaskQuery struct {
 	Archived *bool
 }
 
-// Limits of lists and of what names a task.
+// Limits of lists and of a task's names.
 const (
 	defaultLimit = 50
 	maxLimit     = 500
@@ -41,7 +71,7 @@ const (
 	maxName      = 200 // agent, project
 )
 
-// clamp is the limit in force for a wish.
+// clamp returns the limit that applies to a requested one.
 func clamp(limit int) int {
 	if limit <= 0 {
 		return defaultLimit
@@ -49,11 +79,11 @@ func clamp(limit int) int {
 	return min(limit, maxLimit)
 }
 
-// Create makes a task; without host and URL it is placed on the reachable
-// registered host with the fewest open turns. Where there is none, a check-in
-// says so.
+// Create makes a task. Without host and URL it gets the reachable registered
+// host with the fewest open turns; if there is none, the first check-in tries
+// again.
 func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
-	now := at(s.Now)
+	now := nowUTC(s.Now)
 	task := &Task{
 		ID: protocol.NewID(), UserID: caller.UserID, Title: strings.TrimSpace(req.Title), Mode: req.Mode,
 		Agent: req.Agent, Project: req.Project, AgentPassword: seal.NewSecret(req.AgentPassword),
@@ -69,19 +99,19 @@ func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateT
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
-	if err := s.where(ctx, caller, task, req.HostID, req.AgentURL); err != nil {
+	if err := s.setPlace(ctx, caller, task, req.HostID, req.AgentURL); err != nil {
 		return nil, err
 	}
 	if task.HostID == "" && task.AgentURL == "" && task.Mode == protocol.ModeAgent {
 		var err error
-		if task.HostID, err = place(ctx, s.Store); err != nil {
+		if task.HostID, err = pickHost(ctx, s.Store); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.Store.CreateTask(ctx, task); err != nil {
 		return nil, err
 	}
-	s.notify(task)
+	s.Updater.notify(task)
 	return task.View(), nil
 }
 
@@ -101,7 +131,7 @@ func checkTask(t *Task) error {
 	return nil
 }
 
-// List is a page of the user's tasks, newest activity first.
+// List returns a page of the user's tasks, newest activity first.
 func (s *Tasks) List(ctx context.Context, userID string, q TaskQuery) (*protocol.TaskList, error) {
 	limit := clamp(q.Limit)
 	filter := TaskFilter{Limit: limit + 1, Q: q.Q, Archived: q.Archived}
@@ -127,7 +157,7 @@ func (s *Tasks) List(ctx context.Context, userID string, q TaskQuery) (*protocol
 	return list, nil
 }
 
-// String is the opaque form.
+// String returns the opaque form.
 func (p TaskPosition) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.At.UTC().Format(time.RFC3339Nano) + " " + p.ID))
 }
@@ -142,17 +172,11 @@ func parsePosition(s string) (*TaskPosition, error) {
 	return &TaskPosition{At: t, ID: id}, nil
 }
 
-// Get is one task.
+// Get returns one task.
 func (s *Tasks) Get(ctx context.Context, userID, id string) (*protocol.Task, error) {
 	task, err := s.Store.Task(ctx, userID, id)
 	if err != nil {
 		return nil, err
 	}
 	return task.View(), nil
-}
-
-func (s *Tasks) notify(task *Task) {
-	if s.Notifier != nil {
-		s.Notifier.Changed(task.UserID, task.ID, task.Rev)
-	}
 }

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -111,7 +112,7 @@ func TestPlacement(t *testing.T) {
 
 // A broker that starts before its host, or during its upgrade, must not make
 // tasks that never work.
-func TestATaskMadeWhileNoHostAnsweredIsPlacedAtItsCheckIn(t *testing.T) {
+func TestATaskCreatedWithoutAReachableHostIsPlacedAtItsCheckIn(t *testing.T) {
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "pw"})
 	k.must(err)
@@ -124,10 +125,26 @@ func TestATaskMadeWhileNoHostAnsweredIsPlacedAtItsCheckIn(t *testing.T) {
 
 	k.host.onReady = func(broker.Target) error { return nil }
 	k.hosts.Probe(k.ctx)
+	reads := &taskReads{SessionStore: k.store}
+	k.sessions.Store = reads
 	k.checkIn(task.ID, "x")
 	if got := k.get(task.ID).HostID; task.HostID != "" || got != host.ID {
 		t.Errorf("placed on %q, then on %q", task.HostID, got)
 	}
+	if reads.n != 1 {
+		t.Errorf("the check-in read its task %d times", reads.n)
+	}
+}
+
+// taskReads counts the reads of tasks.
+type taskReads struct {
+	broker.SessionStore
+	n int
+}
+
+func (r *taskReads) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
+	r.n++
+	return r.SessionStore.Task(ctx, userID, id)
 }
 
 func TestHosts(t *testing.T) {
@@ -209,7 +226,7 @@ func TestListTasks(t *testing.T) {
 			t.Errorf("%+v", found.Tasks)
 		}
 		yes := true
-		_, err = k.tasks.Update(k.ctx, k.user.UserID, ids[2], broker.TaskPatch{Archived: &yes}, k.user)
+		_, err = k.tasks.Update(k.ctx, k.user, ids[2], broker.TaskPatch{Archived: &yes})
 		k.must(err)
 		archived, err := k.tasks.List(k.ctx, k.user.UserID, broker.TaskQuery{Archived: &yes})
 		k.must(err)
@@ -226,22 +243,22 @@ func TestUpdateTask(t *testing.T) {
 	task := k.task()
 	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")))
 	title, far, back := "Renamed", int64(99), int64(1)
-	got, err := k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{Title: &title, ReadRev: &far}, k.user)
+	got, err := k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Title: &title, ReadRev: &far})
 	k.must(err)
 	if got.Title != title || got.ReadRev != 3 || got.Rev != 4 {
 		t.Errorf("%+v", got)
 	}
-	got, err = k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{ReadRev: &back}, k.user)
+	got, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{ReadRev: &back})
 	k.must(err)
 	if got.ReadRev != 3 || got.Rev != 4 {
 		t.Errorf("reading went back: %+v", got)
 	}
 	stranger := k.newUser("eve@example.org", false)
-	_, err = k.tasks.Update(k.ctx, stranger.UserID, task.ID, broker.TaskPatch{Title: &title}, stranger)
+	_, err = k.tasks.Update(k.ctx, stranger, task.ID, broker.TaskPatch{Title: &title})
 	same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
 	same(t, fault(k.tasks.Delete(k.ctx, stranger.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
 	empty := ""
-	_, err = k.tasks.Update(k.ctx, k.user.UserID, task.ID, broker.TaskPatch{Title: &empty}, k.user)
+	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Title: &empty})
 	same(t, fault(err), `{'code':'invalid','error':'title is required'}`)
 }
 
@@ -291,7 +308,7 @@ func TestChanges(t *testing.T) {
 		task := k.task()
 		k.mustSend(task.ID, "", seqd(1, 1, "t1", text("a")), seqd(1, 2, "t1", text("b")), seqd(1, 3, "t1", text("c")))
 		revs := func(since int64, limit int) []int64 {
-			changes, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, since, limit)
+			changes, _, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, since, limit)
 			k.must(err)
 			var all []int64
 			for _, c := range changes {
@@ -303,30 +320,30 @@ func TestChanges(t *testing.T) {
 		same(t, revs(1, 2), `[2,3]`)
 		same(t, revs(4, 0), `null`)
 		for _, since := range []int64{-1, 5, 1 << 62} {
-			if _, rev, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, since, 0); !errors.Is(err, broker.ErrReset) || rev != 4 {
+			if _, rev, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, since, 0); !errors.Is(err, broker.ErrReset) || rev != 4 {
 				t.Errorf("since %d: rev %d, %v", since, rev, err)
 			}
 		}
 		if _, err := k.store.PruneChanges(k.ctx, 2); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 1, 0); !errors.Is(err, broker.ErrReset) {
+		if _, _, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, 1, 0); !errors.Is(err, broker.ErrReset) {
 			t.Errorf("pruned: %v", err)
 		}
 		same(t, revs(2, 0), `[3,4]`)
 
-		got, err := k.tasks.Revs(k.ctx, []string{task.ID, "unknown"})
+		got, err := k.feeds.Revs(k.ctx, []string{task.ID, "unknown"})
 		k.must(err)
 		same(t, got, `{'`+task.ID+`':4}`)
-		hints, err := k.tasks.Hints(k.ctx, k.user.UserID, 200)
+		hints, err := k.feeds.Hints(k.ctx, k.user.UserID, 200)
 		k.must(err)
 		same(t, hints, `[{'taskId':'`+task.ID+`','rev':4,'agentStatus':'busy','reason':'','openInteractions':0}]`)
-		since, err := k.tasks.HintsSince(k.ctx, []string{k.user.UserID}, start)
+		since, err := k.feeds.HintsSince(k.ctx, []string{k.user.UserID}, start)
 		k.must(err)
 		if len(since) != 1 || since[0].UserID != k.user.UserID || since[0].TaskHint != hints[0] || !since[0].ChangedAt.Equal(start) {
 			t.Errorf("%+v", since)
 		}
-		since, err = k.tasks.HintsSince(k.ctx, []string{k.user.UserID}, start.Add(time.Microsecond))
+		since, err = k.feeds.HintsSince(k.ctx, []string{k.user.UserID}, start.Add(time.Microsecond))
 		k.must(err)
 		if len(since) != 0 {
 			t.Errorf("%+v", since)

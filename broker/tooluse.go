@@ -7,17 +7,17 @@ import (
 	"bellhop/protocol"
 )
 
-// A tool use is one message. Its halves come in whichever order; ids may be
-// used again in the same turn, so a call for a use that is finished opens
-// another, and so does a result for one that has its result.
+// A tool use is one message. Call and result may arrive in either order. Hosts may
+// reuse an id in the same turn, so a call for a finished use adds another message,
+// and so does a result for a use that has its result.
 
-func (e *edit) toolCall(a arrival) error {
-	m := e.toolRow(a, PhaseResult) // its result came first
+func (e *effects) toolCall(in *incomingEvent) error {
+	m := e.toolRow(in, PhaseResult) // its result came first
 	if m == nil {
-		m = e.toolRow(a, PhaseCall) // the call again, before any result
+		m = e.toolRow(in, PhaseCall) // the call again, before any result
 	}
-	return e.mergeTool(a, m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
-		use.ToolName, use.Input = a.event.ToolName, a.event.Input
+	return e.mergeTool(in, m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
+		use.ToolName, use.Input = in.event.ToolName, in.event.Input
 		if phase == PhaseResult || phase == PhaseBoth {
 			return PhaseBoth
 		}
@@ -26,16 +26,16 @@ func (e *edit) toolCall(a arrival) error {
 	})
 }
 
-func (e *edit) toolResult(a arrival) error {
-	return e.mergeTool(a, e.toolRow(a, PhaseCall), func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
+func (e *effects) toolResult(in *incomingEvent) error {
+	return e.mergeTool(in, e.toolRow(in, PhaseCall), func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
 		if use.ToolName == "" {
-			use.ToolName = a.event.ToolName
+			use.ToolName = in.event.ToolName
 		}
-		use.Output, use.IsError = a.event.Output, a.event.IsError
+		use.Output, use.IsError = in.event.Output, in.event.IsError
 		switch {
-		case a.event.Denied:
+		case in.event.Denied:
 			use.State = protocol.ToolDenied
-		case a.event.IsError:
+		case in.event.IsError:
 			use.State = protocol.ToolError
 		default:
 			use.State = protocol.ToolDone
@@ -47,18 +47,18 @@ func (e *edit) toolResult(a arrival) error {
 	})
 }
 
-// toolRow is the oldest row of this (turnId, toolCallId) in that phase.
-func (e *edit) toolRow(a arrival, phase ToolPhase) *Message {
-	for _, m := range e.tools[a.event.ToolCallID] {
-		if m.TurnID == a.turn && m.Phase == phase {
+// toolRow returns the oldest row of this (turnId, toolCallId) in that phase.
+func (e *effects) toolRow(in *incomingEvent, phase ToolPhase) *Message {
+	for _, m := range e.tools[in.event.ToolCallID] {
+		if m.TurnID == in.turn && m.Phase == phase {
 			return m
 		}
 	}
 	return nil
 }
 
-func (e *edit) mergeTool(a arrival, m *Message, merge func(*protocol.ToolUse, ToolPhase) ToolPhase) error {
-	use := protocol.ToolUse{ToolCallID: a.event.ToolCallID}
+func (e *effects) mergeTool(in *incomingEvent, m *Message, merge func(*protocol.ToolUse, ToolPhase) ToolPhase) error {
+	use := protocol.ToolUse{ToolCallID: in.event.ToolCallID}
 	artifact := protocol.Artifact{Type: protocol.ArtifactToolUse}
 	phase := PhaseNone
 	if m != nil {
@@ -84,8 +84,8 @@ func (e *edit) mergeTool(a arrival, m *Message, merge func(*protocol.ToolUse, To
 		return nil
 	}
 	m = e.addMessage(Message{Phase: phase, ToolCallID: use.ToolCallID, Message: protocol.Message{
-		TurnID: a.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
-		Artifacts: []protocol.Artifact{artifact}, EventID: a.id,
+		TurnID: in.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
+		Artifacts: []protocol.Artifact{artifact}, EventID: in.id,
 	}})
 	e.tools[use.ToolCallID] = append(e.tools[use.ToolCallID], m)
 	return nil

@@ -48,10 +48,10 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 			'agentUrl':'https://agent.example','agentStatus':'idle','reason':'','openTurn':'',
 			'lastTurn':{'id':'`+in.TurnID+`','finishReason':'stop','reason':'','usage':{'inputTokens':3}},'openInteractions':0,
 			'readRev':0,'rev':6,'archived':false,'createdAt':'2026-03-04T05:06:07.000891Z','lastActivityAt':'2026-03-04T05:06:07.000891Z'}`)
-		if heard := k.heard.rev(task.ID); heard != 6 {
-			t.Errorf("the feed heard of rev %d", heard)
+		if rev := k.notified.rev(task.ID); rev != 6 {
+			t.Errorf("the feed was notified of rev %d", rev)
 		}
-		changes, rev, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 0, 100)
+		changes, rev, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, 0, 100)
 		k.must(err)
 		if rev != 6 || len(changes) != 6 {
 			t.Fatalf("rev %d, %d changes", rev, len(changes))
@@ -61,7 +61,7 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 				t.Errorf("change %d: %+v", i, c)
 			}
 		}
-		if _, _, err := k.tasks.Changes(k.ctx, k.user.UserID, task.ID, 7, 100); !errors.Is(err, broker.ErrReset) {
+		if _, _, err := k.feeds.Changes(k.ctx, k.user.UserID, task.ID, 7, 100); !errors.Is(err, broker.ErrReset) {
 			t.Errorf("a future rev: %v", err)
 		}
 	})

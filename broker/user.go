@@ -2,7 +2,7 @@ package broker
 
 import "time"
 
-// User is somebody who signs in. Email is stored in lower case.
+// User is an account. Email is stored in lower case.
 type User struct {
 	ID           string
 	Email        string
@@ -11,7 +11,7 @@ type User struct {
 	CreatedAt    time.Time
 }
 
-// TokenKind says what an API token reaches.
+// TokenKind decides what an API token may reach.
 type TokenKind string
 
 // Token kinds: a user token acts as its user everywhere; an agent token is
@@ -21,12 +21,12 @@ const (
 	TokenAgent TokenKind = "agent"
 )
 
-// APITokenPrefix starts every API token. It tells one from the stream tokens of
-// hosts, to which none may be sent.
+// APITokenPrefix begins every API token. The relay recognizes API tokens by it, so
+// that none is sent to a host.
 const APITokenPrefix = "bhp_"
 
-// APIToken is a bearer token of a user; the token itself is shown once and
-// only its SHA-256 is kept.
+// APIToken is a bearer token of a user. The token itself is returned once; only its
+// SHA-256 is stored.
 type APIToken struct {
 	ID              string
 	UserID          string

@@ -29,6 +29,6 @@ func (q *Interaction) View() *protocol.Interaction {
 // View is the host as administrators see it.
 func (h *Host) View() *protocol.Host {
 	return &protocol.Host{
-		ID: h.ID, Name: h.Name, URL: h.URL, Health: string(h.Health), Reach: h.Reach, OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,
+		ID: h.ID, Name: h.Name, URL: h.URL, Health: h.Health, Reach: h.Reach, OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// User is who is signed in.
+// User is the signed-in user.
 type User struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
@@ -19,8 +19,7 @@ func (c *Client) SignIn(ctx context.Context, email, password string) error {
 	return c.call(ctx, http.MethodPost, "/api/auth/login", nil, body, nil)
 }
 
-// SignInByLink starts a session with a one-time link: the whole URL, or the
-// fragment of it alone.
+// SignInByLink starts a session with a one-time link: the complete URL or only its fragment.
 func (c *Client) SignInByLink(ctx context.Context, link string) error {
 	if _, fragment, ok := strings.Cut(link, "#"); ok {
 		link = strings.TrimPrefix(fragment, "link=")
@@ -33,7 +32,7 @@ func (c *Client) SignOut(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/api/auth/logout", nil, struct{}{}, nil)
 }
 
-// Me is who is signed in.
+// Me returns the signed-in user.
 func (c *Client) Me(ctx context.Context) (*User, error) {
 	got, err := get[struct {
 		User User `json:"user"`
@@ -44,7 +43,7 @@ func (c *Client) Me(ctx context.Context) (*User, error) {
 	return &got.User, nil
 }
 
-// CreateToken makes an API token, which is shown this once.
+// CreateToken creates an API token. The broker never shows it again.
 func (c *Client) CreateToken(ctx context.Context, name string) (string, error) {
 	var made struct {
 		Token string `json:"token"`

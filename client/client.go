@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	callLimit = 30 * time.Second // of everything but streams
-	maxAnswer = 32 << 20
+	callLimit   = 30 * time.Second // for every call except streams
+	maxResponse = 32 << 20
 )
 
-// Options of a Client; a zero value means the usual one.
+// Options of a Client. A zero value selects the default.
 type Options struct {
-	Token string       // API token; without it, sign in
-	HTTP  *http.Client // its Timeout and Jar are not used; nil is one of the client's own
+	Token string       // API token; without it, call SignIn
+	HTTP  *http.Client // its Timeout and Jar are ignored; nil = a client of its own
 
-	// Of streams and feeds:
-	Idle       time.Duration // silence after which a connection is given up: 30 s
-	MinBackoff time.Duration // before the first new attempt: 0.5 s
+	// Only for streams and feeds:
+	Idle       time.Duration // silence after which a connection is closed and retried: 30 s
+	MinBackoff time.Duration // before the first retry: 0.5 s
 	MaxBackoff time.Duration // 30 s
-	Attempts   int           // in a row that may fail before an error: 20
+	Attempts   int           // failed attempts in a row before an error: 20
 }
 
 const defaultAttempts = 20
@@ -40,12 +40,11 @@ type Client struct {
 	baseErr error
 	token   string
 	opts    Options
-	api     *http.Client // to the broker, with cookies
-	stream  *http.Client // to brokers and hosts, without limit in time and cookies
+	api     *http.Client // for the broker, with cookies
+	stream  *http.Client // for streams of brokers and hosts, without timeout and cookies
 }
 
-// New returns a client of the broker at brokerURL. A URL that is none is
-// reported by the first call.
+// New returns a client of the broker at brokerURL. The first call reports a malformed URL.
 func New(brokerURL string, opts Options) *Client {
 	if opts.HTTP == nil {
 		opts.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
@@ -61,11 +60,11 @@ func New(brokerURL string, opts Options) *Client {
 	return c
 }
 
-// CloseIdleConnections closes what is kept for later calls.
+// CloseIdleConnections closes connections that were kept for later calls.
 func (c *Client) CloseIdleConnections() { c.stream.CloseIdleConnections() }
 
-// direct copies a client. No route redirects, and following one would take
-// credentials elsewhere.
+// direct copies a client without redirects: no route of Bellhop redirects, and following a
+// redirect would send credentials to another server.
 func direct(from *http.Client) *http.Client {
 	return &http.Client{
 		Transport:     from.Transport,
@@ -81,7 +80,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// endpoint is a route of the broker.
+// endpoint returns the URL of a route of the broker.
 func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	if c.baseErr != nil {
 		return nil, c.baseErr
@@ -91,7 +90,7 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	return u, nil
 }
 
-// call sends body as JSON, if there is one, and decodes the answer into out.
+// call sends body as JSON, unless it is nil, and decodes the response into out.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
 	u, err := c.endpoint(path, query)
 	if err != nil {
@@ -105,20 +104,20 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.api.Do(req)
 	if err != nil {
-		return noAnswer(u, err)
+		return noResponse(u, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	if err != nil {
-		return noAnswer(u, err)
+		return noResponse(u, err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return refusal(u, resp.StatusCode, answer)
+		return responseError(u, resp.StatusCode, raw)
 	}
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := json.Unmarshal(raw, out); err != nil {
 		return &Error{Origin: origin(u), Status: resp.StatusCode, Err: &protocol.Error{
 			Code: protocol.CodeBadGateway, Message: "the answer is no JSON: is this a broker?", Err: err,
 		}}
@@ -126,7 +125,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
-// request is one to the broker, with the API token if there is one.
+// request builds a request to the broker, with the API token if there is one.
 func (c *Client) request(ctx context.Context, method string, u *url.URL, body any) (*http.Request, error) {
 	req, err := jsonRequest(ctx, method, u, body)
 	if err == nil && c.token != "" {

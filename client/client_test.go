@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// asked serves one answer and tells what it was asked.
+// asked serves one response and records the request.
 func asked(t *testing.T, status int, body string) (c *client.Client, last *string, url string) {
 	t.Helper()
 	last = new(string)
@@ -38,9 +38,9 @@ func newClient(t *testing.T, url string) *client.Client {
 func TestCalls(t *testing.T) {
 	yes, after, since := true, int64(5), int64(7)
 	for _, tt := range []struct {
-		name, answer, asked string
-		call                func(c *client.Client) (any, error)
-		want                any
+		name, raw, asked string
+		call             func(c *client.Client) (any, error)
+		want             any
 	}{
 		{
 			"sign in", `{"user":{"id":"u"}}`, `POST /api/auth/login Bearer bhp_canary {"email":"a@b.c","password":"p"}`,
@@ -112,7 +112,7 @@ func TestCalls(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, last, _ := asked(t, 200, tt.answer)
+			c, last, _ := asked(t, 200, tt.raw)
 			got, err := tt.call(c)
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func TestErrorsAreTheServers(t *testing.T) {
+func TestErrorsHaveTheServersCodeAndMessage(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -138,7 +138,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 			"a failed check-in says which message", `{"error":"Failed to create agent session","code":"bad_gateway","messageId":"m"}`, 502,
 			&protocol.Error{Code: "bad_gateway", Message: "Failed to create agent session", Fields: map[string]any{"messageId": "m"}},
 		},
-		{"a proxy's own words", `<html>`, 502, &protocol.Error{Code: "bad_gateway", Message: "status 502"}},
+		{"a proxy's own page", `<html>`, 502, &protocol.Error{Code: "bad_gateway", Message: "status 502"}},
 		{"a redirect", ``, 302, &protocol.Error{Code: "invalid", Message: "status 302"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 	}
 }
 
-func TestNoAnswer(t *testing.T) {
+func TestFailedConnections(t *testing.T) {
 	ts := httptest.NewServer(http.NotFoundHandler())
 	url := ts.URL
 	ts.Close()

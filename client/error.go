@@ -13,15 +13,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Error is a failed call. Origin is the server's scheme and host. Status is 0
-// when there was no answer; Err is then a *protocol.Error of CodeUnavailable,
-// else the one the server sent.
+// Error is a failed call. Origin is the server's scheme and host. Without a response, Status is
+// 0 and Err is a *protocol.Error of CodeUnavailable; otherwise Err is the error that the server
+// sent.
 type Error struct {
 	Origin string
 	Status int
 	Err    error
 
-	foreign bool // answered, but not in the one error shape
+	nonStandard bool // the response was not in the protocol's error format
 }
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
@@ -37,17 +37,17 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// fromBasicHost tells a refusal of a host that may know tokens in the query
-// only, as the original contract has them.
+// fromBasicHost reports an error of a host that may accept tokens only in the query, as the
+// original contract did.
 func fromBasicHost(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.foreign
+	return errors.As(err, &e) && e.nonStandard
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// noAnswer takes the cause out of a *url.Error, which prints the whole URL.
-func noAnswer(u *url.URL, err error) error {
+// noResponse drops the *url.Error around the cause, which would print the URL with its token.
+func noResponse(u *url.URL, err error) error {
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
 		err = urlError.Err
@@ -58,32 +58,32 @@ func noAnswer(u *url.URL, err error) error {
 	return &Error{Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the connection failed", Err: err}}
 }
 
-// refusal reads an answer that is none of the wanted kind.
-func refusal(u *url.URL, status int, body []byte) error {
-	var said protocol.ErrorBody
-	foreign := json.Unmarshal(body, &said) != nil || said.Code == ""
-	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body), foreign: foreign}
+// responseError turns an error response into an *Error.
+func responseError(u *url.URL, status int, body []byte) error {
+	var decoded protocol.ErrorBody
+	nonStandard := json.Unmarshal(body, &decoded) != nil || decoded.Code == ""
+	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body), nonStandard: nonStandard}
 }
 
 func parseError(status int, body []byte) error {
-	var said struct {
+	var decoded struct {
 		protocol.ErrorBody
 		Cursor *protocol.Cursor `json:"cursor"`
 		Index  *int             `json:"index"`
 	}
-	if json.Unmarshal(body, &said) != nil || said.Error == "" {
+	if json.Unmarshal(body, &decoded) != nil || decoded.Error == "" {
 		return &protocol.Error{Code: codeOf(status), Message: "status " + strconv.Itoa(status)}
 	}
-	if said.Code == "" {
-		said.Code = codeOf(status)
+	if decoded.Code == "" {
+		decoded.Code = codeOf(status)
 	}
 	return &protocol.Error{
-		Code: said.Code, Message: said.Error, Hint: said.Hint,
-		Cursor: said.Cursor, Index: said.Index, Fields: otherFields(body),
+		Code: decoded.Code, Message: decoded.Error, Hint: decoded.Hint,
+		Cursor: decoded.Cursor, Index: decoded.Index, Fields: otherFields(body),
 	}
 }
 
-// otherFields are what an answer carries beside the one error shape.
+// otherFields returns the members of an error response beyond the standard ones.
 func otherFields(body []byte) map[string]any {
 	var all map[string]any
 	if json.Unmarshal(body, &all) != nil {
@@ -98,7 +98,7 @@ func otherFields(body []byte) map[string]any {
 	return all
 }
 
-// codeOf is for answers that name no code: those of a proxy on the way.
+// codeOf is for responses without a code, such as those of a proxy.
 func codeOf(status int) protocol.Code {
 	switch status {
 	case http.StatusUnauthorized:
@@ -131,7 +131,7 @@ func followError(ctx context.Context, u *url.URL, err error) error {
 	case err == nil, ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &status):
-		return refusal(u, status.Status, status.Body)
+		return responseError(u, status.Status, status.Body)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return &Error{Origin: origin(u), Err: &protocol.Error{Code: protocol.CodeUnavailable, Message: "the stream broke off", Err: err}}
 	}
@@ -139,5 +139,5 @@ func followError(ctx context.Context, u *url.URL, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return noAnswer(u, err)
+	return noResponse(u, err)
 }

@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Change is a frame of a task's feed: one of the three rows, or a Reset, after
-// which the task and its messages are to be read anew.
+// Change is a frame of a task's feed: one of the three rows, or a Reset, after which the caller
+// must read the task and its messages again.
 type Change struct {
 	Rev         int64
 	Reset       bool
@@ -23,9 +23,9 @@ type Change struct {
 	Interaction *protocol.Interaction
 }
 
-// FollowTask yields a task's changes after the rev since, in order and each
-// once, over every drop of the connection, until ctx ends, the task is gone or
-// the broker refuses. A since below 0 starts live.
+// FollowTask yields a task's changes after the rev since, in order and each once. It reconnects
+// until ctx ends, the task is deleted or the broker rejects the request. With since below 0 it
+// yields only future changes.
 func (c *Client) FollowTask(ctx context.Context, taskID string, since int64) iter.Seq2[Change, error] {
 	path := "/api/tasks/" + url.PathEscape(taskID) + "/events"
 	last := ""
@@ -49,8 +49,8 @@ func (c *Client) FollowTask(ctx context.Context, taskID string, since int64) ite
 	}
 }
 
-// FollowTasks yields a hint for each of the user's newest tasks, then one per
-// change, until ctx ends or the broker refuses. After a drop it begins anew.
+// FollowTasks yields a hint for each of the user's newest tasks, then one per change, until ctx
+// ends or the broker rejects the request. After a reconnect it yields the newest tasks again.
 func (c *Client) FollowTasks(ctx context.Context) iter.Seq2[protocol.TaskHint, error] {
 	return func(yield func(protocol.TaskHint, error) bool) {
 		err := c.followFeed(ctx, "/api/events", "", func(frame sse.Frame) error {
@@ -102,7 +102,7 @@ func (c *Client) followFeed(ctx context.Context, path, last string, onFrame func
 	return followError(ctx, u, err)
 }
 
-// feedClient has the cookies: a feed is the broker's.
+// feedClient adds the cookies: feeds are served by the broker.
 func (c *Client) feedClient() *http.Client {
 	client := *c.stream
 	client.Jar = c.api.Jar

@@ -14,8 +14,8 @@ import (
 	"bellhop/protocol"
 )
 
-// feedServer answers each connection with the next of these bodies and notes
-// the ids it was asked to resume after.
+// feedServer answers each connection with the next of these bodies and records the
+// Last-Event-IDs.
 func feedServer(t *testing.T, bodies ...string) (c *client.Client, resumed func() []string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -15,25 +15,25 @@ import (
 	"bellhop/protocol"
 )
 
-// answer is what the host does with one request for the stream.
-type answer func(w http.ResponseWriter, r *http.Request)
+// reply is how the host handles one request for the stream.
+type reply func(w http.ResponseWriter, r *http.Request)
 
-// stage is a broker and a host that act by a script.
+// stage is a scripted broker and host.
 type stage struct {
 	t      *testing.T
 	broker *httptest.Server
 	host   *httptest.Server
-	done   chan struct{} // frees handlers that hang
+	done   chan struct{} // releases handlers that hang
 
 	mu      sync.Mutex
-	script  []answer // one per request for the stream
-	asked   []string // of the host: method, credentials, where from, body
-	checked []string // at the broker: path and messageId
-	cursor  *string  // attach's
-	away    int      // how often attach answers 503
+	script  []reply  // one per request for the stream
+	asked   []string // requests to the host: method, credentials, Last-Event-ID, body
+	checked []string // requests to the broker: path and messageId
+	cursor  *string  // streamCursor in the response to attach
+	away    int      // how many times attach answers 503
 }
 
-func newStage(t *testing.T, script ...answer) *stage {
+func newStage(t *testing.T, script ...reply) *stage {
 	t.Helper()
 	s := &stage{t: t, script: script, done: make(chan struct{})}
 	s.host = httptest.NewServer(http.HandlerFunc(s.stream))
@@ -97,7 +97,7 @@ func (s *stage) stream(w http.ResponseWriter, r *http.Request) {
 	n := len(s.asked)
 	s.asked = append(s.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s",
 		r.Method, r.URL, r.Header.Get("Authorization"), r.Header.Get("Last-Event-ID"), body)))
-	var act answer
+	var act reply
 	if n < len(s.script) {
 		act = s.script[n]
 	}
@@ -110,8 +110,8 @@ func (s *stage) stream(w http.ResponseWriter, r *http.Request) {
 	act(w, r)
 }
 
-// sending answers with frames, "3-1 {…}" or "{…}" without an id, then does end.
-func sending(end answer, frames ...string) answer {
+// sending answers with frames ("3-1 {…}", or "{…}" without an id) and then runs end.
+func sending(end reply, frames ...string) reply {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		for _, frame := range frames {
@@ -136,7 +136,7 @@ func (s *stage) hanging(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func refusing(status int, body string) answer {
+func refusing(status int, body string) reply {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)

@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// frame hands one frame to the consumer.
+// frame passes one frame to the consumer.
 func (r *streamReader) frame(frame sse.Frame) error {
 	if frame.Event != "" && frame.Event != "message" || string(frame.Data) == "[DONE]" {
 		return nil
@@ -61,12 +61,12 @@ func (r *streamReader) emit(event Event) {
 	}
 }
 
-// steady is how long a connection lives that was no failed attempt, though
-// nothing may have happened on it.
+// steady is how long a connection must last to reset the count of failed attempts, even without
+// frames.
 const steady = 10 * time.Second
 
-// lost decides whether another attempt makes sense.
-func (r *streamReader) lost(ctx context.Context, stop context.CancelCauseFunc, err error, after time.Duration) {
+// connectionLost decides whether to reconnect after a connection was lost.
+func (r *streamReader) connectionLost(ctx context.Context, stop context.CancelCauseFunc, err error, after time.Duration) {
 	if !r.opened.IsZero() && time.Since(r.opened) >= steady {
 		r.failed = 0
 	}
@@ -86,7 +86,7 @@ func (r *streamReader) lost(ctx context.Context, stop context.CancelCauseFunc, e
 	}
 }
 
-// limitAttempts is lost for feeds.
+// limitAttempts is the same limit for feeds.
 func (c *Client) limitAttempts(failed *int, stop context.CancelCauseFunc) func(error, time.Duration) {
 	return func(err error, _ time.Duration) {
 		if *failed++; *failed >= c.opts.Attempts {
@@ -95,8 +95,8 @@ func (c *Client) limitAttempts(failed *int, stop context.CancelCauseFunc) func(e
 	}
 }
 
-// renew gets another token. While the turn may not have started, only the same
-// check-in gives one that can start it; then attaching is enough.
+// renew gets a new token. As long as the turn may not have started, only repeating the check-in
+// returns a token that can start it; later attaching is enough.
 func (r *streamReader) renew(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		err := r.tryRenew(ctx)
@@ -135,7 +135,7 @@ func (s *Stream) moveTo(rawURL, token string) error {
 	return nil
 }
 
-// temporary tells a server that is away from one that refuses.
+// temporary reports an error that a retry may resolve.
 func temporary(err error) bool {
 	switch protocol.CodeOf(err) {
 	case protocol.CodeUnavailable, protocol.CodeBadGateway, protocol.CodeTooManyRequests:

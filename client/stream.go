@@ -15,39 +15,38 @@ import (
 
 // Event is one step of a stream: exactly one of Part, Reset and Lost is set.
 type Event struct {
-	ID   string // of the part's frame, to resume after; "" from basic hosts
+	ID   string // id of the part's frame, for Resume; "" from basic hosts
 	Part *protocol.Part
 
-	// Reset means that the connection was resumed with a gap: the turn's parts so
-	// far are to be dropped, the turn is told again from its start.
+	// Reset means that frames were missed: the consumer must drop the turn's parts, which
+	// follow again from the start.
 	Reset bool
 
-	// Lost is why the connection was given up; a new one is made after RetryIn.
+	// Lost is why the connection broke; the next attempt is made after RetryIn.
 	Lost    error
 	RetryIn time.Duration
 }
 
-// Stream is the stream of one turn, read from the host. It is read once, by one
-// goroutine.
+// Stream is the stream of one turn, read from the host. Only one goroutine may read it, once.
 type Stream struct {
 	TaskID    string
 	MessageID string // "" when attached
 	TurnID    string // "" when attached
 
-	// Follow, set before Events, goes on with the turns that follow, until ctx ends.
+	// Follow, set before Events, continues with later turns until ctx ends.
 	Follow bool
 
 	client  *Client
 	url     *url.URL
 	token   string
-	checkIn *protocol.CheckInRequest // how to renew the token while the turn may not have started
-	prompt  *protocol.PromptRequest  // starts the turn; nil: only watch
-	cursor  string                   // id of the last frame that was read
+	checkIn *protocol.CheckInRequest // repeated to renew the token while the turn may not have started
+	prompt  *protocol.PromptRequest  // starts the turn; nil = only watch
+	cursor  string                   // id of the last frame read
 }
 
-// Send checks a message in and returns the stream of its turn, which starts when
-// Events is read. The host gets the message as prompt, unless attachments say
-// more. Without a messageId one is made, so that repeating is safe.
+// Send checks a message in and returns the stream of its turn. The turn starts when Events is
+// read. The host gets the message and the attachments as prompt. An empty MessageID is
+// generated, so that retries are safe.
 func (c *Client) Send(ctx context.Context, req *protocol.CheckInRequest, attachments ...protocol.Attachment) (*Stream, error) {
 	checkIn := *req
 	if checkIn.MessageID == "" {
@@ -77,8 +76,8 @@ func (c *Client) Open(in *protocol.CheckInResponse, prompt *protocol.PromptReque
 	}, nil
 }
 
-// Watch attaches to a task and returns the stream of its open turn from the
-// turn's start. When the task is idle the stream has no events.
+// Watch attaches to a task and returns the stream of its open turn from its start. If the task
+// is idle, the stream has no events.
 func (c *Client) Watch(ctx context.Context, taskID string) (*Stream, error) {
 	got, err := c.Attach(ctx, taskID)
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Client) Watch(ctx context.Context, taskID string) (*Stream, error) {
 	return s, s.moveTo(got.StreamURL, got.StreamToken)
 }
 
-// Resume is Watch from behind the frame with this id.
+// Resume is Watch, starting after the frame with the id cursor.
 func (c *Client) Resume(ctx context.Context, taskID, cursor string) (*Stream, error) {
 	s, err := c.Watch(ctx, taskID)
 	if err != nil {
@@ -101,12 +100,12 @@ func (c *Client) Resume(ctx context.Context, taskID, cursor string) (*Stream, er
 	return s, nil
 }
 
-// Cursor is the id of the last frame that was read, to resume after.
+// Cursor returns the id of the last frame read.
 func (s *Stream) Cursor() string { return s.cursor }
 
-// Events yields the turn's parts to its end: a finish, abort or error part. It
-// reconnects as long as it takes, within Options.Attempts, and tells so; an
-// error comes last. Breaking off, or the end of ctx, leaves the turn running.
+// Events yields the turn's parts up to its end: a finish, abort or error part. It reconnects up
+// to Options.Attempts times in a row and yields an Event with Lost each time; an error comes
+// last. The turn keeps running if the caller stops reading or ctx ends.
 func (s *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := &streamReader{Stream: s, yield: yield, watches: s.prompt == nil}
@@ -116,22 +115,22 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// streamReader is one reading of a stream.
+// streamReader is the state of one Events call.
 type streamReader struct {
 	*Stream
 	yield   func(Event, error) bool
-	watches bool // has no turn of its own
+	watches bool // started without a prompt
 	stopped bool // by the consumer
 	ended   bool // by a terminal part
-	frames  bool // any part came
-	resumes bool // the host has said so
-	inQuery bool // where the host wants its token
-	renewed bool // the token, since the last connection
-	failed  int  // attempts in a row
+	frames  bool // a part was received
+	resumes bool // the host supports resuming
+	inQuery bool // the host accepts its token only in the query
+	renewed bool // the token was renewed since the last connection
+	failed  int  // failed attempts in a row
 	opened  time.Time
 }
 
-// errBasicEnd is the end of a basic host's stream, which nothing can resume.
+// errBasicEnd ends the stream of a basic host, which cannot be resumed.
 var errBasicEnd = errors.New("the stream of a host that cannot resume is over")
 
 func (r *streamReader) run(ctx context.Context) error {
@@ -145,7 +144,7 @@ func (r *streamReader) run(ctx context.Context) error {
 		}
 		switch status := StatusOf(err); {
 		case status == http.StatusNoContent && r.watches:
-			return nil // idle, nothing newer
+			return nil // the task is idle and nothing newer exists
 		case status == http.StatusNoContent:
 			return &Error{Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more")}
 		case status == http.StatusUnauthorized && !r.inQuery && fromBasicHost(err):
@@ -171,7 +170,7 @@ func (r *streamReader) follow(ctx context.Context) error {
 		Request:    func(lastID string) (*http.Request, error) { return r.request(following, lastID) },
 		OnOpen:     func() { r.renewed, r.opened = false, time.Now() },
 		OnFrame:    r.frame,
-		OnRetry:    func(err error, after time.Duration) { r.lost(ctx, stop, err, after) },
+		OnRetry:    func(err error, after time.Duration) { r.connectionLost(ctx, stop, err, after) },
 		Idle:       opts.Idle,
 		MinBackoff: opts.MinBackoff,
 		MaxBackoff: opts.MaxBackoff,
@@ -179,8 +178,8 @@ func (r *streamReader) follow(ctx context.Context) error {
 	return followError(ctx, r.url, err)
 }
 
-// request starts the turn until a frame of it has come, since a POST for a
-// started turn replays it; then it resumes.
+// request POSTs the prompt until the first frame was read: the host replays a turn that already
+// started. Afterwards it resumes with GET.
 func (r *streamReader) request(ctx context.Context, lastID string) (*http.Request, error) {
 	method, body := http.MethodGet, any(nil)
 	u := *r.url

@@ -28,11 +28,11 @@ const (
 	ok     = `{"type":"data-resume","data":{"verdict":"ok","from":"","to":"","openInteractions":[]}}`
 	gap    = `{"type":"data-resume","data":{"verdict":"gap","from":"","to":"","openInteractions":[]}}`
 
-	whole = "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 finish"
+	completeTurn = "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 finish"
 )
 
-// read lists what a stream yields: parts by id and type, reset, lost, and the
-// error's code at the end.
+// read lists what a stream yields: parts by id and type, reset, lost, and at the end the
+// error's code.
 func read(events iter.Seq2[client.Event, error]) (string, *client.Transcript, error) {
 	var seen []string
 	transcript := &client.Transcript{}
@@ -62,32 +62,32 @@ func TestSend(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		script  []answer
+		script  []reply
 		want    string
 		asked   []string
 		checked []string // after the check-in
-		text    string   // "hello" unless said
+		text    string   // default: "hello"
 	}{
 		{
 			name:   "a turn from start to end",
-			script: []answer{sending(closing, start, hello, lo, end, finish)},
-			want:   whole, asked: []string{post(1)},
+			script: []reply{sending(closing, start, hello, lo, end, finish)},
+			want:   completeTurn, asked: []string{post(1)},
 		},
 		{
 			name:   "a drop is resumed after the last id",
-			script: []answer{sending(breaking, start, hello), sending(closing, ok, lo, end, finish)},
+			script: []reply{sending(breaking, start, hello), sending(closing, ok, lo, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
 			asked:  []string{post(1), get(1, "3-2")},
 		},
 		{
 			name:   "an end without a finish is a drop",
-			script: []answer{sending(closing, start, hello, lo), sending(closing, ok), sending(closing, ok, end, finish)},
+			script: []reply{sending(closing, start, hello, lo), sending(closing, ok), sending(closing, ok, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,lost,lost,3-4 text-end,3-5 finish",
 			asked:  []string{post(1), get(1, "3-3"), get(1, "3-3")},
 		},
 		{
 			name: "a replay that is lost before its first id is asked for again",
-			script: []answer{
+			script: []reply{
 				sending(breaking, gap, `{"type":"text-start","id":"a"}`),
 				sending(closing, gap, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, end, finish),
 			},
@@ -96,7 +96,7 @@ func TestSend(t *testing.T) {
 		},
 		{
 			name: "a gap resets the turn",
-			script: []answer{
+			script: []reply{
 				sending(breaking, start, `3-2 {"type":"text-delta","id":"a","text":"lost"}`),
 				sending(closing, gap, `4-1 {"type":"text-start","id":"a"}`, `4-2 {"type":"text-delta","id":"a","text":"hello"}`, `4-3 {"type":"text-end","id":"a"}`, `4-4 {"type":"finish","finishReason":"stop"}`),
 			},
@@ -105,80 +105,80 @@ func TestSend(t *testing.T) {
 		},
 		{
 			name:   "503, then success",
-			script: []answer{refusing(503, ""), sending(closing, start, hello, lo, end, finish)},
-			want:   "lost," + whole, asked: []string{post(1), post(1)},
+			script: []reply{refusing(503, ""), sending(closing, start, hello, lo, end, finish)},
+			want:   "lost," + completeTurn, asked: []string{post(1), post(1)},
 		},
 		{
 			name:   "a drop before the first frame posts again: the host replays",
-			script: []answer{sending(breaking), sending(closing, start, hello, lo, end, finish)},
-			want:   "lost," + whole, asked: []string{post(1), post(1)},
+			script: []reply{sending(breaking), sending(closing, start, hello, lo, end, finish)},
+			want:   "lost," + completeTurn, asked: []string{post(1), post(1)},
 		},
 		{
 			name:   "401 before the start checks in again with the same message",
-			script: []answer{unauthorized, sending(closing, start, hello, lo, end, finish)},
-			want:   whole, asked: []string{post(1), post(2)}, checked: []string{"check-in m"},
+			script: []reply{unauthorized, sending(closing, start, hello, lo, end, finish)},
+			want:   completeTurn, asked: []string{post(1), post(2)}, checked: []string{"check-in m"},
 		},
 		{
 			name:   "401 after the start attaches",
-			script: []answer{sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish)},
+			script: []reply{sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish)},
 			want:   "3-1 text-start,3-2 text-delta,lost,3-3 text-delta,3-4 text-end,3-5 finish",
 			asked:  []string{post(1), get(1, "3-2"), get(2, "3-2")}, checked: []string{"attach"},
 		},
 		{
 			name:   "401 with a fresh token is an error",
-			script: []answer{unauthorized, unauthorized},
+			script: []reply{unauthorized, unauthorized},
 			want:   "error unauthorized", asked: []string{post(1), post(2)}, checked: []string{"check-in m"}, text: "-",
 		},
 		{
 			name:   "busy is an error",
-			script: []answer{refusing(409, `{"error":"A turn is open","code":"busy"}`)},
+			script: []reply{refusing(409, `{"error":"A turn is open","code":"busy"}`)},
 			want:   "error busy", asked: []string{post(1)}, text: "-",
 		},
 		{
 			name:   "what is no stream is an error",
-			script: []answer{refusing(200, `<html>`)},
+			script: []reply{refusing(200, `<html>`)},
 			want:   "error unavailable", asked: []string{post(1)}, text: "-",
 		},
 		{
 			name: "a redirect is not followed",
-			script: []answer{func(w http.ResponseWriter, r *http.Request) {
+			script: []reply{func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 			}},
 			want: "error invalid", asked: []string{post(1)}, text: "-",
 		},
 		{
 			name:   "a frame that is no part is an error",
-			script: []answer{sending(closing, start, "3-2 {")},
+			script: []reply{sending(closing, start, "3-2 {")},
 			want:   "3-1 text-start,error bad_gateway", asked: []string{post(1)}, text: "-",
 		},
 		{
 			name:   "attempts end",
-			script: []answer{refusing(503, ""), refusing(502, ""), refusing(503, ""), refusing(429, ""), refusing(503, "")},
+			script: []reply{refusing(503, ""), refusing(502, ""), refusing(503, ""), refusing(429, ""), refusing(503, "")},
 			want:   "lost,lost,lost,lost,error unavailable", asked: []string{post(1), post(1), post(1), post(1), post(1)}, text: "-",
 		},
 		{
 			name:   "an aborted turn ends",
-			script: []answer{sending(closing, start, hello, lo, end, `3-5 {"type":"abort","reason":"aborted"}`)},
+			script: []reply{sending(closing, start, hello, lo, end, `3-5 {"type":"abort","reason":"aborted"}`)},
 			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 abort", asked: []string{post(1)},
 		},
 		{
 			name:   "a basic host's stream ends without ids and without a finish",
-			script: []answer{sending(closing, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, "[DONE]")},
+			script: []reply{sending(closing, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, "[DONE]")},
 			want:   "text-start,text-delta", asked: []string{post(1)},
 		},
 		{
 			name:   "a basic host's stream that breaks cannot be resumed",
-			script: []answer{sending(breaking, `{"type":"text-start","id":"a"}`)},
+			script: []reply{sending(breaking, `{"type":"text-start","id":"a"}`)},
 			want:   "text-start,error unavailable", asked: []string{post(1)}, text: "-",
 		},
 		{
 			name: "events of other names are no parts",
-			script: []answer{func(w http.ResponseWriter, r *http.Request) {
+			script: []reply{func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = fmt.Fprint(w, "event: other\ndata: {\n\n")
 				sending(closing, start, hello, lo, end, finish)(w, r)
 			}},
-			want: whole, asked: []string{post(1)},
+			want: completeTurn, asked: []string{post(1)},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-func TestRenewalOutlastsABrokerThatIsAway(t *testing.T) {
+func TestRenewalRetriesWhileTheBrokerIsUnavailable(t *testing.T) {
 	unauthorized := refusing(401, `{"error":"Unauthorized","code":"unauthorized"}`)
 	s := newStage(t, sending(breaking, start, hello), unauthorized, sending(closing, ok, lo, end, finish))
 	s.away = 2
@@ -230,7 +230,7 @@ func TestRenewalOutlastsABrokerThatIsAway(t *testing.T) {
 
 func TestASilentStreamIsResumed(t *testing.T) {
 	s := newStage(t)
-	s.script = []answer{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}
+	s.script = []reply{sending(s.hanging, start, hello), sending(closing, ok, lo, end, finish)}
 	c := client.New(s.broker.URL, client.Options{HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, Idle: 30 * time.Millisecond, MinBackoff: time.Millisecond})
 	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
 	if err != nil {
@@ -250,13 +250,13 @@ func TestWatch(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		cursor *string
-		script []answer
+		script []reply
 		want   string
 		asked  []string
 	}{
-		{"the open turn from its start", &cursor, []answer{sending(closing, ok, start, hello, lo, end, finish)}, whole, []string{"GET /stream/t Bearer token-canary-1 3-0"}},
-		{"an idle task has nothing to watch", nil, []answer{refusing(204, "")}, "", []string{"GET /stream/t Bearer token-canary-1"}},
-		{"no session on the host", nil, []answer{refusing(404, `{"error":"No session","code":"not_found"}`)}, "error not_found", []string{"GET /stream/t Bearer token-canary-1"}},
+		{"the open turn from its start", &cursor, []reply{sending(closing, ok, start, hello, lo, end, finish)}, completeTurn, []string{"GET /stream/t Bearer token-canary-1 3-0"}},
+		{"an idle task has nothing to watch", nil, []reply{refusing(204, "")}, "", []string{"GET /stream/t Bearer token-canary-1"}},
+		{"no session on the host", nil, []reply{refusing(404, `{"error":"No session","code":"not_found"}`)}, "error not_found", []string{"GET /stream/t Bearer token-canary-1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, tt.script...)
@@ -275,9 +275,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestFollowGoesOnAfterATurn(t *testing.T) {
+func TestFollowContinuesAfterATurn(t *testing.T) {
 	s := newStage(t)
-	s.script = []answer{sending(closing, ok, start, finish), sending(s.hanging, ok, `3-6 {"type":"text-start","id":"b"}`)}
+	s.script = []reply{sending(closing, ok, start, finish), sending(s.hanging, ok, `3-6 {"type":"text-start","id":"b"}`)}
 	stream, err := s.client().Resume(t.Context(), "t", "2-9")
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +303,7 @@ func TestFollowGoesOnAfterATurn(t *testing.T) {
 
 func TestTheContextEndsAStream(t *testing.T) {
 	s := newStage(t)
-	s.script = []answer{sending(s.hanging, start)}
+	s.script = []reply{sending(s.hanging, start)}
 	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +345,7 @@ func TestBasicHostsGetTheTokenInTheQuery(t *testing.T) {
 	}
 }
 
-// Whatever is dropped wherever, the transcript is the turn's.
+// Connections break at random frames; the transcript is complete every time.
 func TestRandomCutsLoseNothing(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -355,8 +355,8 @@ func TestRandomCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// cutHost streams 200 words, each connection breaking after a few; now and then
-// it has forgotten the cursor and tells the turn anew under a higher epoch.
+// cutHost streams 200 words. Each connection breaks after a few. Sometimes it does not know the
+// cursor any more and replays the turn under a higher epoch.
 func cutHost(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	const words = 200
@@ -384,7 +384,7 @@ func cutHost(t *testing.T, random *rand.Rand) {
 		for i := from; i < until; i++ {
 			frames = append(frames, fmt.Sprintf(`%d-%d {"type":"text-delta","id":"a","text":"%d "}`, epoch, i+1, i))
 		}
-		end := answer(breaking)
+		end := reply(breaking)
 		if until == words {
 			end = closing
 			frames = append(frames, fmt.Sprintf(`%d-%d {"type":"finish","finishReason":"stop"}`, epoch, words+1))

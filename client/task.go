@@ -10,16 +10,16 @@ import (
 	"bellhop/protocol"
 )
 
-// TaskQuery selects a page of tasks; the zero value is the first of all.
+// TaskQuery selects a page of tasks; the zero value selects the first page of all tasks.
 type TaskQuery struct {
-	Cursor   string // NextCursor of the page before
+	Cursor   string // NextCursor of the previous page
 	Limit    int
 	Q        string
 	Archived *bool
 }
 
-// MessageQuery selects a page of messages by display position (After, Before)
-// or by change (Since, a rev).
+// MessageQuery selects a page of messages by position (After, Before) or by change (Since, a
+// rev).
 type MessageQuery struct {
 	After, Before, Since *int64
 	Limit                int
@@ -30,7 +30,7 @@ func (c *Client) CreateTask(ctx context.Context, req *protocol.CreateTaskRequest
 	return post[protocol.Task](ctx, c, "/api/tasks", req)
 }
 
-// Tasks is a page of the user's tasks by last activity.
+// Tasks returns a page of the user's tasks, by last activity.
 func (c *Client) Tasks(ctx context.Context, q TaskQuery) (*protocol.TaskList, error) {
 	query := url.Values{}
 	setString(query, "cursor", q.Cursor)
@@ -42,17 +42,17 @@ func (c *Client) Tasks(ctx context.Context, q TaskQuery) (*protocol.TaskList, er
 	return get[protocol.TaskList](ctx, c, "/api/tasks", query)
 }
 
-// Task is one task.
+// Task returns a task by its id; CodeNotFound if it does not exist or belongs to another user.
 func (c *Client) Task(ctx context.Context, id string) (*protocol.Task, error) {
 	return get[protocol.Task](ctx, c, "/api/tasks/"+url.PathEscape(id), nil)
 }
 
-// DeleteTask ends a task and its session.
+// DeleteTask deletes a task and its session.
 func (c *Client) DeleteTask(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, "/api/tasks/"+url.PathEscape(id), nil, nil, nil)
 }
 
-// Messages is a page of a task's messages, ascending.
+// Messages returns a page of a task's messages in ascending order.
 func (c *Client) Messages(ctx context.Context, taskID string, q MessageQuery) (*protocol.MessageList, error) {
 	query := url.Values{}
 	setInt(query, "after", q.After)
@@ -62,7 +62,7 @@ func (c *Client) Messages(ctx context.Context, taskID string, q MessageQuery) (*
 	return get[protocol.MessageList](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/messages", query)
 }
 
-// History is all of a task's messages, page by page.
+// History yields all messages of a task; it reads page by page.
 func (c *Client) History(ctx context.Context, taskID string) iter.Seq2[protocol.Message, error] {
 	return func(yield func(protocol.Message, error) bool) {
 		for after := int64(0); ; {
@@ -84,8 +84,7 @@ func (c *Client) History(ctx context.Context, taskID string) iter.Seq2[protocol.
 	}
 }
 
-// Interactions are the questions to the user over all tasks in a state, "" for
-// all.
+// Interactions returns the questions to the user over all tasks in the given state; "" = all.
 func (c *Client) Interactions(ctx context.Context, state protocol.InteractionState) ([]protocol.Interaction, error) {
 	query := url.Values{}
 	setString(query, "state", string(state))
@@ -98,13 +97,13 @@ func (c *Client) Interactions(ctx context.Context, state protocol.InteractionSta
 	return list.Interactions, nil
 }
 
-// Answer answers an interaction; the same answer again is fine. The interaction
-// changes when the host's event of it arrives.
+// Answer answers an interaction. Repeating the same answer is allowed. The interaction changes
+// when the host's event arrives.
 func (c *Client) Answer(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
 	return c.call(ctx, http.MethodPost, "/api/interactions/"+url.PathEscape(interactionID), nil, req, nil)
 }
 
-// Hosts are the registered agent hosts.
+// Hosts returns the registered agent hosts.
 func (c *Client) Hosts(ctx context.Context) ([]protocol.Host, error) {
 	list, err := get[struct {
 		Hosts []protocol.Host `json:"hosts"`

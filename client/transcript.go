@@ -7,19 +7,19 @@ import (
 	"bellhop/protocol"
 )
 
-// Transcript is a turn as its parts tell it so far. The zero value is empty.
+// Transcript is the content of a turn so far. The zero value is empty.
 type Transcript struct {
 	Blocks []*Block
 	End    *End // nil while the turn runs
 
-	// Done are the events that parts completed, in their order.
+	// Done are the events that the parts completed, in order.
 	Done []protocol.PartEvent
 }
 
-// BlockKind says what a block is.
+// BlockKind is the kind of a Block.
 type BlockKind string
 
-// Block kinds.
+// The kinds of blocks.
 const (
 	BlockText      BlockKind = "text"
 	BlockReasoning BlockKind = "reasoning"
@@ -27,47 +27,47 @@ const (
 	BlockAsk       BlockKind = "ask"
 )
 
-// Block is a piece of a turn. ID is the text's, the tool call's or the
-// interaction's, and only unique among open blocks: basic hosts reuse them.
+// Block is a piece of a turn. ID is that of the text, tool call or interaction. It is unique
+// only among open blocks: basic hosts reuse ids.
 type Block struct {
 	Kind  BlockKind
 	ID    string
-	Text  string // of text and reasoning
-	Done  bool   // nothing more comes of it
+	Text  string // only for text and reasoning
+	Done  bool   // no further part changes it
 	Tool  *Tool
 	Ask   *protocol.Ask
-	Event *protocol.PartEvent // of text: the event that persists it
+	Event *protocol.PartEvent // for text: the event that persists it
 }
 
-// Tool is a tool's use.
+// Tool is the use of a tool.
 type Tool struct {
 	Name       string
 	State      ToolState
 	Input      json.RawMessage
-	Output     json.RawMessage // or the error
-	ApprovalID string          // of the question whether it may run
+	Output     json.RawMessage // the result or the error
+	ApprovalID string          // id of the permission question
 	Call       *protocol.PartEvent
 	Result     *protocol.PartEvent
 }
 
-// ToolState is where a tool's use stands; ToolWaiting is only seen in streams.
+// ToolState is the state of a tool's use; ToolWaiting occurs only in streams.
 type ToolState = protocol.ToolState
 
-// ToolWaiting is a tool that waits for the user's permission.
+// ToolWaiting means that the user's permission is pending.
 const ToolWaiting ToolState = "waiting"
 
 // End is how a turn ended.
 type End struct {
 	Type         string // finish, abort or error
 	FinishReason protocol.FinishReason
-	Reason       string // rawFinishReason of finish, reason of abort
+	Reason       string // rawFinishReason of a finish, reason of an abort
 	Usage        json.RawMessage
 	Error        string
 	Event        *protocol.PartEvent
 }
 
-// Apply folds one event of a stream in and returns the block it touched, nil
-// for none. Parts of unknown types change nothing.
+// Apply adds one event of a stream and returns the block that it changed, or nil. Parts of
+// unknown types change nothing.
 func (t *Transcript) Apply(event Event) *Block {
 	if event.Reset {
 		*t = Transcript{}
@@ -96,7 +96,7 @@ func (t *Transcript) Apply(event Event) *Block {
 	return nil
 }
 
-// Text is all text of the turn, its blocks separated by an empty line.
+// Text returns the text of the turn, its blocks separated by an empty line.
 func (t *Transcript) Text() string {
 	text := ""
 	for _, b := range t.Blocks {
@@ -116,7 +116,7 @@ func (t *Transcript) add(b *Block) *Block {
 	return b
 }
 
-// open is the newest block of the id that is not done.
+// open returns the newest block with the id that is not done.
 func (t *Transcript) open(kind BlockKind, id string) *Block {
 	for _, b := range slices.Backward(t.Blocks) {
 		if b.Kind == kind && b.ID == id && !b.Done {
@@ -159,7 +159,7 @@ func (t *Transcript) tool(part *protocol.Part) *Block {
 	return b
 }
 
-// step moves a tool's state on.
+// step updates a tool's state.
 func (b *Block) step(part *protocol.Part) {
 	tool := b.Tool
 	switch part.Type {
@@ -185,8 +185,8 @@ func (b *Block) step(part *protocol.Part) {
 	}
 }
 
-// ask adds a question. The stream does not say when it was answered: what
-// comes next does.
+// ask adds a question. The stream does not report its answer; the parts after it follow from
+// the answer.
 func (t *Transcript) ask(part *protocol.Part) *Block {
 	ask := &protocol.Ask{}
 	if json.Unmarshal(part.Data, ask) != nil {

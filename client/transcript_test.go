@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// show writes a transcript one line a block.
+// show prints a transcript, one line per block.
 func show(t *client.Transcript) string {
 	var lines []string
 	for _, b := range t.Blocks {
@@ -77,7 +77,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-func TestTranscriptKeepsTheEventsItsPartsComplete(t *testing.T) {
+func TestTranscriptKeepsTheEventsOfItsParts(t *testing.T) {
 	s := newStage(t, sending(closing, start, hello, lo, end, finish))
 	stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi"})
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package conformance drives programs and servers of others and says whether they
-// keep to the protocol: Headless an agent on stdio (protocol section 4), Host an
-// agent host (section 2) with a webhook receiver of its own.
+// Package conformance tests other programs and servers against the protocol: Headless tests an
+// agent on stdio (protocol section 4), Host tests an agent host (section 2) with a webhook
+// receiver of its own.
 //
-// It sees its subject from outside alone: lines, requests, answers and posted
-// events. It shares the protocol's words with Bellhop and nothing that a fault
-// could hide in.
+// It observes its subject only from outside: lines, requests, responses and posted events. Of
+// Bellhop's code it uses only package protocol, so that it cannot repeat a mistake of the
+// implementation.
 package conformance

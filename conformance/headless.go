@@ -12,19 +12,18 @@ import (
 	"bellhop/protocol"
 )
 
-// HeadlessOptions say what to run and what to tell it. The inputs are those of
-// Bellhop's demo agent; other agents need others. An input "-" leaves its checks
-// out.
+// HeadlessOptions are the command and the inputs for it. The default inputs are for Bellhop's
+// demo agent; other agents need others. The input "-" skips the checks that need it.
 type HeadlessOptions struct {
 	Command  []string
-	Dir      string        // where it runs
-	Plain    string        // makes it answer: "list"
+	Dir      string        // working directory
+	Plain    string        // makes it respond: "list"
 	Confirm  string        // makes it ask for a permission: "write conformance.txt: hello"
 	Ask      string        // makes it ask a question: "ask Which colour?"
 	Slow     string        // keeps it busy for seconds: "slow 100"
-	Patience time.Duration // for a line that has to come: 30 s
+	Patience time.Duration // how long to wait for an expected line: 30 s
 
-	only []string // checks; none: all
+	only []string // names of the checks to run; none = all
 }
 
 func (o *HeadlessOptions) fill() {
@@ -37,22 +36,22 @@ func (o *HeadlessOptions) fill() {
 
 // headless is the subject of the checks.
 type headless struct {
-	options HeadlessOptions
-	garbage []string // of all programs so far
+	options      HeadlessOptions
+	invalidLines []string // from all programs so far
 }
 
-func (h *headless) heard(p *program) {
+func (h *headless) collectFrom(p *program) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, what := range p.garbage {
-		if !slices.Contains(h.garbage, what) {
-			h.garbage = append(h.garbage, what)
+	for _, what := range p.invalidLines {
+		if !slices.Contains(h.invalidLines, what) {
+			h.invalidLines = append(h.invalidLines, what)
 		}
 	}
 }
 
-// Headless runs a program once a check and reports whether it speaks protocol
-// section 4 on stdio.
+// Headless starts a program for every check and reports whether it implements protocol section
+// 4 on stdio.
 func Headless(ctx context.Context, options HeadlessOptions) *Report {
 	options.fill()
 	subject := "headless: " + strings.Join(options.Command, " ")
@@ -76,7 +75,7 @@ func Headless(ctx context.Context, options HeadlessOptions) *Report {
 	})
 }
 
-// input says something to the agent.
+// input sends an input line.
 func (p *program) input(text string) {
 	raw, err := json.Marshal(protocol.Line{Type: protocol.LineInput, Text: &text})
 	if err != nil {
@@ -94,8 +93,8 @@ func (p *program) reply(q protocol.Line, yes bool) {
 	p.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":%t}`, q.RequestID, yes))
 }
 
-// finish reads to the end of the turn, answers what is asked, and checks that the
-// end comes once.
+// finish reads to the end of the turn, answers its questions, and checks that the turn ends
+// once.
 func (p *program) finish(yes bool, reason string) (lines []protocol.Line) {
 	for {
 		line := p.next("waiting_for_input")
@@ -113,8 +112,8 @@ func (p *program) finish(yes bool, reason string) (lines []protocol.Line) {
 	}
 }
 
-// question reads up to a question of the kind; the check ends if the turn does.
-func (p *program) question(kind, said string) protocol.Line {
+// question reads up to a question of the kind. If the turn ends first, the check stops.
+func (p *program) question(kind, text string) protocol.Line {
 	for {
 		line := p.next(kind)
 		switch {
@@ -122,12 +121,12 @@ func (p *program) question(kind, said string) protocol.Line {
 			p.silent("an open question")
 			return line
 		case line.State == protocol.StateWaitingForInput:
-			p.stopf("the input %q made the program ask nothing: tell it another (see --help)", said)
+			p.stopf("the input %q made the program ask nothing: give it another (see --help)", text)
 		}
 	}
 }
 
-// refused awaits a status error and nothing else.
+// refused expects a status error and nothing else.
 func (p *program) refused(what string) {
 	line := p.next("status error about " + what)
 	if line.Type != protocol.LineStatus || line.Level != "error" {
@@ -135,7 +134,7 @@ func (p *program) refused(what string) {
 	}
 }
 
-// needs leaves a check out whose input the user has taken away.
+// needs skips a check whose input is "-".
 func (s *scope) needs(input string) {
 	if input == "-" {
 		s.skipf("there is no input for it")

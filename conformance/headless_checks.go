@@ -12,7 +12,7 @@ func checkTurn(s *scope, h *headless) {
 	p := h.start(s)
 	p.input(h.options.Plain)
 	if lines := p.finish(true, protocol.WaitingDone); len(lines) < 2 {
-		p.failf("the turn of %q said nothing", h.options.Plain)
+		p.failf("the turn of %q had no text", h.options.Plain)
 	}
 }
 
@@ -115,7 +115,7 @@ func checkInterrupt(s *scope, h *headless) {
 	p := h.start(s)
 	p.input(h.options.Slow)
 	if first := p.next("sign of the turn"); first.State == protocol.StateWaitingForInput {
-		p.stopf("the input %q does not keep the program busy: tell it another (see --help)", h.options.Slow)
+		p.stopf("the input %q does not keep the program busy: give it another (see --help)", h.options.Slow)
 	}
 	p.send(`{"type":"interrupt"}`)
 	p.finish(true, protocol.WaitingInterrupted)
@@ -184,7 +184,7 @@ func checkOverlong(s *scope, h *headless) {
 	piece := strings.Repeat("x", 1<<20)
 	for range protocol.MaxLine>>20 + 1 {
 		if _, err := io.WriteString(p.in, piece); err != nil {
-			p.stopf("the program stops reading in an overlong line: %v%s", err, p.lastWords())
+			p.stopf("the program stops reading in an overlong line: %v%s", err, p.lastLog())
 		}
 	}
 	p.send(`"}`)
@@ -212,9 +212,9 @@ func checkEndQuestion(s *scope, h *headless) {
 }
 
 func checkStdout(s *scope, h *headless) {
-	for i, what := range h.garbage {
+	for i, what := range h.invalidLines {
 		if i == 5 {
-			s.failf("… and %d more", len(h.garbage)-i)
+			s.failf("… and %d more", len(h.invalidLines)-i)
 			return
 		}
 		s.failf("%s", what)

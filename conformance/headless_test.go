@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// program is the command of this binary with a fault.
+// faultyProgram returns options that run this binary with a fault.
 func faultyProgram(t *testing.T, fault string) HeadlessOptions {
 	t.Helper()
 	self, err := os.Executable()
@@ -25,7 +25,7 @@ func faultyProgram(t *testing.T, fault string) HeadlessOptions {
 	return HeadlessOptions{Command: []string{self}, Dir: dir}
 }
 
-// failures are the problems of failed checks, by name.
+// failures returns the problems of failed checks by name.
 func failures(r *Report) map[string]string {
 	failed := map[string]string{}
 	for _, c := range r.Checks {
@@ -36,7 +36,7 @@ func failures(r *Report) map[string]string {
 	return failed
 }
 
-func TestTheDemoAgentKeepsToTheInterface(t *testing.T) {
+func TestTheDemoAgentPassesEveryCheck(t *testing.T) {
 	r := Headless(t.Context(), faultyProgram(t, "none"))
 	var text bytes.Buffer
 	if err := r.Write(&text); err != nil {
@@ -47,15 +47,15 @@ func TestTheDemoAgentKeepsToTheInterface(t *testing.T) {
 	}
 }
 
-func TestFaultyProgramsAreFoundOut(t *testing.T) {
+func TestEveryFaultOfAProgramFailsItsCheck(t *testing.T) {
 	for fault, c := range map[string]struct{ check, problem string }{
-		"logs to stdout":                 {"stdout", "no line of the protocol"},
-		"ends a turn twice":              {"a turn", "after waiting_for_input came state waiting_for_input done"},
-		"forgets the session":            {"the session id", `has the session_id "" instead of the bound one`},
-		"swallows refusals":              {"malformed input", "came within"},
-		"says something else in the end": {"text and its message", "their message"},
-		"exits with an error":            {"the end of input", "exit status 3"},
-		"heeds no interrupt":             {"an interrupt with a question open", "no waiting_for_input came within"},
+		"logs to stdout":                    {"stdout", "no line of the protocol"},
+		"ends a turn twice":                 {"a turn", "after waiting_for_input came state waiting_for_input done"},
+		"forgets the session":               {"the session id", `has the session_id "" instead of the bound one`},
+		"swallows refusals":                 {"malformed input", "came within"},
+		"repeats other text in the message": {"text and its message", "their message"},
+		"exits with an error":               {"the end of input", "exit status 3"},
+		"ignores interrupts":                {"an interrupt with a question open", "no waiting_for_input came within"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			options := faultyProgram(t, fault)
@@ -68,14 +68,14 @@ func TestFaultyProgramsAreFoundOut(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsNoneFailsClearly(t *testing.T) {
+func TestACommandThatIsNoAgentFailsWithAMessage(t *testing.T) {
 	got := failures(Headless(t.Context(), HeadlessOptions{Command: []string{"/no/such/program"}}))
 	if !strings.Contains(got["a turn"], "cannot be started") {
 		t.Errorf("failed: %v", got)
 	}
 }
 
-func TestTheReportIsForPeopleAndPrograms(t *testing.T) {
+func TestTheReportAsTextAndAsJSON(t *testing.T) {
 	r := &Report{Subject: "host: x", Passed: 1, Failed: 1, Skipped: 1, Checks: []Check{
 		{Name: "a", Rule: "b holds", Result: Pass},
 		{Name: "c", Rule: "d holds", Result: Fail, Problems: []string{"it does not\nat all"}},

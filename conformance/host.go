@@ -17,23 +17,23 @@ import (
 	"bellhop/protocol"
 )
 
-// HostOptions say where the host is. The prompts are those of Bellhop's demo
-// agent; others need others. A prompt "-" leaves its checks out.
+// HostOptions are the address of the host and the prompts for it. The default prompts are for
+// Bellhop's demo agent; other agents need others. The prompt "-" skips the checks that need it.
 type HostOptions struct {
 	URL      string
 	Password string
 	Agent    string // "" = the host's default
-	Origin   string // one that the host allows; "" leaves a check out
+	Origin   string // an origin that the host allows; "" skips a check
 
-	Listen      string // of the webhook receiver: 127.0.0.1:0
-	ReceiverURL string // how the host reaches it; "" = the listener's address
+	Listen      string // address of the webhook receiver: 127.0.0.1:0
+	ReceiverURL string // URL of the receiver as seen by the host; "" = the listener's address
 
-	Plain    string        // is answered, with a tool call: "list"
+	Plain    string        // gets a reply with a tool call: "list"
 	Confirm  string        // makes the agent ask for a permission: "write conformance.txt: hello"
 	Slow     string        // keeps it busy for seconds: "slow 100"
-	Patience time.Duration // for what has to come: 30 s
+	Patience time.Duration // how long to wait for an expected event: 30 s
 
-	only []string // checks; none: all
+	only []string // names of the checks to run; none = all
 }
 
 func (o *HostOptions) fill() {
@@ -53,8 +53,8 @@ type host struct {
 	opened   []string // sessions to delete at the end
 }
 
-// Host drives an agent host and reports whether it keeps to protocol section 2.
-// The error is the receiver's: it could not listen.
+// Host tests an agent host and reports whether it implements protocol section 2. It returns an
+// error if the receiver cannot listen.
 func Host(ctx context.Context, options HostOptions) (*Report, error) {
 	options.fill()
 	r, err := listen(options.Listen, options.ReceiverURL)
@@ -76,7 +76,7 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 		{"a turn", "POST /stream streams parts with ascending ids and ends in exactly one finish, abort or error", checkStream},
 		{"the webhook", "every event is posted once, in order, without a hole, and is what the stream showed", checkWebhook},
 		{"statuses", "busy is posted when a turn begins, idle when it has ended", checkStatuses},
-		{"reconciliation", "GET /session/:id/events tells the events that were posted, page by page", checkEvents},
+		{"reconciliation", "GET /session/:id/events returns the posted events, page by page", checkEvents},
 		{"resume", "Last-Event-ID and ?after= continue exactly; what is unknown is a gap, never an error", checkResume},
 		{"a turn starts once", "a later POST /stream for a started turn ignores its prompt and replays it", checkReplay},
 		{"a turn that is superseded", "it ends with finish{other, not-started}; its token answers 409 no_turn", checkSuperseded},
@@ -95,7 +95,7 @@ func Host(ctx context.Context, options HostOptions) (*Report, error) {
 	}), nil
 }
 
-// clear deletes what the checks opened, as far as it goes.
+// clear deletes the sessions that the checks opened, ignoring errors.
 func (h *host) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -111,7 +111,7 @@ func (h *host) clear() {
 	}
 }
 
-// call is a request; header lines are "Name: value".
+// call is a request; its headers are lines "Name: value".
 type call struct {
 	method, path, body string
 	header             []string
@@ -125,7 +125,7 @@ type answer struct {
 
 func (a *answer) code() string {
 	var e protocol.ErrorBody
-	_ = json.Unmarshal(a.body, &e) // another body has no code
+	_ = json.Unmarshal(a.body, &e) // any other body has no code
 	return string(e.Code)
 }
 
@@ -168,25 +168,26 @@ func (h *host) call(s *scope, c call) *answer {
 	return &answer{resp.StatusCode, resp.Header, body}
 }
 
-// owner is a call with the password.
+// owner makes a call with the password.
 func (h *host) owner(s *scope, method, path, body string) *answer {
 	return h.call(s, call{method, path, body, []string{"Authorization: Bearer " + h.options.Password}})
 }
 
-// wants notes an answer that is not as the rule says.
-func (s *scope) wants(what string, a *answer, status int, code protocol.Code) {
+// expect notes a problem unless the response has the status and the code.
+func (s *scope) expect(what string, a *answer, status int, code protocol.Code) {
 	if a.status != status || code != "" && a.code() != string(code) {
 		s.failf("%s: got %s, want %s", what, a, strings.TrimSpace(fmt.Sprint(status, " ", code)))
 	}
 }
 
-// route is a path without its token.
+// route returns a path without its token.
 func route(path string) string {
 	route, _, _ := strings.Cut(path, "?")
 	return route
 }
 
-// unquoted is the cause of a client's error, which would quote the whole URL.
+// unquoted returns the cause of a client's error, which itself would print the URL with its
+// token.
 func unquoted(err error) error {
 	var quoted *url.Error
 	if errors.As(err, &quoted) {
@@ -195,7 +196,7 @@ func unquoted(err error) error {
 	return err
 }
 
-// session is a session of a check.
+// session is a session opened by a check.
 type session struct {
 	id   string
 	turn string
@@ -241,7 +242,7 @@ func (h *host) refresh(s *scope, one *session, change func(*protocol.OpenSession
 	return a
 }
 
-// at is how far a broker would be.
+// at returns the cursor that a broker would report.
 func (r *receiver) at(session string) *protocol.Cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -263,7 +264,7 @@ type frame struct {
 	part protocol.Part
 }
 
-// read opens a stream; another status than 200 is the caller's to judge.
+// read opens a stream. The caller checks a status other than 200.
 func (h *host) read(s *scope, c call) (*stream, *answer) {
 	r := h.request(s, c)
 	ctx, cancel := context.WithTimeout(s.ctx, h.options.Patience)
@@ -308,7 +309,7 @@ func (h *host) attach(s *scope, one *session, after string) (*stream, *answer) {
 	return h.read(s, c)
 }
 
-// next is the next part; false at the end.
+// next returns the next part; false at the end.
 func (st *stream) next() (*frame, bool) {
 	f, err := st.reader.Next()
 	if errors.Is(err, io.EOF) {
@@ -347,7 +348,7 @@ func (st *stream) until(kind string) *frame {
 	}
 }
 
-// String is an outline of what was read.
+// String returns an outline of the frames read.
 func (st *stream) String() string {
 	words := make([]string, 0, len(st.frames))
 	for _, f := range st.frames {

@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// checkLines drives a session without a broker by lines.
+// checkLines uses lines to run a session that has no broker.
 func checkLines(s *scope, h *host) {
 	created := h.owner(s, http.MethodPost, "/sessions", "{}")
 	if created.status == http.StatusNotFound {
@@ -28,7 +28,7 @@ func checkLines(s *scope, h *host) {
 		s.stopf("POST /sessions: %s", created)
 	}
 	h.opened = append(h.opened, one.ID)
-	s.wants("POST /sessions without the password", h.call(s, call{http.MethodPost, "/sessions", "{}", nil}), 401, protocol.CodeUnauthorized)
+	s.expect("POST /sessions without the password", h.call(s, call{http.MethodPost, "/sessions", "{}", nil}), 401, protocol.CodeUnauthorized)
 	path := "/ws/" + one.ID + "?token="
 	if _, err := h.dial(s, path+"wrong"); err == nil {
 		s.failf("a wrong token is let in to the lines")
@@ -47,10 +47,10 @@ func checkLines(s *scope, h *host) {
 	}
 	c.turn(h.options.Plain)
 	history := h.owner(s, http.MethodGet, "/sessions/"+one.ID+"/history", "")
-	var told struct {
+	var body struct {
 		Lines []protocol.Line `json:"lines"`
 	}
-	if err := json.Unmarshal(history.body, &told); err != nil || !slices.ContainsFunc(told.Lines, func(l protocol.Line) bool {
+	if err := json.Unmarshal(history.body, &body); err != nil || !slices.ContainsFunc(body.Lines, func(l protocol.Line) bool {
 		return l.Type == protocol.LineInput && l.Text != nil && *l.Text == h.options.Plain
 	}) {
 		s.failf("the history lacks the input: %s", history)
@@ -79,7 +79,7 @@ func (h *host) dial(s *scope, path string) (*websocket.Conn, error) {
 type lines struct {
 	*scope
 	conn *websocket.Conn
-	ctx  context.Context //nolint:containedctx // of the check, with its patience
+	ctx  context.Context //nolint:containedctx // the check's context, with its patience
 }
 
 func (c *lines) send(raw string) {
@@ -93,31 +93,31 @@ func (c *lines) next() protocol.Line {
 	if err != nil {
 		c.stopf("the lines ended: %v", err)
 	}
-	line, problem := understand(raw, nil)
+	line, problem := parseLine(raw, nil)
 	if problem != "" {
 		c.stopf("%s", problem)
 	}
 	return *line
 }
 
-// turn checks that an input is answered and ends once, with questions allowed.
+// turn checks that an input gets a response and ends once. Questions are allowed.
 func (c *lines) turn(text string) {
 	raw, err := json.Marshal(protocol.Line{Type: protocol.LineInput, Text: &text})
 	if err != nil {
 		c.stopf("encode: %v", err)
 	}
 	c.send(string(raw))
-	said := 0
+	texts := 0
 	for {
 		line := c.next()
 		switch {
 		case line.Type == protocol.LineChunk, line.Type == protocol.LineMessage:
-			said++
+			texts++
 		case line.Type == protocol.LineConfirm:
 			c.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, line.RequestID))
 		case line.State == protocol.StateWaitingForInput:
-			if line.Reason != protocol.WaitingDone || said == 0 {
-				c.failf("the turn ended with reason %q after %d lines of text", line.Reason, said)
+			if line.Reason != protocol.WaitingDone || texts == 0 {
+				c.failf("the turn ended with reason %q after %d lines of text", line.Reason, texts)
 			}
 			return
 		}

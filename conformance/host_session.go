@@ -13,22 +13,22 @@ import (
 
 func checkHealth(s *scope, h *host) {
 	for _, path := range []string{"/healthz", "/readyz"} {
-		s.wants("GET "+path, h.call(s, call{method: http.MethodGet, path: path}), http.StatusOK, "")
+		s.expect("GET "+path, h.call(s, call{method: http.MethodGet, path: path}), http.StatusOK, "")
 	}
 }
 
 func checkErrors(s *scope, h *host) {
 	post := fmt.Sprintf(`{"sessionId":"conformance-none","webhookUrl":%q}`, h.receiver.webhook("conformance-none", ""))
-	s.wants("POST /session without the password", h.call(s, call{http.MethodPost, "/session", post, nil}), 401, protocol.CodeUnauthorized)
-	s.wants("POST /session with another password", h.call(s, call{http.MethodPost, "/session", post, []string{"Authorization: Bearer wrong"}}), 401, protocol.CodeUnauthorized)
-	s.wants("POST /session without webhookUrl", h.owner(s, http.MethodPost, "/session", `{"sessionId":"conformance-none"}`), 400, protocol.CodeInvalid)
-	s.wants("POST /session without sessionId", h.owner(s, http.MethodPost, "/session", `{"webhookUrl":"http://127.0.0.1:1/"}`), 400, protocol.CodeInvalid)
-	s.wants("POST /session with no JSON", h.owner(s, http.MethodPost, "/session", `{"sessionId":`), 400, protocol.CodeInvalid)
-	s.wants("an unknown route", h.owner(s, http.MethodGet, "/conformance", ""), 404, protocol.CodeNotFound)
-	s.wants("an unknown session's events", h.owner(s, http.MethodGet, "/session/conformance-none/events", ""), 404, protocol.CodeNotFound)
-	s.wants("an unknown session's stream", h.call(s, call{method: http.MethodGet, path: "/stream/conformance-none?token=x"}), 404, protocol.CodeNotFound)
+	s.expect("POST /session without the password", h.call(s, call{http.MethodPost, "/session", post, nil}), 401, protocol.CodeUnauthorized)
+	s.expect("POST /session with another password", h.call(s, call{http.MethodPost, "/session", post, []string{"Authorization: Bearer wrong"}}), 401, protocol.CodeUnauthorized)
+	s.expect("POST /session without webhookUrl", h.owner(s, http.MethodPost, "/session", `{"sessionId":"conformance-none"}`), 400, protocol.CodeInvalid)
+	s.expect("POST /session without sessionId", h.owner(s, http.MethodPost, "/session", `{"webhookUrl":"http://127.0.0.1:1/"}`), 400, protocol.CodeInvalid)
+	s.expect("POST /session with no JSON", h.owner(s, http.MethodPost, "/session", `{"sessionId":`), 400, protocol.CodeInvalid)
+	s.expect("an unknown route", h.owner(s, http.MethodGet, "/conformance", ""), 404, protocol.CodeNotFound)
+	s.expect("an unknown session's events", h.owner(s, http.MethodGet, "/session/conformance-none/events", ""), 404, protocol.CodeNotFound)
+	s.expect("an unknown session's stream", h.call(s, call{method: http.MethodGet, path: "/stream/conformance-none?token=x"}), 404, protocol.CodeNotFound)
 	wrong := h.owner(s, http.MethodPut, "/session", "{}")
-	s.wants("PUT /session", wrong, 405, protocol.CodeMethodNotAllowed)
+	s.expect("PUT /session", wrong, 405, protocol.CodeMethodNotAllowed)
 	if wrong.status == http.StatusMethodNotAllowed && wrong.header.Get("Allow") == "" {
 		s.failf("405 without Allow")
 	}
@@ -55,7 +55,7 @@ func checkSessions(s *scope, h *host) {
 	}
 	for _, token := range []string{first.Token, one.Token} {
 		a := h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(token)})
-		s.wants("GET /stream of an idle session with either token", a, http.StatusNoContent, "")
+		s.expect("GET /stream of an idle session with either token", a, http.StatusNoContent, "")
 	}
 }
 
@@ -70,7 +70,7 @@ func checkSuperseded(s *scope, h *host) {
 		}
 	}
 	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(old.Token), `{"prompt":"x"}`, nil})
-	s.wants("POST /stream for the superseded turn", a, http.StatusConflict, protocol.CodeNoTurn)
+	s.expect("POST /stream for the superseded turn", a, http.StatusConflict, protocol.CodeNoTurn)
 }
 
 func checkBound(s *scope, h *host) {
@@ -78,7 +78,7 @@ func checkBound(s *scope, h *host) {
 	sum := sha256.Sum256([]byte(h.options.Plain))
 	h.refresh(s, one, func(r *protocol.OpenSessionRequest) { r.Turn.PromptSHA256 = hex.EncodeToString(sum[:]) })
 	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"another"}`, nil})
-	s.wants("POST /stream with another prompt", a, http.StatusConflict, protocol.CodePromptMismatch)
+	s.expect("POST /stream with another prompt", a, http.StatusConflict, protocol.CodePromptMismatch)
 	h.prompt(s, one, h.options.Plain).rest()
 }
 
@@ -86,15 +86,15 @@ func checkAttach(s *scope, h *host) {
 	one := h.open(s)
 	h.refresh(s, one, func(r *protocol.OpenSessionRequest) { r.Turn, r.Attach = nil, true })
 	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil})
-	s.wants("POST /stream with an attach token", a, http.StatusConflict, protocol.CodeNoTurn)
+	s.expect("POST /stream with an attach token", a, http.StatusConflict, protocol.CodeNoTurn)
 	_, read := h.attach(s, one, "")
-	s.wants("GET /stream with an attach token", read, http.StatusNoContent, "")
+	s.expect("GET /stream with an attach token", read, http.StatusNoContent, "")
 }
 
 func checkForeign(s *scope, h *host) {
 	one := h.open(s)
 	a := h.refresh(s, one, func(r *protocol.OpenSessionRequest) { r.BrokerID = "another" })
-	s.wants("POST /session with another brokerId", a, http.StatusConflict, protocol.CodeForeignBroker)
+	s.expect("POST /session with another brokerId", a, http.StatusConflict, protocol.CodeForeignBroker)
 }
 
 func checkTokens(s *scope, h *host) {
@@ -102,13 +102,13 @@ func checkTokens(s *scope, h *host) {
 	read := func(token string) *answer {
 		return h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(token)})
 	}
-	s.wants("no token", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id}), 401, protocol.CodeUnauthorized)
-	s.wants("an unknown token", read("unknown"), 401, protocol.CodeUnauthorized)
-	s.wants("another session's token", read(other.Token), 401, protocol.CodeUnauthorized)
-	s.wants("the token", read(one.Token), 204, "")
-	s.wants("POST /session/:id/revoke", h.owner(s, http.MethodPost, "/session/"+one.id+"/revoke", ""), 200, "")
-	s.wants("a revoked token", read(one.Token), 401, protocol.CodeUnauthorized)
-	s.wants("another session's token after that", h.call(s, call{method: http.MethodGet, path: "/stream/" + other.id + "?token=" + url.QueryEscape(other.Token)}), 204, "")
+	s.expect("no token", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id}), 401, protocol.CodeUnauthorized)
+	s.expect("an unknown token", read("unknown"), 401, protocol.CodeUnauthorized)
+	s.expect("another session's token", read(other.Token), 401, protocol.CodeUnauthorized)
+	s.expect("the token", read(one.Token), 204, "")
+	s.expect("POST /session/:id/revoke", h.owner(s, http.MethodPost, "/session/"+one.id+"/revoke", ""), 200, "")
+	s.expect("a revoked token", read(one.Token), 401, protocol.CodeUnauthorized)
+	s.expect("another session's token after that", h.call(s, call{method: http.MethodGet, path: "/stream/" + other.id + "?token=" + url.QueryEscape(other.Token)}), 204, "")
 }
 
 func checkCORS(s *scope, h *host) {
@@ -141,7 +141,7 @@ func checkCORS(s *scope, h *host) {
 
 func checkDelete(s *scope, h *host) {
 	one := h.open(s)
-	s.wants("DELETE /session/:id", h.owner(s, http.MethodDelete, "/session/"+one.id, ""), 200, "")
-	s.wants("its events", h.owner(s, http.MethodGet, "/session/"+one.id+"/events", ""), 404, protocol.CodeNotFound)
-	s.wants("its stream", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token)}), 404, protocol.CodeNotFound)
+	s.expect("DELETE /session/:id", h.owner(s, http.MethodDelete, "/session/"+one.id, ""), 200, "")
+	s.expect("its events", h.owner(s, http.MethodGet, "/session/"+one.id+"/events", ""), 404, protocol.CodeNotFound)
+	s.expect("its stream", h.call(s, call{method: http.MethodGet, path: "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token)}), 404, protocol.CodeNotFound)
 }

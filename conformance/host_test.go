@@ -26,8 +26,8 @@ const (
 	console  = "https://console.example.com"
 )
 
-// serve runs an agent host whose posts go through spoil and whose requests go
-// through between; either may be nil.
+// serve runs an agent host. Its posts pass through spoil and its requests through between;
+// either may be nil.
 func serve(t *testing.T, spoil func(*protocol.Event) bool, between func(http.Handler) http.Handler) HostOptions {
 	t.Helper()
 	data := t.TempDir()
@@ -79,8 +79,8 @@ func serve(t *testing.T, spoil func(*protocol.Event) bool, between func(http.Han
 	}
 }
 
-// spoiler lets spoil change events, or drop those it returns false for, and says
-// that all was taken.
+// spoiler lets spoil change or drop (by returning false) posted events, and reports all of them
+// as accepted.
 type spoiler struct {
 	agenthost.Poster
 	spoil func(*protocol.Event) bool
@@ -132,7 +132,7 @@ func (s *spoiler) Do(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-func TestAnAgentHostKeepsToItsContract(t *testing.T) {
+func TestTheAgentHostPassesEveryCheck(t *testing.T) {
 	r, err := Host(t.Context(), serve(t, nil, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAnAgentHostKeepsToItsContract(t *testing.T) {
 	}
 }
 
-func TestFaultyHostsAreFoundOut(t *testing.T) {
+func TestEveryFaultOfAHostFailsItsCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil          func(*protocol.Event) bool
 		between        func(http.Handler) http.Handler
@@ -159,7 +159,7 @@ func TestFaultyHostsAreFoundOut(t *testing.T) {
 			spoil: func(e *protocol.Event) bool { return e.Type != protocol.EventToolResult },
 			check: "the webhook", problem: "of the stream's tool-result",
 		},
-		"the report of a drop says what came instead": {
+		"the report of a dropped event names the next one": {
 			spoil: func(e *protocol.Event) bool { return e.Type != protocol.EventToolResult },
 			check: "the webhook", problem: "came when 1-4 was next",
 		},
@@ -171,7 +171,7 @@ func TestFaultyHostsAreFoundOut(t *testing.T) {
 				}
 				return true
 			},
-			check: "the webhook", problem: `the stream said "Let me see."`,
+			check: "the webhook", problem: `the stream had "Let me see."`,
 		},
 		"events and posts differ": {
 			spoil: func(e *protocol.Event) bool { e.Timestamp = json.RawMessage("1"); return true },
@@ -186,7 +186,7 @@ func TestFaultyHostsAreFoundOut(t *testing.T) {
 			},
 			check: "resume", problem: "204",
 		},
-		"the password is not looked at": {
+		"the password is not checked": {
 			between: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path == "/session" {
@@ -222,7 +222,7 @@ func TestFaultyHostsAreFoundOut(t *testing.T) {
 	}
 }
 
-func TestAHostThatIsAwayFailsClearly(t *testing.T) {
+func TestAnUnreachableHostFailsWithAMessage(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	r, err := Host(t.Context(), HostOptions{URL: server.URL, Password: password, Patience: time.Second})

@@ -78,7 +78,7 @@ func checkResume(s *scope, h *host) {
 		s.stopf("resuming after %s: %s", frames[middle].id, a)
 	}
 	got := again.rest()
-	if len(got) == 0 || verdict(&got[0]) != protocol.ResumeOK {
+	if len(got) == 0 || resumeResult(&got[0]) != protocol.ResumeOK {
 		s.stopf("resuming after %s begins with %s, not with a data-resume ok", frames[middle].id, again)
 	}
 	if diff := difference(got[1:], frames[middle+1:]); diff != "" {
@@ -91,7 +91,7 @@ func checkResume(s *scope, h *host) {
 		s.failf("?after= differs from Last-Event-ID: %s", diff)
 	}
 	_, end := h.attach(s, one, frames[len(frames)-1].id)
-	s.wants("resuming after the last part", end, http.StatusNoContent, "")
+	s.expect("resuming after the last part", end, http.StatusNoContent, "")
 	for _, unknown := range []string{"999-1", "nonsense"} {
 		gap, a := h.attach(s, one, unknown)
 		if gap == nil {
@@ -99,13 +99,13 @@ func checkResume(s *scope, h *host) {
 			continue
 		}
 		got := gap.rest()
-		if len(got) < 2 || verdict(&got[0]) != protocol.ResumeGap || !got[len(got)-1].part.Terminal() {
+		if len(got) < 2 || resumeResult(&got[0]) != protocol.ResumeGap || !got[len(got)-1].part.Terminal() {
 			s.failf("resuming after the unknown id %s is not a gap and the turn rebuilt to its end: %s", unknown, gap)
 		}
 	}
 }
 
-func verdict(f *frame) string {
+func resumeResult(f *frame) string {
 	for _, v := range []string{protocol.ResumeOK, protocol.ResumeGap} {
 		if f.part.Type == protocol.PartDataResume && f.id == "" && bytes.Contains(f.part.Data, []byte(`"verdict":"`+v+`"`)) {
 			return v
@@ -114,7 +114,7 @@ func verdict(f *frame) string {
 	return ""
 }
 
-// difference says where two streams part, "" if they are the same.
+// difference describes where two streams differ, "" if they are equal.
 func difference(got, want []frame) string {
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -160,8 +160,8 @@ func checkInterruptTurn(s *scope, h *host) {
 		s.failf("POST /session during a turn says status %q, openTurn %q, streamCursor %v", one.Status, one.OpenTurn, one.StreamCursor)
 	}
 	a := h.call(s, call{http.MethodPost, "/stream/" + one.id + "?token=" + url.QueryEscape(one.Token), `{"prompt":"x"}`, nil})
-	s.wants("POST /stream for a second turn", a, http.StatusConflict, protocol.CodeBusy)
-	s.wants("interrupt", h.call(s, call{http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil}), 200, "")
+	s.expect("POST /stream for a second turn", a, http.StatusConflict, protocol.CodeBusy)
+	s.expect("interrupt", h.call(s, call{http.MethodPost, "/session/" + one.id + "/interrupt?token=" + url.QueryEscape(one.Token), "", nil}), 200, "")
 	if frames := st.rest(); len(frames) == 0 {
 		s.failf("the interrupted stream has no end")
 	} else if frames[len(frames)-1].part.Type != protocol.PartAbort {
@@ -172,7 +172,7 @@ func checkInterruptTurn(s *scope, h *host) {
 			s.failf("finish is {%s, %s}, not {other, aborted}", e.FinishReason, e.Reason)
 		}
 	}
-	s.wants("interrupt of an idle session", h.owner(s, http.MethodPost, "/session/"+one.id+"/interrupt", ""), 200, "")
+	s.expect("interrupt of an idle session", h.owner(s, http.MethodPost, "/session/"+one.id+"/interrupt", ""), 200, "")
 }
 
 func checkInteraction(s *scope, h *host) {
@@ -191,12 +191,12 @@ func checkInteraction(s *scope, h *host) {
 	id := st.frames[len(st.frames)-1].part.ApprovalID
 	h.receiver.until(s, one.id, h.options.Patience, "the open interaction "+id, interaction(id, protocol.InteractionOpen))
 	path := "/session/" + one.id + "/interactions/" + id + "?token=" + url.QueryEscape(one.Token)
-	say := func(body string) *answer { return h.call(s, call{http.MethodPost, path, body, nil}) }
-	s.wants("an answer", say(`{"approved":true}`), 200, "")
-	s.wants("the same answer again", say(`{"approved":true}`), 200, "")
-	s.wants("another answer", say(`{"approved":false}`), 409, protocol.CodeAnswered)
+	post := func(body string) *answer { return h.call(s, call{http.MethodPost, path, body, nil}) }
+	s.expect("an answer", post(`{"approved":true}`), 200, "")
+	s.expect("the same answer again", post(`{"approved":true}`), 200, "")
+	s.expect("another answer", post(`{"approved":false}`), 409, protocol.CodeAnswered)
 	unknown := strings.Replace(path, id, "unknown", 1)
-	s.wants("an answer to nothing", h.call(s, call{http.MethodPost, unknown, `{"approved":true}`, nil}), 404, protocol.CodeNotFound)
+	s.expect("an answer to nothing", h.call(s, call{http.MethodPost, unknown, `{"approved":true}`, nil}), 404, protocol.CodeNotFound)
 	st.until(protocol.PartFinish)
 	h.receiver.until(s, one.id, h.options.Patience, "the resolved interaction "+id, interaction(id, protocol.InteractionResolved))
 }

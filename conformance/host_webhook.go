@@ -11,8 +11,8 @@ import (
 	"bellhop/protocol"
 )
 
-// played is a whole turn, as streamed and as posted.
-func (h *host) played(s *scope, one *session) ([]frame, []posted) {
+// playTurn runs a complete turn and returns its frames and its posted events.
+func (h *host) playTurn(s *scope, one *session) ([]frame, []posted) {
 	frames := h.prompt(s, one, h.options.Plain).rest()
 	if len(frames) == 0 || frames[len(frames)-1].part.Event == nil {
 		s.stopf("the stream names no event at its end")
@@ -21,7 +21,7 @@ func (h *host) played(s *scope, one *session) ([]frame, []posted) {
 	return frames, h.receiver.until(s, one.id, h.options.Patience, "the finish", finished(one.turn))
 }
 
-// awaitAll waits for the events that the stream named, and says which is missing.
+// awaitAll waits for the events that the stream announced and reports a missing one.
 func (h *host) awaitAll(s *scope, one *session, frames []frame) {
 	for _, f := range frames {
 		if e := f.part.Event; e != nil {
@@ -35,7 +35,7 @@ func (h *host) awaitAll(s *scope, one *session, frames []frame) {
 
 func checkWebhook(s *scope, h *host) {
 	one := h.open(s)
-	frames, events := h.played(s, one)
+	frames, events := h.playTurn(s, one)
 	checkDense(s, events)
 	checkTexts(s, frames, events)
 	finishes := 0
@@ -80,7 +80,7 @@ func checkDense(s *scope, events []posted) {
 	}
 }
 
-// matches says whether a part may announce an event.
+// matches reports whether a part may announce an event.
 func matches(part string, event protocol.EventType) bool {
 	switch part {
 	case protocol.PartTextEnd:
@@ -95,32 +95,32 @@ func matches(part string, event protocol.EventType) bool {
 	return event == protocol.EventInteraction
 }
 
-// checkTexts compares what was said in pieces with what was posted.
+// checkTexts compares the text of the stream with that of the events.
 func checkTexts(s *scope, frames []frame, events []posted) {
-	said := map[string]*strings.Builder{}
+	text := map[string]*strings.Builder{}
 	for _, f := range frames {
 		switch f.part.Type {
 		case protocol.PartTextStart:
-			said[f.part.ID] = &strings.Builder{}
+			text[f.part.ID] = &strings.Builder{}
 		case protocol.PartTextDelta:
-			if b := said[f.part.ID]; b != nil && f.part.Text != nil {
+			if b := text[f.part.ID]; b != nil && f.part.Text != nil {
 				b.WriteString(*f.part.Text)
 			}
 		case protocol.PartTextEnd:
 			i := slices.IndexFunc(events, func(e posted) bool { return f.part.Event != nil && e.EventID == f.part.Event.ID })
-			if b := said[f.part.ID]; b != nil && i >= 0 && (events[i].Text == nil || *events[i].Text != b.String()) {
-				s.failf("the stream said %q, posted was %s", brief(b.String()), brief(string(events[i].raw)))
+			if b := text[f.part.ID]; b != nil && i >= 0 && (events[i].Text == nil || *events[i].Text != b.String()) {
+				s.failf("the stream had %q, posted was %s", brief(b.String()), brief(string(events[i].raw)))
 			}
 		}
 	}
-	if len(said) == 0 {
+	if len(text) == 0 {
 		s.failf("the turn has no text")
 	}
 }
 
 func checkStatuses(s *scope, h *host) {
 	one := h.open(s)
-	h.played(s, one)
+	h.playTurn(s, one)
 	events := h.receiver.until(s, one.id, h.options.Patience, "status idle after the finish", func(events []posted) bool {
 		finish := slices.IndexFunc(events, func(e posted) bool { return e.Type == protocol.EventFinish })
 		return finish >= 0 && slices.ContainsFunc(events[finish:], func(e posted) bool { return e.Status == protocol.StatusIdle })
@@ -134,16 +134,16 @@ func checkStatuses(s *scope, h *host) {
 		s.failf("POST /session after the turn says status %q, openTurn %q", one.Status, one.OpenTurn)
 	}
 	a := h.owner(s, http.MethodGet, "/status", "")
-	s.wants("GET /status", a, 200, "")
+	s.expect("GET /status", a, 200, "")
 	if !bytes.Contains(a.body, []byte(one.id)) {
 		s.failf("GET /status does not name the session")
 	}
-	s.wants("GET /status without the password", h.call(s, call{method: http.MethodGet, path: "/status"}), 401, protocol.CodeUnauthorized)
+	s.expect("GET /status without the password", h.call(s, call{method: http.MethodGet, path: "/status"}), 401, protocol.CodeUnauthorized)
 }
 
 func checkEvents(s *scope, h *host) {
 	one := h.open(s)
-	_, events := h.played(s, one)
+	_, events := h.playTurn(s, one)
 	var got []json.RawMessage
 	for after := int64(0); ; {
 		a := h.owner(s, http.MethodGet, fmt.Sprintf("/session/%s/events?epoch=%d&after=%d&limit=3", one.id, events[0].Epoch, after), "")
@@ -161,10 +161,10 @@ func checkEvents(s *scope, h *host) {
 	}
 	for i, e := range events {
 		if i >= len(got) {
-			s.stopf("events tells %d events, posted were %d; the first that is missing is %d-%d %s", len(got), len(events), e.Epoch, e.Seq, e.Type)
+			s.stopf("events returned %d events, posted were %d; the first missing one is %d-%d %s", len(got), len(events), e.Epoch, e.Seq, e.Type)
 		}
 		if !sameJSON(got[i], e.raw) {
-			s.failf("event %d-%d differs: told is %s, posted was %s", e.Epoch, e.Seq, brief(string(got[i])), brief(string(e.raw)))
+			s.failf("event %d-%d differs: returned was %s, posted was %s", e.Epoch, e.Seq, brief(string(got[i])), brief(string(e.raw)))
 		}
 	}
 }
@@ -181,20 +181,20 @@ func checkRetry(s *scope, h *host) {
 	h.receiver.mu.Lock()
 	t.refusals = 2
 	h.receiver.mu.Unlock()
-	frames, events := h.played(s, one)
+	frames, events := h.playTurn(s, one)
 	checkDense(s, events)
 	checkTexts(s, frames, events)
 }
 
 func checkGap(s *scope, h *host) {
 	one := h.open(s)
-	h.played(s, one)
+	h.playTurn(s, one)
 	t := h.receiver.task(one.id)
 	h.receiver.mu.Lock()
 	t.rewind = true
 	h.receiver.mu.Unlock()
 	h.refresh(s, one, nil)
-	_, events := h.played(s, one)
+	_, events := h.playTurn(s, one)
 	checkDense(s, events)
 	h.receiver.mu.Lock()
 	defer h.receiver.mu.Unlock()

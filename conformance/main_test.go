@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// asProgram makes this binary an agent on stdio with the fault it names.
+// asProgram is the variable that makes this binary an agent on stdio with a fault.
 const asProgram = "CONFORMANCE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// faulty is the demo agent, but for one fault.
+// faulty runs the demo agent with one fault.
 func faulty(fault string) int {
 	var in io.Reader = os.Stdin
-	if fault == "heeds no interrupt" {
+	if fault == "ignores interrupts" {
 		in = without(os.Stdin, `"interrupt"`)
 	}
 	out := &mangler{fault: fault}
@@ -44,7 +44,7 @@ func faulty(fault string) int {
 	return 0
 }
 
-// without leaves out lines that hold a word.
+// without drops lines that contain a word.
 func without(in io.Reader, word string) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -63,7 +63,7 @@ func without(in io.Reader, word string) io.Reader {
 	return r
 }
 
-// mangler spoils what the agent says.
+// mangler damages the agent's output.
 type mangler struct{ fault string }
 
 func (m *mangler) Write(p []byte) (int, error) {
@@ -76,7 +76,7 @@ func (m *mangler) Write(p []byte) (int, error) {
 		line = strings.Replace(line, `"session_id":"conformance-1",`, "", 1)
 	case m.fault == "swallows refusals" && strings.Contains(line, `"level":"error"`):
 		line = ""
-	case m.fault == "says something else in the end" && strings.Contains(line, `"type":"message"`):
+	case m.fault == "repeats other text in the message" && strings.Contains(line, `"type":"message"`):
 		line = strings.Replace(line, `"content":"`, `"content":"Well: `, 1)
 	}
 	_, _ = out.WriteString(line)

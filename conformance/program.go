@@ -17,25 +17,25 @@ import (
 	"bellhop/protocol"
 )
 
-// quiet is how long nothing may come where nothing should.
+// quiet is how long to wait where no line may arrive.
 const quiet = 150 * time.Millisecond
 
-// program is a run of the command under test.
+// program is one run of the command under test.
 type program struct {
 	*scope
 	patience time.Duration
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      chan protocol.Line
-	done     chan struct{} // it has ended and all it said was read
-	err      error         // then
+	done     chan struct{} // closed when it has ended and its output was read
+	err      error         // valid after done
 
-	mu      sync.Mutex
-	garbage []string // what was on stdout and is no line of section 4
-	logged  bytes.Buffer
+	mu           sync.Mutex
+	invalidLines []string // lines of stdout that are no lines of section 4
+	logged       bytes.Buffer
 }
 
-// start runs the command in a process of its own, which ends with the check.
+// start runs the command. The process ends with the check.
 func (h *headless) start(s *scope) *program {
 	ctx, cancel := context.WithCancel(s.ctx)
 	p := &program{
@@ -62,7 +62,7 @@ func (h *headless) start(s *scope) *program {
 		_ = in.Close()
 		cancel()
 		<-p.done
-		h.heard(p)
+		h.collectFrom(p)
 	})
 	return p
 }
@@ -76,10 +76,10 @@ func (p *program) read(out io.Reader) {
 		if err != nil && !errors.Is(err, jsonlines.ErrTooLong) {
 			break
 		}
-		line, problem := understand(raw, err)
+		line, problem := parseLine(raw, err)
 		if problem != "" {
 			p.mu.Lock()
-			p.garbage = append(p.garbage, problem)
+			p.invalidLines = append(p.invalidLines, problem)
 			p.mu.Unlock()
 			continue
 		}
@@ -88,8 +88,8 @@ func (p *program) read(out io.Reader) {
 	p.err = p.cmd.Wait()
 }
 
-// understand checks a line of an agent.
-func understand(raw []byte, err error) (*protocol.Line, string) {
+// parseLine parses and checks a line of an agent.
+func parseLine(raw []byte, err error) (*protocol.Line, string) {
 	if err != nil {
 		return nil, "a line longer than " + strconv.Itoa(protocol.MaxLine) + " bytes"
 	}
@@ -103,7 +103,7 @@ func understand(raw []byte, err error) (*protocol.Line, string) {
 	return line, ""
 }
 
-// incomplete says what is wrong with a line of an agent.
+// incomplete describes a missing or wrong member of a line, "" if there is none.
 func incomplete(l *protocol.Line) string {
 	need := func(what string, is bool) string {
 		if is {
@@ -145,30 +145,30 @@ func stateProblem(l *protocol.Line) string {
 	}
 }
 
-// send writes a line as it is.
+// send writes a line unchanged.
 func (p *program) send(raw string) {
 	if _, err := io.WriteString(p.in, raw+"\n"); err != nil {
-		p.stopf("the program does not read its input: %v%s", err, p.lastWords())
+		p.stopf("the program does not read its input: %v%s", err, p.lastLog())
 	}
 }
 
-// next is the next line; the check ends when none comes.
+// next returns the next line; without one the check stops.
 func (p *program) next(awaited string) protocol.Line {
 	timer := time.NewTimer(p.patience)
 	defer timer.Stop()
 	select {
 	case line, ok := <-p.out:
 		if !ok {
-			p.stopf("the program ended while %s was awaited%s", awaited, p.lastWords())
+			p.stopf("the program ended while %s was awaited%s", awaited, p.lastLog())
 		}
 		return line
 	case <-timer.C:
-		p.stopf("no %s came within %s%s", awaited, p.patience, p.lastWords())
+		p.stopf("no %s came within %s%s", awaited, p.patience, p.lastLog())
 	}
 	panic(stop{})
 }
 
-// silent notes what comes where nothing should.
+// silent notes lines that arrive where none may.
 func (p *program) silent(after string) {
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
@@ -181,8 +181,8 @@ func (p *program) silent(after string) {
 	}
 }
 
-// lastWords is the end of what the program logged, once it has ended.
-func (p *program) lastWords() string {
+// lastLog returns the end of the program's log, once it has ended.
+func (p *program) lastLog() string {
 	select {
 	case <-p.done:
 	case <-time.After(quiet):
@@ -208,7 +208,7 @@ func (p *program) exit() {
 			}
 			<-p.done
 			if p.err != nil {
-				p.failf("at the end of input the program ended with %v instead of 0%s", p.err, p.lastWords())
+				p.failf("at the end of input the program ended with %v instead of 0%s", p.err, p.lastLog())
 			}
 			return
 		case <-timer.C:

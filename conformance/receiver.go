@@ -17,10 +17,10 @@ import (
 	"bellhop/protocol"
 )
 
-// maxPost is what the webhook takes at most.
+// maxPost is the largest body that the webhook accepts.
 const maxPost = 1 << 20
 
-// receiver is a broker's webhook and nothing else of a broker.
+// receiver is a broker's webhook, without the other parts of a broker.
 type receiver struct {
 	url    string
 	server *http.Server
@@ -30,17 +30,17 @@ type receiver struct {
 	tasks map[string]*task
 }
 
-// task is what came for one session.
+// task is what was received for one session.
 type task struct {
-	events   []posted // accepted ones, dense per epoch
+	events   []posted // accepted events, without gaps per epoch
 	cursor   protocol.Cursor
-	trouble  []string // what a broker would not have understood
-	gaps     []string // posts that came too early, with an event missing before
-	refusals int      // so many requests are answered 503
-	rewind   bool     // the next request is answered with a gap from the start
+	trouble  []string // requests that a broker would not understand
+	gaps     []string // posts with an earlier event missing
+	refusals int      // number of requests still to be answered 503
+	rewind   bool     // answer the next request with a gap at the start
 	rewound  bool
-	resent   bool          // after that the first event came again
-	came     chan struct{} // closed and replaced when something came
+	resent   bool          // the first event was posted again after the gap
+	came     chan struct{} // closed and replaced when something was received
 }
 
 type posted struct {
@@ -48,8 +48,7 @@ type posted struct {
 	raw []byte
 }
 
-// listen opens the receiver; public is how the host reaches it, "" for the
-// listener's own address.
+// listen opens the receiver; public is its URL for the host, "" for the listener's own address.
 func listen(address, public string) (*receiver, error) {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
@@ -67,11 +66,11 @@ func listen(address, public string) (*receiver, error) {
 
 func (r *receiver) close() { _ = r.server.Close() }
 
-// webhook is the address for a session's events.
+// webhook returns the URL for a session's events.
 func (r *receiver) webhook(session, turn string) string {
 	signed, _, err := token.SignWebhook(r.secret, session, turn, time.Now())
 	if err != nil {
-		panic(err) // our own ids
+		panic(err) // our own ids always work
 	}
 	return r.url + "/api/agent/webhook?token=" + signed
 }
@@ -91,7 +90,7 @@ func (r *receiver) taskLocked(session string) *task {
 	return t
 }
 
-// ServeHTTP answers as a broker would.
+// ServeHTTP responds as a broker would.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxPost+1))
 	if err != nil {
@@ -129,7 +128,7 @@ func sessionOf(body []byte) string {
 	var named struct {
 		SessionID string `json:"sessionId"`
 	}
-	_ = json.Unmarshal(body, &named) // "" names no session: trouble of its own
+	_ = json.Unmarshal(body, &named) // "" names no session, which is reported separately
 	return named.SessionID
 }
 
@@ -203,10 +202,10 @@ func eventsOf(body []byte) ([]posted, error) {
 func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the host may have left
+	_ = json.NewEncoder(w).Encode(body) // the host may have disconnected
 }
 
-// until waits for a condition on a session's events.
+// until waits until holds returns true for the session's events.
 func (r *receiver) until(s *scope, session string, patience time.Duration, what string, holds func([]posted) bool) []posted {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -235,7 +234,7 @@ func tail(label string, list []string) string {
 	return fmt.Sprintf("%s%s (%d times)", label, list[len(list)-1], len(list))
 }
 
-// listed is an outline of events.
+// listed returns an outline of events.
 func listed(events []posted) string {
 	if len(events) == 0 {
 		return "nothing"

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Result is how a check ended.
+// Result is the result of a check.
 type Result string
 
-// Results.
+// The results.
 const (
 	Pass Result = "pass"
 	Fail Result = "fail"
 	Skip Result = "skip"
 )
 
-// Check is one rule and what came of it.
+// Check is one rule and the result of checking it.
 type Check struct {
 	Name     string   `json:"name"`
-	Rule     string   `json:"rule"` // what the protocol says
+	Rule     string   `json:"rule"` // the rule of the protocol
 	Result   Result   `json:"result"`
-	Problems []string `json:"problems,omitempty"` // of a fail; the reason of a skip
+	Problems []string `json:"problems,omitempty"` // of a fail, or the reason of a skip
 	Millis   int64    `json:"millis"`
 }
 
-// Report is what a whole run found.
+// Report is the result of a run.
 type Report struct {
 	Subject string  `json:"subject"`
 	Passed  int     `json:"passed"`
@@ -38,7 +38,7 @@ type Report struct {
 	Checks  []Check `json:"checks"`
 }
 
-// Write prints the report for people.
+// Write prints the report as text.
 func (r *Report) Write(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\n", r.Subject)
@@ -56,7 +56,7 @@ func (r *Report) Write(w io.Writer) error {
 	return err
 }
 
-// WriteJSON prints the report for programs.
+// WriteJSON prints the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -64,14 +64,14 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// check is a rule and the way to find out.
+// check is a rule and the function that checks it.
 type check[S any] struct {
 	name, rule string
 	run        func(*scope, S)
 }
 
-// perform runs checks in order, of only those that are named if any are; ctx ends
-// the rest early.
+// perform runs checks in order, only those named if any are. When ctx ends, the remaining
+// checks are skipped.
 func perform[S any](ctx context.Context, subject string, s S, only []string, checks []check[S]) *Report {
 	r := &Report{Subject: subject, Checks: []Check{}}
 	for _, c := range checks {
@@ -101,15 +101,15 @@ func perform[S any](ctx context.Context, subject string, s S, only []string, che
 	return r
 }
 
-// scope is one check while it runs.
+// scope is a running check.
 type scope struct {
-	ctx      context.Context //nolint:containedctx // of this check
+	ctx      context.Context //nolint:containedctx // the check's context
 	problems []string
 	skipped  string
 	cleanups []func()
 }
 
-// stop ends a check that cannot go on.
+// stop is the panic value that ends a check early.
 type stop struct{}
 
 func (s *scope) run(f func()) {
@@ -126,10 +126,10 @@ func (s *scope) run(f func()) {
 	f()
 }
 
-// later runs f when the check is over.
+// later runs f at the end of the check.
 func (s *scope) later(f func()) { s.cleanups = append(s.cleanups, f) }
 
-// failf notes a problem; the check goes on.
+// failf notes a problem; the check continues.
 func (s *scope) failf(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
@@ -146,7 +146,7 @@ func (s *scope) skipf(format string, args ...any) {
 	panic(stop{})
 }
 
-// brief is a text short enough for a report.
+// brief shortens a text for the report.
 func brief(text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "�")
 	if runes := []rune(text); len(runes) > 200 {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
-// The two schemas must mean the same: what one refuses, the other refuses.
+// The two schemas must be equivalent: both accept and reject the same rows.
 func TestNoDriftBetweenTheDatabases(t *testing.T) {
 	sqlite := open(t, "sqlite:"+t.TempDir()+"/drift.db")
 	postgres := open(t, testenv.Postgres(t, nil))
@@ -61,7 +61,7 @@ func TestSameNumberedNames(t *testing.T) {
 	}
 }
 
-// A foreign key without an index makes every delete of its target a scan.
+// Without an index on a foreign key, deleting a target row scans the table.
 func TestForeignKeysAreIndexed(t *testing.T) {
 	db := open(t, "sqlite:"+t.TempDir()+"/fk.db")
 	indexed := lines(t, db, `SELECT m.name || ' ' || i.name FROM sqlite_master m
@@ -115,7 +115,7 @@ func open(t *testing.T, url string) *database.DB {
 			t.Error(err)
 		}
 	})
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second run applies nothing
 		if err := db.Migrate(context.Background(), migrations.For(db.Dialect())); err != nil {
 			t.Fatal(err)
 		}

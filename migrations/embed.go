@@ -1,6 +1,5 @@
-// Package migrations holds the schema of the broker: numbered, forward-only SQL
-// with the same file names for each database. It applies nothing itself;
-// internal/database does.
+// Package migrations holds the schema of the broker: numbered, forward-only SQL files with the
+// same names for each database. internal/database applies them.
 package migrations
 
 import (
@@ -13,10 +12,10 @@ import (
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS
 
-// For returns the migrations of a dialect.
+// For returns the migrations for a database.
 func For(dialect database.Dialect) fs.FS {
 	sub, err := fs.Sub(files, string(dialect))
-	if err != nil { // only a malformed name fails
+	if err != nil { // fails only for a malformed name
 		panic(err)
 	}
 	return sub

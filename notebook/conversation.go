@@ -18,8 +18,8 @@ type MessageResponse struct {
 	Message protocol.FollowupMessage `json:"message"`
 }
 
-// Conversation returns what was said about a source, the newest messages if
-// there are many; the agent's messages are read from now on.
+// Conversation returns the newest messages about a source and marks the agent's messages as
+// read.
 func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*protocol.Conversation, error) {
 	var resp *protocol.Conversation
 	unread := false
@@ -61,8 +61,8 @@ func (s *Service) markRead(ctx context.Context, userID string, shown *protocol.C
 	})
 }
 
-// Ask adds the user's message to a conversation and sends it on its way to the
-// agent: one transaction, so that there is no message without its delivery.
+// Ask adds the user's message to a conversation and enqueues it for the agent's webhook. Both
+// happen in one transaction, so that no message is without its delivery.
 func (s *Service) Ask(ctx context.Context, userID, sourceID string, r *AskRequest) (*MessageResponse, error) {
 	var bad check
 	bad.text("content", r.Content, true, maxContent)
@@ -128,7 +128,7 @@ func (s *Service) Sessions(ctx context.Context, userID string) (*SessionsRespons
 	if err != nil {
 		return nil, err
 	}
-	now := s.at()
+	now := s.nowUTC()
 	resp := &SessionsResponse{AgentSessions: make([]protocol.AgentSession, len(sessions))}
 	for i := range sessions {
 		resp.AgentSessions[i] = s.showSession(&sessions[i], now)
@@ -136,8 +136,8 @@ func (s *Service) Sessions(ctx context.Context, userID string) (*SessionsRespons
 	return resp, nil
 }
 
-// Disconnect ends an agent session: what the agent saved stays readable, and
-// nothing more goes to its webhook. It is idempotent.
+// Disconnect ends an agent session: its sources stay readable, and nothing more is sent to its
+// webhook. It is idempotent.
 func (s *Service) Disconnect(ctx context.Context, userID, id string) (*SessionResponse, error) {
 	return s.reconnect(ctx, userID, id, func(ctx context.Context, session *Session, now time.Time) error {
 		if session.Disconnected {
@@ -168,7 +168,7 @@ func (s *Service) Renew(ctx context.Context, userID, id string) (*SessionRespons
 	})
 }
 
-func (s *Service) reconnect(ctx context.Context, userID, id string, fn func(ctx context.Context, session *Session, now time.Time) error) (*SessionResponse, error) {
+func (s *Service) reconnect(ctx context.Context, userID, id string, fn sessionChange) (*SessionResponse, error) {
 	var resp *SessionResponse
 	err := s.change(ctx, userID, id, func(ctx context.Context, session *Session, now time.Time) error {
 		if err := fn(ctx, session, now); err != nil {

@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// CreateRequest introduces an agent.
+// CreateRequest registers an agent.
 type CreateRequest struct {
 	AgentName       string         `json:"agentName" jsonschema:"your name as the user knows it, such as Claude Code"`
 	AgentIdentifier string         `json:"agentIdentifier" jsonschema:"what tells you from the user's other agents, always the same for you, such as claude-code"`
@@ -21,8 +21,8 @@ type CreateRequest struct {
 	Metadata        map[string]any `json:"metadata,omitempty" jsonschema:"anything else worth keeping about you, as a JSON object"`
 }
 
-// CreateResponse is the same for a new notebook and for one that was there.
-// WebhookSecret is shown when a webhook was registered, this once.
+// CreateResponse is the same for a new notebook and an existing one. WebhookSecret is set only
+// if this request registered a webhook; it is never shown again.
 type CreateResponse struct {
 	Notebook      protocol.Notebook     `json:"notebook"`
 	AgentSession  protocol.AgentSession `json:"agentSession"`
@@ -48,7 +48,7 @@ func (r *CreateRequest) check(c Caller) error {
 	return bad.err
 }
 
-// Create makes the agent's session and notebook, or finds them. It renews an
+// Create returns the agent's session and notebook and creates them if needed. It renews an
 // expired session; a disconnected one is CodeDisconnected.
 func (s *Service) Create(ctx context.Context, c Caller, r *CreateRequest) (*CreateResponse, error) {
 	if err := r.check(c); err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Create(ctx context.Context, c Caller, r *CreateRequest) (*Crea
 	}
 	var resp *CreateResponse
 	err := s.o.Store.Write(ctx, func(ctx context.Context) (err error) {
-		resp, err = s.create(ctx, c.UserID, r, s.at())
+		resp, err = s.create(ctx, c.UserID, r, s.nowUTC())
 		return err
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, n
 		return nil, s.usable(session, now)
 	}
 	if session.ID == fresh.ID {
-		if err := s.room(ctx, userID); err != nil {
+		if err := s.checkSessionLimit(ctx, userID); err != nil {
 			return nil, err
 		}
 	}
@@ -113,9 +113,9 @@ func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, n
 	}, nil
 }
 
-// room bounds what a user's feed has to look through. The session asked for is
-// there already.
-func (s *Service) room(ctx context.Context, userID string) error {
+// checkSessionLimit returns CodeConflict if the user has more than maxSessions sessions. It
+// runs after the insert, which the error rolls back.
+func (s *Service) checkSessionLimit(ctx context.Context, userID string) error {
 	sessions, err := s.o.Store.Sessions(ctx, userID, "")
 	if err == nil && len(sessions) > maxSessions {
 		err = &protocol.Error{

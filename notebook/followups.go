@@ -7,19 +7,19 @@ import (
 	"bellhop/protocol"
 )
 
-// FollowupsResponse has the questions that wait, oldest first.
+// FollowupsResponse has the unanswered messages, oldest first.
 type FollowupsResponse struct {
 	Messages []protocol.Followup `json:"messages"`
 }
 
-// Followups are the user's messages that the agent has not answered; it marks
-// them delivered.
+// Followups returns the user's messages that the agent has not answered and marks them
+// delivered.
 func (s *Service) Followups(ctx context.Context, c Caller, sessionID string) (*FollowupsResponse, error) {
 	session, err := s.session(ctx, c, sessionID)
 	if err != nil {
 		return nil, err
 	}
-	now := s.at()
+	now := s.nowUTC()
 	if err := s.usable(session, now); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,8 @@ func (s *Service) Followups(ctx context.Context, c Caller, sessionID string) (*F
 	return resp, nil
 }
 
-// collect reads again under the lock: what is marked is what is answered.
+// collect reads the messages again under the session's lock, so that exactly those returned are
+// marked.
 func (s *Service) collect(ctx context.Context, c Caller, sessionID string) (open []Followup, err error) {
 	err = s.agentChange(ctx, c, sessionID, func(ctx context.Context, session *Session, now time.Time) error {
 		if open, err = s.o.Store.OpenFollowups(ctx, session.ID, maxFollowups); err != nil {

@@ -7,13 +7,13 @@ import (
 	"bellhop/protocol"
 )
 
-// Hints has a hint for each of the user's agent sessions, for the user's feed.
+// Hints returns the state of each of the user's agent sessions, for the user's feed.
 func (s *Service) Hints(ctx context.Context, userID string) ([]protocol.AgentHint, error) {
 	sessions, err := s.o.Store.Sessions(ctx, userID, "")
 	if err != nil {
 		return nil, err
 	}
-	now := s.at()
+	now := s.nowUTC()
 	hints := make([]protocol.AgentHint, len(sessions))
 	for i := range sessions {
 		session := &sessions[i]
@@ -25,8 +25,8 @@ func (s *Service) Hints(ctx context.Context, userID string) ([]protocol.AgentHin
 	return hints, nil
 }
 
-// Revs has the revs of the agent sessions of these users that changed at since
-// or later: user id → agent session id → rev.
+// Revs returns the revs of the agent sessions that changed at since or later: user id → agent
+// session id → rev.
 func (s *Service) Revs(ctx context.Context, userIDs []string, since time.Time) (map[string]map[string]int64, error) {
 	sessions, err := s.o.Store.ChangedSessions(ctx, userIDs, since)
 	if err != nil {

@@ -19,34 +19,34 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 var start = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// desk is the use cases on a real store, with a clock set by hand.
-type desk struct {
+// fixture is the use cases on a real store, with a manual clock.
+type fixture struct {
 	*notebook.Service
-	t      testing.TB
-	books  *storetest.Books
-	clock  *testenv.Clock
-	outbox *outbox
-	told   *told
-	user   string
+	t             testing.TB
+	books         *storetest.Books
+	clock         *testenv.Clock
+	outbox        *outbox
+	notifications *notifications
+	user          string
 }
 
-func open(t testing.TB, books *storetest.Books) *desk {
+func open(t testing.TB, books *storetest.Books) *fixture {
 	t.Helper()
-	d := &desk{t: t, books: books, clock: testenv.NewClock(start), outbox: &outbox{}, told: &told{}}
+	d := &fixture{t: t, books: books, clock: testenv.NewClock(start), outbox: &outbox{}, notifications: &notifications{}}
 	d.Service = notebook.New(notebook.Options{
-		Store: books, Verifier: verifier{d.clock}, Outbox: d.outbox, Notifier: d.told, Now: d.clock.Now,
+		Store: books, Verifier: verifier{d.clock}, Outbox: d.outbox, Notifier: d.notifications, Now: d.clock.Now,
 	})
 	d.user = books.User(t)
 	return d
 }
 
 // each runs a test on both databases.
-func each(t *testing.T, test func(t *testing.T, d *desk)) {
+func each(t *testing.T, test func(t *testing.T, d *fixture)) {
 	t.Helper()
 	storetest.Databases(t, func(t *testing.T, openBooks func(t testing.TB) *storetest.Books) { test(t, open(t, openBooks(t))) })
 }
 
-// verifier finds an error in code that holds the word.
+// verifier reports an error in code that contains the word "error".
 type verifier struct{ clock *testenv.Clock }
 
 func (v verifier) Verify(_ context.Context, language, code string) protocol.Verification {
@@ -64,7 +64,7 @@ func (v verifier) Verify(_ context.Context, language, code string) protocol.Veri
 	return result
 }
 
-// outbox remembers what it is told.
+// outbox records its calls.
 type outbox struct {
 	mu        sync.Mutex
 	endpoints map[string]notebook.Endpoint
@@ -113,14 +113,14 @@ func (o *outbox) Answered(_ context.Context, a notebook.Answer) error {
 	return nil
 }
 
-// told counts what a user's feed was told.
-type told struct {
+// notifications counts the notifications of each user's feed.
+type notifications struct {
 	mu sync.Mutex
 	n  map[string]int
-	up chan struct{} // closed at the next one
+	up chan struct{} // closed at the next notification
 }
 
-func (n *told) AgentChanged(userID string) {
+func (n *notifications) AgentChanged(userID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.n == nil {
@@ -133,14 +133,14 @@ func (n *told) AgentChanged(userID string) {
 	}
 }
 
-func (n *told) count(userID string) int {
+func (n *notifications) count(userID string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.n[userID]
 }
 
-// await returns when the user was told so often.
-func (n *told) await(userID string, times int) {
+// await blocks until the user was notified that many times.
+func (n *notifications) await(userID string, times int) {
 	for {
 		n.mu.Lock()
 		if n.n[userID] >= times {
@@ -156,15 +156,15 @@ func (n *told) await(userID string, times int) {
 	}
 }
 
-// agent is one that introduced itself.
+// agent is a registered agent.
 type agent struct {
-	d        *desk
+	d        *fixture
 	caller   notebook.Caller
 	session  protocol.AgentSession
 	notebook protocol.Notebook
 }
 
-func (d *desk) agent(identifier string) *agent {
+func (d *fixture) agent(identifier string) *agent {
 	d.t.Helper()
 	a := &agent{d: d, caller: notebook.Caller{UserID: d.user, AgentIdentifier: identifier}}
 	resp, err := d.Create(d.t.Context(), a.caller, &notebook.CreateRequest{AgentName: "Agent " + identifier, AgentIdentifier: identifier})
@@ -191,14 +191,14 @@ func (a *agent) respond(id, text string, update *notebook.CodeUpdate) (*notebook
 	return a.d.Respond(a.d.t.Context(), a.caller, id, &notebook.RespondRequest{Response: text, CodeUpdate: update})
 }
 
-func (d *desk) ask(sourceID, text string) protocol.FollowupMessage {
+func (d *fixture) ask(sourceID, text string) protocol.FollowupMessage {
 	d.t.Helper()
 	resp, err := d.Ask(d.t.Context(), d.user, sourceID, &notebook.AskRequest{Content: text})
 	must(d.t, err)
 	return resp.Message
 }
 
-func (d *desk) conversation(sourceID string) *protocol.Conversation {
+func (d *fixture) conversation(sourceID string) *protocol.Conversation {
 	d.t.Helper()
 	c, err := d.Conversation(d.t.Context(), d.user, sourceID)
 	must(d.t, err)

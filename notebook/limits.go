@@ -8,12 +8,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of what agents and users send, in bytes.
+// Limits in bytes of what agents and users send.
 const (
 	MaxCode       = 512 << 10
 	maxContext    = 16 << 10
-	maxContent    = 64 << 10  // of a user's message
-	maxResponse   = 256 << 10 // of an agent's
+	maxContent    = 64 << 10  // a user's message
+	maxResponse   = 256 << 10 // an agent's message
 	maxName       = 200
 	maxIcon       = 1024
 	maxMetadata   = 16 << 10
@@ -21,21 +21,21 @@ const (
 	maxLanguage   = 40
 
 	maxAttachments = 8
-	maxSessions    = 100  // of a user
-	maxSources     = 500  // in a notebook
-	maxVersions    = 1000 // of a source
-	maxMessages    = 1000 // shown of a conversation
-	maxHistory     = 50   // sent along with a question
-	maxFollowups   = 50   // answered to one poll
+	maxSessions    = 100  // per user
+	maxSources     = 500  // per notebook
+	maxVersions    = 1000 // per source
+	maxMessages    = 1000 // per response
+	maxHistory     = 50   // per follow-up
+	maxFollowups   = 50   // per poll
 
-	// What lists carry in all: of code, of messages, and of the messages that go
-	// along with one question.
+	// Total size of the code in a list, of the messages in a list, and of the conversation sent
+	// with one follow-up.
 	listBudget    = 4 << 20
 	messageBudget = 4 << 20
 	historyBudget = 256 << 10
 )
 
-// check collects the first thing wrong with a request.
+// check validates a request and keeps the first error.
 type check struct{ err error }
 
 func (c *check) text(name, value string, required bool, limit int) {
@@ -63,7 +63,7 @@ func (c *check) metadata(value map[string]any) {
 	case len(raw) > maxMetadata:
 		c.err = protocol.Errorf(protocol.CodeTooLarge, "metadata is larger than %d bytes", maxMetadata)
 	default:
-		// What REST bodies are held to; MCP arguments come here unchecked.
+		// REST bodies were checked already; MCP arguments are checked only here.
 		c.err = protocol.ParseObject(raw)
 	}
 }

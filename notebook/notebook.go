@@ -6,7 +6,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Notebook is what one agent session saved.
+// Notebook holds the sources of one agent session.
 type Notebook struct {
 	ID          string
 	UserID      string
@@ -16,7 +16,7 @@ type Notebook struct {
 	CreatedAt   time.Time
 }
 
-// Source is a piece of code; its code is in its versions.
+// Source is a piece of code; its text is in its versions.
 type Source struct {
 	ID            string
 	UserID        string
@@ -26,14 +26,14 @@ type Source struct {
 	Language      string
 	Context       string // why and where the agent wrote it
 	Metadata      map[string]any
-	Version       int64 // the newest
-	LastSeq       int64 // of its messages
+	Version       int64 // the newest version's number
+	LastSeq       int64 // the newest message's number
 	LastMessageAt *time.Time
 	CreatedAt     time.Time
 }
 
-// Version is one state of a source's code. Only its Verification ever changes,
-// and only from nil.
+// Version is one state of a source's code. After it was inserted, only Verification changes,
+// once, from nil.
 type Version struct {
 	SourceID     string
 	Number       int64
@@ -42,15 +42,15 @@ type Version struct {
 	Diff         string
 	Description  string
 	Author       string // the agent's identifier
-	MessageID    string // that brought it, "" = saved
+	MessageID    string // the message that brought it; "" = saved by the agent
 	Verification *protocol.Verification
 	CreatedAt    time.Time
 }
 
-// MessageState is where a message stands; see the package comment.
+// MessageState is the state of a user's message; see the package comment.
 type MessageState string
 
-// The states of a user's message. An agent's message is delivered at once.
+// The states of a user's message. An agent's message is Delivered from the start.
 const (
 	Pending     MessageState = "pending"
 	Delivered   MessageState = "delivered"
@@ -63,25 +63,25 @@ const (
 type Message struct {
 	ID          string
 	SourceID    string
-	Seq         int64 // dense, from 1
+	Seq         int64 // from 1, without gaps
 	Role        protocol.FollowupRole
 	Content     string
 	Attachments []protocol.FollowupAttachment
-	ReplyTo     string // of an agent's message: the user's
+	ReplyTo     string // only for an agent's message: id of the user's message
 	State       MessageState
-	Failure     string // why it did not reach the agent, or what the agent said
+	Failure     string // why it did not reach the agent, or why the agent refused it
 	DeliveredAt *time.Time
 	ReadAt      *time.Time
 	CreatedAt   time.Time
 
-	// Version is the version it brought, 0 = none; Description and Diff are read
-	// from there and not kept.
+	// Version is the version that the message brought, 0 = none. Description and Diff are that
+	// version's and not stored here.
 	Version     int64
 	Description string
 	Diff        string
 }
 
-// Followup is a message that waits for an answer, with its source's title.
+// Followup is an unanswered message with its source's title.
 type Followup struct {
 	Message
 	SourceTitle string

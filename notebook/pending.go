@@ -10,7 +10,7 @@ import (
 
 const (
 	verifyBatch = 16
-	verifyPoll  = 30 * time.Second // of what another process, or an earlier life of this one, left
+	verifyPoll  = 30 * time.Second // how often to look for versions that another process, or this one before a restart, left unverified
 )
 
 func versionName(n int64) string { return "version " + strconv.FormatInt(n, 10) }
@@ -22,8 +22,7 @@ func (s *Service) wakeVerifier() {
 	}
 }
 
-// Run judges versions that came where nobody could wait for the verdict, until
-// ctx ends.
+// Run verifies, until ctx ends, the versions that were stored without verification.
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(verifyPoll)
 	defer tick.Stop()
@@ -56,7 +55,7 @@ func (s *Service) verifyPending(ctx context.Context) error {
 				session.changed(protocol.AgentEventVerified, u.Source.ID, now)
 				return s.o.Store.SetVerification(ctx, u.Source.ID, u.Version.Number, &verification)
 			})
-			if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound { // deleted meanwhile
+			if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound { // a source deleted meanwhile is no error
 				return err
 			}
 		}

@@ -19,8 +19,8 @@ import (
 	"bellhop/protocol"
 )
 
-// property checks a rule on both databases; every draw has a user of its own.
-func property(t *testing.T, rule func(t *rapid.T, d *desk)) {
+// property checks a rule on both databases. Every draw creates a user of its own.
+func property(t *testing.T, rule func(t *rapid.T, d *fixture)) {
 	t.Helper()
 	storetest.Databases(t, func(t *testing.T, openBooks func(t testing.TB) *storetest.Books) {
 		books := openBooks(t)
@@ -32,7 +32,7 @@ func property(t *testing.T, rule func(t *rapid.T, d *desk)) {
 	})
 }
 
-// failing reports to the draw that failed, so that rapid can shrink it.
+// failing reports failures to the draw, so that rapid can shrink it.
 type failing struct {
 	testing.TB
 	r *rapid.T
@@ -48,7 +48,7 @@ var (
 )
 
 func TestNotebookCreationIsIdempotent(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+	property(t, func(r *rapid.T, d *fixture) {
 		request := &notebook.CreateRequest{AgentName: texts.Draw(r, "name"), AgentIdentifier: names.Draw(r, "identifier"), Title: texts.Draw(r, "title")}
 		n := rapid.IntRange(1, 4).Draw(r, "at once")
 		answers := make([]*notebook.CreateResponse, n)
@@ -81,8 +81,8 @@ func TestNotebookCreationIsIdempotent(t *testing.T) {
 	})
 }
 
-func TestASourceBelongsToItsNotebookWithItsWholeContext(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+func TestASourceKeepsItsNotebookAndContext(t *testing.T) {
+	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent(names.Draw(r, "identifier"))
 		request := &notebook.SaveRequest{
 			NotebookID: a.notebook.ID, Title: texts.Draw(r, "title"), Code: codes.Draw(r, "code"), Language: "go", Context: texts.Draw(r, "context"),
@@ -115,16 +115,16 @@ func TestASourceBelongsToItsNotebookWithItsWholeContext(t *testing.T) {
 	})
 }
 
-func TestAConversationGrowsByWhatWasSaid(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+func TestAConversationGrowsByOneMessagePerRequest(t *testing.T) {
+	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("x")
-		type said struct {
+		type contents struct {
 			role    protocol.FollowupRole
 			content string
 			at      time.Time
 		}
-		var want []said
+		var want []contents
 		var waiting []string
 		for range rapid.IntRange(1, 6).Draw(r, "steps") {
 			now := d.clock.Advance(time.Second)
@@ -132,15 +132,15 @@ func TestAConversationGrowsByWhatWasSaid(t *testing.T) {
 			if len(waiting) > 0 && rapid.Bool().Draw(r, "answer") {
 				_, err := a.respond(waiting[0], content, nil)
 				must(d.t, err)
-				waiting, want = waiting[1:], append(want, said{protocol.FollowupAgent, content, now})
+				waiting, want = waiting[1:], append(want, contents{protocol.FollowupAgent, content, now})
 			} else {
 				waiting = append(waiting, d.ask(source.ID, content).ID)
-				want = append(want, said{protocol.FollowupUser, content, now})
+				want = append(want, contents{protocol.FollowupUser, content, now})
 			}
 			c := d.conversation(source.ID)
-			var got []said
+			var got []contents
 			for _, m := range c.Messages {
-				got = append(got, said{m.Role, m.Content, m.Timestamp})
+				got = append(got, contents{m.Role, m.Content, m.Timestamp})
 			}
 			if !slices.Equal(got, want) || c.LastMessageAt == nil || !c.LastMessageAt.Equal(now) || c.AgentSessionID != a.session.ID {
 				r.Errorf("got  %+v\nwant %+v", got, want)
@@ -152,8 +152,8 @@ func TestAConversationGrowsByWhatWasSaid(t *testing.T) {
 	})
 }
 
-func TestAWebhookCarriesEverything(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+func TestAWebhookBodyIsComplete(t *testing.T) {
+	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		code := codes.Draw(r, "code")
 		source := a.save(code)
@@ -174,8 +174,8 @@ func TestAWebhookCarriesEverything(t *testing.T) {
 	})
 }
 
-func TestAWebhookIsAuthenticByEveryBit(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+func TestAWebhookSignatureCoversEveryBit(t *testing.T) {
+	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		question := d.ask(a.save("x").ID, texts.Draw(r, "question"))
 		body, err := d.Render(t.Context(), d.user, question.ID)
@@ -195,10 +195,10 @@ func TestAWebhookIsAuthenticByEveryBit(t *testing.T) {
 		switch part {
 		case "body":
 			flip(r, changedBody)
-		case "signature": // the version and its comma choose the algorithm
+		case "signature": // "v1," selects the algorithm, so changing it is another test
 			name := signature.HeaderSignature
 			value := []byte(strings.TrimPrefix(header.Get(name), "v1,"))
-			value = value[:len(value)-2] // the last letter holds padding bits, "=" is padding
+			value = value[:len(value)-2] // the last letter has padding bits and "=" is padding
 			flip(r, value)
 			changedHeader.Set(name, "v1,"+string(value)+header.Get(name)[len("v1,")+len(value):])
 		default:
@@ -219,7 +219,7 @@ func flip(r *rapid.T, b []byte) {
 }
 
 func TestAgentsOfOneUserDoNotInterfere(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+	property(t, func(r *rapid.T, d *fixture) {
 		identifiers := rapid.SliceOfNDistinct(names, 2, 4, rapid.ID).Draw(r, "agents")
 		agents := make([]*agent, len(identifiers))
 		sources, questions := make([]string, len(agents)), make([]string, len(agents))
@@ -254,8 +254,8 @@ func TestAgentsOfOneUserDoNotInterfere(t *testing.T) {
 	})
 }
 
-func TestADisconnectionCleansUpAndKeeps(t *testing.T) {
-	property(t, func(r *rapid.T, d *desk) {
+func TestADisconnectionStopsDeliveriesAndKeepsSources(t *testing.T) {
+	property(t, func(r *rapid.T, d *fixture) {
 		a := d.agent("ada")
 		if rapid.Bool().Draw(r, "webhook") {
 			_, err := d.RegisterWebhook(t.Context(), a.caller, &notebook.WebhookRequest{URL: "https://a.example/"})

@@ -30,7 +30,7 @@ type RespondResponse struct {
 
 func (r *RespondRequest) check() error {
 	var bad check
-	// A code update speaks for itself.
+	// A code update needs no further text.
 	bad.text("response", r.Response, r.CodeUpdate == nil, maxResponse)
 	if r.CodeUpdate != nil {
 		bad.text("codeUpdate.code", r.CodeUpdate.Code, true, MaxCode)
@@ -39,13 +39,12 @@ func (r *RespondRequest) check() error {
 	return bad.err
 }
 
-// Respond stores the agent's answer to a message, once: a second one is
-// CodeAnswered.
+// Respond stores the agent's answer to a message. A second answer is CodeAnswered.
 func (s *Service) Respond(ctx context.Context, c Caller, messageID string, r *RespondRequest) (*RespondResponse, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	question, source, err := s.question(ctx, c, messageID)
+	question, source, err := s.questionFor(ctx, c, messageID)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +64,9 @@ func (s *Service) Respond(ctx context.Context, c Caller, messageID string, r *Re
 	return resp, nil
 }
 
-// question finds what is answered; it refuses before the slow part what the
-// transaction would refuse.
-func (s *Service) question(ctx context.Context, c Caller, id string) (*Message, *Source, error) {
+// questionFor returns the message to answer and its source. It makes the transaction's checks
+// early, before the slow verification.
+func (s *Service) questionFor(ctx context.Context, c Caller, id string) (*Message, *Source, error) {
 	m, err := s.o.Store.Message(ctx, c.UserID, id)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +82,7 @@ func (s *Service) question(ctx context.Context, c Caller, id string) (*Message, 
 	if !c.owns(session) || m.Role != protocol.FollowupUser {
 		return nil, nil, protocol.Errorf(protocol.CodeNotFound, "Message not found")
 	}
-	if err := s.usable(session, s.at()); err != nil {
+	if err := s.usable(session, s.nowUTC()); err != nil {
 		return nil, nil, err
 	}
 	return m, source, unanswered(m)
@@ -99,8 +98,10 @@ func unanswered(m *Message) error {
 	return nil
 }
 
-// answer runs under the session's lock.
-func (s *Service) answer(ctx context.Context, session *Session, messageID string, r *RespondRequest, v *protocol.Verification, now time.Time) (*RespondResponse, error) {
+// answer runs under the session's lock, which makes the checks of question final.
+func (s *Service) answer(
+	ctx context.Context, session *Session, messageID string, r *RespondRequest, v *protocol.Verification, now time.Time,
+) (*RespondResponse, error) {
 	question, err := s.o.Store.Message(ctx, session.UserID, messageID)
 	if err != nil {
 		return nil, err
@@ -152,8 +153,10 @@ func (s *Service) announce(ctx context.Context, session *Session, reply *Message
 	})
 }
 
-// update adds a version, if the reply brings one, and returns the newest.
-func (s *Service) update(ctx context.Context, session *Session, source *Source, reply *Message, u *CodeUpdate, v *protocol.Verification) (*Version, error) {
+// update inserts the version that the reply brings, if any, and returns the newest version.
+func (s *Service) update(
+	ctx context.Context, session *Session, source *Source, reply *Message, u *CodeUpdate, v *protocol.Verification,
+) (*Version, error) {
 	current, err := s.o.Store.Version(ctx, source.ID, source.Version)
 	if err != nil || u == nil {
 		return current, err
@@ -173,7 +176,7 @@ func (s *Service) update(ctx context.Context, session *Session, source *Source, 
 	return next, s.o.Store.InsertVersion(ctx, next)
 }
 
-// diff is unified, between the version before and the one source.Version names.
+// diff returns the unified diff between the version before source.Version and that one.
 func diff(source *Source, before, after string) string {
 	return udiff.Unified(versionName(source.Version-1), versionName(source.Version), before, after)
 }

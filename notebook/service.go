@@ -14,16 +14,16 @@ type Options struct {
 	Store    Store
 	Verifier Verifier
 	Outbox   Outbox           // nil = no webhooks: agents poll
-	Notifier Notifier         // nil = nobody
-	Lifetime time.Duration    // of a session without activity; 0 = Lifetime
+	Notifier Notifier         // nil = no notifications
+	Lifetime time.Duration    // how long a session lives without activity; 0 = Lifetime
 	Now      func() time.Time // nil = time.Now
 	Log      *slog.Logger     // nil = none
 }
 
-// Service has the use cases; routes and MCP tools are two ways to the same ones.
+// Service has the use cases; the REST routes and the MCP tools call the same ones.
 type Service struct {
 	o    Options
-	wake chan struct{} // there may be versions to judge
+	wake chan struct{} // signals that versions may need verification
 }
 
 // New returns the use cases.
@@ -40,14 +40,18 @@ func New(o Options) *Service {
 	return &Service{o: o, wake: make(chan struct{}, 1)}
 }
 
-// at is now as the databases keep it.
-func (s *Service) at() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
+// nowUTC returns the time with the precision that the databases keep.
+func (s *Service) nowUTC() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
 func (s *Service) lifetime() time.Duration { return s.o.Lifetime }
 
-// change runs fn with the session locked and tells the user's feed of event.
-func (s *Service) change(ctx context.Context, userID, sessionID string, fn func(ctx context.Context, session *Session, now time.Time) error) error {
-	now := s.at()
+// sessionChange changes a locked session at a time.
+type sessionChange func(ctx context.Context, session *Session, now time.Time) error
+
+// change runs fn with the session locked, saves the session and notifies the user's feed if fn
+// changed its rev.
+func (s *Service) change(ctx context.Context, userID, sessionID string, fn sessionChange) error {
+	now := s.nowUTC()
 	return s.o.Store.Write(ctx, func(ctx context.Context) error {
 		session, err := s.o.Store.LockSession(ctx, userID, sessionID)
 		if err != nil {
@@ -61,7 +65,8 @@ func (s *Service) change(ctx context.Context, userID, sessionID string, fn func(
 	})
 }
 
-// save keeps a locked session. Without another rev the feed hears nothing.
+// save stores a locked session. It notifies the user's feed only if the rev differs from
+// before.
 func (s *Service) save(ctx context.Context, session *Session, before int64) error {
 	if session.Rev != before && s.o.Notifier != nil {
 		database.AfterCommit(ctx, func() { s.o.Notifier.AgentChanged(session.UserID) })
@@ -69,8 +74,9 @@ func (s *Service) save(ctx context.Context, session *Session, before int64) erro
 	return s.o.Store.SaveSession(ctx, session)
 }
 
-// agentChange is change for something the session's agent does.
-func (s *Service) agentChange(ctx context.Context, c Caller, sessionID string, fn func(ctx context.Context, session *Session, now time.Time) error) error {
+// agentChange is change for an action of the session's agent: it checks the caller and counts
+// as activity.
+func (s *Service) agentChange(ctx context.Context, c Caller, sessionID string, fn sessionChange) error {
 	return s.change(ctx, c.UserID, sessionID, func(ctx context.Context, session *Session, now time.Time) error {
 		if !c.owns(session) {
 			return errNoSession()
@@ -83,8 +89,8 @@ func (s *Service) agentChange(ctx context.Context, c Caller, sessionID string, f
 	})
 }
 
-// session finds the agent session a caller means: the token's own, the one
-// named, or the only one there is.
+// session returns the agent session that a caller means: the one named, or else the only one
+// the token may use.
 func (s *Service) session(ctx context.Context, c Caller, id string) (*Session, error) {
 	if id != "" {
 		session, err := s.o.Store.Session(ctx, c.UserID, id)

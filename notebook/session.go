@@ -10,11 +10,11 @@ import (
 // configured otherwise.
 const Lifetime = 30 * 24 * time.Hour
 
-// touchAfter spares polling agents a write each time.
+// touchAfter limits how often polling agents update LastActivity.
 const touchAfter = time.Minute
 
-// Caller is who asks. An agent's own token binds AgentIdentifier; a user, who
-// may act for any of their agents, has none.
+// Caller is the sender of a request. An agent's own token sets AgentIdentifier; for a user, who
+// may act for all their agents, it is "".
 type Caller struct {
 	UserID          string
 	AgentIdentifier string
@@ -29,7 +29,7 @@ type Session struct {
 	AgentIcon       string
 	Disconnected    bool
 	WebhookURL      string
-	EndpointID      string // "" = none; the Outbox knows it
+	EndpointID      string // "" = none; the Outbox has the endpoint
 	Metadata        map[string]any
 	Rev             int64
 	Event           string // the last change, for the user's feed
@@ -39,7 +39,7 @@ type Session struct {
 	CreatedAt       time.Time
 }
 
-// Status at now.
+// Status returns the status at now.
 func (s *Session) Status(now time.Time, lifetime time.Duration) protocol.AgentSessionStatus {
 	switch {
 	case s.Disconnected:
@@ -51,12 +51,13 @@ func (s *Session) Status(now time.Time, lifetime time.Duration) protocol.AgentSe
 	}
 }
 
+// changed increments the rev and records what changed, for the user's feed.
 func (s *Session) changed(event, sourceID string, now time.Time) {
 	s.Rev++
 	s.Event, s.EventSource, s.ChangedAt = event, sourceID, now
 }
 
-// usable fails unless the agent can be talked to.
+// usable returns an error unless the session is active.
 func (s *Service) usable(session *Session, now time.Time) error {
 	switch session.Status(now, s.lifetime()) {
 	case protocol.AgentDisconnected:
@@ -67,14 +68,16 @@ func (s *Service) usable(session *Session, now time.Time) error {
 	case protocol.AgentExpired:
 		return &protocol.Error{
 			Code: protocol.CodeExpired, Message: "The agent session has expired",
-			Hint: "Renew it: the agent with POST /api/coding-agent/notebooks (create_agent_notebook), the user with POST /api/agent-sessions/" + session.ID + "/renew",
+			Hint: "Renew it: the agent with POST /api/coding-agent/notebooks (create_agent_notebook), " +
+				"the user with POST /api/agent-sessions/" + session.ID + "/renew",
 		}
 	default:
 		return nil
 	}
 }
 
-// owns lets an agent's token reach its own session alone.
+// owns reports whether the caller may use the session: a user all of their own, an agent only
+// its own.
 func (c Caller) owns(session *Session) bool {
 	return session.UserID == c.UserID && (c.AgentIdentifier == "" || c.AgentIdentifier == session.AgentIdentifier)
 }

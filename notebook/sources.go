@@ -27,7 +27,7 @@ type SourcesResponse struct {
 	Sources []protocol.Source `json:"sources"`
 }
 
-// VerifyRequest asks for a judgement and saves nothing.
+// VerifyRequest asks for a verification; nothing is saved.
 type VerifyRequest struct {
 	Code     string `json:"code" jsonschema:"the code to check, at most 512 KiB"`
 	Language string `json:"language,omitempty" jsonschema:"such as go, typescript or python; detected if left out"`
@@ -38,7 +38,7 @@ func (c *check) code(value, language string) {
 	c.text("language", language, false, maxLanguage)
 }
 
-// Save keeps code as a new source, also when verification fails.
+// Save stores code as a new source, even if its verification fails.
 func (s *Service) Save(ctx context.Context, c Caller, r *SaveRequest) (*SourceResponse, error) {
 	var bad check
 	bad.text("notebookId", r.NotebookID, true, maxName)
@@ -65,7 +65,7 @@ func (s *Service) Save(ctx context.Context, c Caller, r *SaveRequest) (*SourceRe
 	return resp, nil
 }
 
-// agentsNotebook refuses before the slow part what the transaction would refuse.
+// agentsNotebook makes the transaction's checks early, before the slow verification.
 func (s *Service) agentsNotebook(ctx context.Context, c Caller, id string) (*Notebook, error) {
 	notebook, err := s.o.Store.Notebook(ctx, c.UserID, id)
 	if err != nil {
@@ -78,10 +78,12 @@ func (s *Service) agentsNotebook(ctx context.Context, c Caller, id string) (*Not
 	if !c.owns(session) {
 		return nil, protocol.Errorf(protocol.CodeNotFound, "Notebook not found")
 	}
-	return notebook, s.usable(session, s.at())
+	return notebook, s.usable(session, s.nowUTC())
 }
 
-func (s *Service) insert(ctx context.Context, session *Session, r *SaveRequest, v *protocol.Verification, now time.Time) (*SourceResponse, error) {
+func (s *Service) insert(
+	ctx context.Context, session *Session, r *SaveRequest, v *protocol.Verification, now time.Time,
+) (*SourceResponse, error) {
 	if _, err := s.o.Store.Notebook(ctx, session.UserID, r.NotebookID); err != nil { // deleted meanwhile
 		return nil, err
 	}
@@ -109,13 +111,13 @@ func (s *Service) insert(ctx context.Context, session *Session, r *SaveRequest, 
 	return &SourceResponse{Source: s.showSource(source, version, session, now)}, nil
 }
 
-// AgentSources lists what the calling agent saved.
+// AgentSources lists the sources of the calling agent.
 func (s *Service) AgentSources(ctx context.Context, c Caller, sessionID string) (*SourcesResponse, error) {
 	session, err := s.session(ctx, c, sessionID)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.usable(session, s.at()); err != nil {
+	if err := s.usable(session, s.nowUTC()); err != nil {
 		return nil, err
 	}
 	return s.sources(ctx, c.UserID, SourceFilter{SessionID: session.ID}, session)
@@ -123,7 +125,7 @@ func (s *Service) AgentSources(ctx context.Context, c Caller, sessionID string) 
 
 func (s *Service) sources(ctx context.Context, userID string, in SourceFilter, session *Session) (*SourcesResponse, error) {
 	resp := &SourcesResponse{Sources: []protocol.Source{}}
-	now := s.at()
+	now := s.nowUTC()
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {
 		sources, err := s.o.Store.Sources(ctx, userID, in)
 		if err != nil {
@@ -144,7 +146,7 @@ func (s *Service) sources(ctx context.Context, userID string, in SourceFilter, s
 	return resp, nil
 }
 
-// Verify judges code without keeping it.
+// Verify checks code without storing it.
 func (s *Service) Verify(ctx context.Context, r *VerifyRequest) (*protocol.Verification, error) {
 	var bad check
 	bad.code(r.Code, r.Language)

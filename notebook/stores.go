@@ -8,8 +8,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Store keeps everything; notebook/store has it. Every method joins the
-// transaction in its context. Another user's row is CodeNotFound.
+// Store keeps sessions, sources and messages; package notebook/store implements it. Every
+// method joins the transaction in its context. Another user's row is CodeNotFound.
 type Store interface {
 	Write(ctx context.Context, fn func(ctx context.Context) error) error
 	Read(ctx context.Context, fn func(ctx context.Context) error) error
@@ -21,24 +21,24 @@ type Store interface {
 
 // SessionStore has agent sessions and their notebooks.
 type SessionStore interface {
-	// InsertSession does nothing if the user has that agent identifier already.
+	// InsertSession does nothing if the user already has that agent identifier.
 	InsertSession(ctx context.Context, s *Session) error
 	// LockSession and LockIdentifier lock the row until the transaction ends.
 	LockSession(ctx context.Context, userID, id string) (*Session, error)
 	LockIdentifier(ctx context.Context, userID, identifier string) (*Session, error)
 	Session(ctx context.Context, userID, id string) (*Session, error)
-	// Sessions come newest first; identifier "" = all.
+	// Sessions returns them newest first; identifier "" = all.
 	Sessions(ctx context.Context, userID, identifier string) ([]Session, error)
 	SaveSession(ctx context.Context, s *Session) error
-	// ChangedSessions are those of the users that changed at since or later.
+	// ChangedSessions returns the users' sessions that changed at since or later.
 	ChangedSessions(ctx context.Context, userIDs []string, since time.Time) ([]Session, error)
 
-	// InsertNotebook does nothing if the session has one already.
+	// InsertNotebook does nothing if the session already has one.
 	InsertNotebook(ctx context.Context, n *Notebook) (inserted bool, err error)
 	Notebook(ctx context.Context, userID, id string) (*Notebook, error)
 	NotebookOf(ctx context.Context, userID, sessionID string) (*Notebook, error)
 	Notebooks(ctx context.Context, userID string) ([]Notebook, error)
-	// DeleteNotebook takes everything in it along.
+	// DeleteNotebook also deletes its sources.
 	DeleteNotebook(ctx context.Context, userID, id string) error
 }
 
@@ -47,31 +47,31 @@ type SourceStore interface {
 	CountSources(ctx context.Context, notebookID string) (int, error)
 	InsertSource(ctx context.Context, s *Source) error
 	Source(ctx context.Context, userID, id string) (*Source, error)
-	// Sources come newest first.
+	// Sources returns them newest first.
 	Sources(ctx context.Context, userID string, in SourceFilter) ([]Source, error)
 	SaveSource(ctx context.Context, s *Source) error
 	DeleteSource(ctx context.Context, userID, id string) error
 
 	InsertVersion(ctx context.Context, v *Version) error
 	Version(ctx context.Context, sourceID string, number int64) (*Version, error)
-	// Versions come oldest first; of the oldest, code and diff beyond budget bytes
-	// in all are left out.
+	// Versions returns them oldest first. Of the oldest, code and diff are omitted when the
+	// total exceeds budget bytes.
 	Versions(ctx context.Context, sourceID string, budget int64) ([]Version, error)
-	// Newest has the newest version of each of the sources, in their order. Code
-	// beyond budget bytes in all is left out.
+	// Newest returns the newest version of each source, in their order. Code is omitted when
+	// the total exceeds budget bytes.
 	Newest(ctx context.Context, sources []Source, budget int64) ([]Version, error)
-	// Unverified come oldest first, with their sources.
+	// Unverified returns versions without verification, oldest first, with their sources.
 	Unverified(ctx context.Context, limit int) ([]Unverified, error)
 	SetVerification(ctx context.Context, sourceID string, number int64, v *protocol.Verification) error
 }
 
-// SourceFilter of Sources; "" = any.
+// SourceFilter selects sources; "" = any.
 type SourceFilter struct {
 	NotebookID string
 	SessionID  string
 }
 
-// Unverified is a version that nobody judged yet.
+// Unverified is a version that was not verified yet, with its source.
 type Unverified struct {
 	Source  Source
 	Version Version
@@ -81,40 +81,40 @@ type Unverified struct {
 type MessageStore interface {
 	InsertMessage(ctx context.Context, m *Message) error
 	SaveMessage(ctx context.Context, m *Message) error
-	// Message finds a message of the user's sources.
+	// Message returns a message of the user's sources.
 	Message(ctx context.Context, userID, id string) (*Message, error)
-	// Messages are the newest before seq (0 = the end), in their order: at most
-	// limit, and, but for the newest, at most budget characters.
+	// Messages returns the newest messages before seq (0 = all), oldest first: at most limit,
+	// and at most budget characters unless the newest alone is longer.
 	Messages(ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]Message, error)
-	// OpenFollowups are a session's messages that wait for an answer, oldest first.
+	// OpenFollowups returns a session's unanswered messages, oldest first.
 	OpenFollowups(ctx context.Context, sessionID string, limit int) ([]Followup, error)
-	// MarkDelivered and MarkRead set what is not set yet; MarkRead is about the
-	// agent's messages of a source and reports how many.
+	// MarkDelivered and MarkRead set only times that are unset. MarkRead covers the agent's
+	// messages of a source and returns their number.
 	MarkDelivered(ctx context.Context, ids []string, now time.Time) error
 	MarkRead(ctx context.Context, sourceID string, now time.Time) (int64, error)
 }
 
-// Verifier judges code without running it. It is safe for concurrent use, never
-// fails and bounds its own time and memory; notebook/verify has it.
+// Verifier checks code without running it. It is safe for concurrent use, never fails and
+// bounds its own time and memory; notebook/verify implements it.
 type Verifier interface {
 	// Verify detects the language if it is "".
 	Verify(ctx context.Context, language, code string) protocol.Verification
 }
 
-// Outbox sends follow-ups to agents' webhooks; internal/app fills it with
+// Outbox sends follow-ups to agents' webhooks; internal/app implements it with
 // webhook/outbound. Every method joins the caller's transaction.
 type Outbox interface {
-	// SetEndpoint makes an endpoint, or gives it another URL and secret. A zero
-	// secret is made. The one returned may be shown this once.
+	// SetEndpoint creates an endpoint or changes its URL and secret. A zero secret is
+	// generated. The secret returned must not be shown again later.
 	SetEndpoint(ctx context.Context, e Endpoint) (seal.Secret, error)
 	Enqueue(ctx context.Context, f Outgoing) error
 	Disable(ctx context.Context, userID, endpointID, reason string) error
 	Enable(ctx context.Context, userID, endpointID string) error
-	// Answered tells the user's own webhooks that an agent answered.
+	// Answered sends an agent's answer to the user's own webhooks.
 	Answered(ctx context.Context, a Answer) error
 }
 
-// Answer is an agent's answer, as the user's own webhooks hear of it.
+// Answer is an agent's answer as the user's own webhooks get it.
 type Answer struct {
 	UserID         string    `json:"-"`
 	At             time.Time `json:"-"`
@@ -122,7 +122,7 @@ type Answer struct {
 	AgentSessionID string    `json:"agentSessionId"`
 	InReplyTo      string    `json:"inReplyTo"`
 	MessageID      string    `json:"messageId"`
-	Version        int64     `json:"version,omitempty"` // that it brought
+	Version        int64     `json:"version,omitempty"` // the version that it brought
 }
 
 // Endpoint is an agent's webhook.
@@ -133,16 +133,16 @@ type Endpoint struct {
 	Secret seal.Secret
 }
 
-// Outgoing is a message for an endpoint; its body is asked for (Render) when it
-// is first sent. Messages of one source keep their order.
+// Outgoing is a message for an endpoint. Its body is rendered (Render) when it is first sent.
+// Messages of one source keep their order.
 type Outgoing struct {
 	EndpointID string
 	MessageID  string
 	SourceID   string
 }
 
-// Notifier hears, after the commit, that something changed which the user's
-// feed shows. It never waits.
+// Notifier is called after the commit of a change that the user's feed shows. It must not
+// block.
 type Notifier interface {
 	AgentChanged(userID string)
 }

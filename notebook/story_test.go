@@ -10,7 +10,7 @@ import (
 )
 
 func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("package a\n\nvar x = 1\n")
 		question := d.ask(source.ID, "Why one?")
@@ -53,20 +53,20 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 		}
 		_, err = a.respond(question.ID, "Once more.", nil)
 		wantCode(t, err, protocol.CodeAnswered)
-		if d.told.n[d.user] == 0 || len(d.outbox.answers) != 1 || d.outbox.answers[0].Version != 2 {
-			t.Errorf("told %v, answers %+v", d.told.n, d.outbox.answers)
+		if d.notifications.n[d.user] == 0 || len(d.outbox.answers) != 1 || d.outbox.answers[0].Version != 2 {
+			t.Errorf("told %v, answers %+v", d.notifications.n, d.outbox.answers)
 		}
 	})
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestCallersReachOnlyTheirOwn(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		ada, bob := d.agent("ada"), d.agent("bob")
 		source := ada.save("x")
 		question := d.ask(source.ID, "?")
-		stranger := open(t, d.books)
-		foreign := stranger.agent("ada")
+		otherUser := open(t, d.books)
+		foreign := otherUser.agent("ada")
 		save := &notebook.SaveRequest{NotebookID: ada.notebook.ID, Title: "t", Code: "x", Context: "c"}
 		respond := &notebook.RespondRequest{Response: "!"}
 		for _, c := range []struct {
@@ -79,22 +79,22 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{"another agent polls for the session", protocol.CodeNotFound, func() error { _, err := d.Followups(ctx, bob.caller, ada.session.ID); return err }},
 			{"another user's agent of the same name saves", protocol.CodeNotFound, func() error { _, err := d.Save(ctx, foreign.caller, save); return err }},
 			{"another user's agent answers", protocol.CodeNotFound, func() error { _, err := d.Respond(ctx, foreign.caller, question.ID, respond); return err }},
-			{"another user reads the source", protocol.CodeNotFound, func() error { _, err := d.Source(ctx, stranger.user, source.ID); return err }},
+			{"another user reads the source", protocol.CodeNotFound, func() error { _, err := d.Source(ctx, otherUser.user, source.ID); return err }},
 			{"another user asks", protocol.CodeNotFound, func() error {
-				_, err := d.Ask(ctx, stranger.user, source.ID, &notebook.AskRequest{Content: "?"})
+				_, err := d.Ask(ctx, otherUser.user, source.ID, &notebook.AskRequest{Content: "?"})
 				return err
 			}},
-			{"another user disconnects", protocol.CodeNotFound, func() error { _, err := d.Disconnect(ctx, stranger.user, ada.session.ID); return err }},
-			{"another user deletes", protocol.CodeNotFound, func() error { return d.DeleteSource(ctx, stranger.user, source.ID) }},
-			{"a token of one agent introduces another", protocol.CodeForbidden, func() error {
+			{"another user disconnects", protocol.CodeNotFound, func() error { _, err := d.Disconnect(ctx, otherUser.user, ada.session.ID); return err }},
+			{"another user deletes", protocol.CodeNotFound, func() error { return d.DeleteSource(ctx, otherUser.user, source.ID) }},
+			{"a token of one agent registers another", protocol.CodeForbidden, func() error {
 				_, err := d.Create(ctx, ada.caller, &notebook.CreateRequest{AgentName: "B", AgentIdentifier: "bob"})
 				return err
 			}},
-			{"a user with two agents does not say which", protocol.CodeInvalid, func() error {
+			{"a user with two agents names none of them", protocol.CodeInvalid, func() error {
 				_, err := d.Followups(ctx, notebook.Caller{UserID: d.user}, "")
 				return err
 			}},
-			{"nobody owns anything", protocol.CodeNotFound, func() error { _, err := d.Followups(ctx, notebook.Caller{}, ""); return err }},
+			{"the zero caller owns nothing", protocol.CodeNotFound, func() error { _, err := d.Followups(ctx, notebook.Caller{}, ""); return err }},
 		} {
 			t.Run(c.name, func(t *testing.T) { wantCode(t, c.call(), c.code) })
 		}
@@ -105,11 +105,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 func TestASessionExpiresAndIsRenewed(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		a := d.agent("ada")
 		source := a.save("x")
 		d.clock.Advance(notebook.Lifetime - time.Second)
-		a.poll() // is activity
+		a.poll() // polling counts as activity
 		d.clock.Advance(notebook.Lifetime - time.Second)
 		a.poll()
 		d.clock.Advance(notebook.Lifetime)
@@ -134,8 +134,8 @@ func TestASessionExpiresAndIsRenewed(t *testing.T) {
 	})
 }
 
-func TestADisconnectedAgentIsReadableAndSilent(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestADisconnectedAgentIsReadableAndGetsNothing(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
 		source := a.save("x")
@@ -174,8 +174,8 @@ func TestADisconnectedAgentIsReadableAndSilent(t *testing.T) {
 	})
 }
 
-func TestWhatAWebhookAnswersBecomesTheReply(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestAWebhookResponseBecomesTheReply(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
 		for _, c := range []struct {
@@ -186,7 +186,7 @@ func TestWhatAWebhookAnswersBecomesTheReply(t *testing.T) {
 		}{
 			{"a reply", `{"success":true,"response":"Because."}`, 2, "", 1},
 			{"a reply with code", `{"success":true,"response":"So:","codeUpdate":{"code":"y","description":"d"}}`, 2, "", 2},
-			{"code alone", `{"success":true,"codeUpdate":{"code":"y","description":"d"}}`, 2, "", 2},
+			{"only code", `{"success":true,"codeUpdate":{"code":"y","description":"d"}}`, 2, "", 2},
 			{"a refusal", `{"success":false,"error":"I am busy"}`, 1, "I am busy", 1},
 			{"a refusal without a reason", `{"success":false}`, 1, "The agent refused the message", 1},
 			{"success and nothing else", `{"success":true}`, 1, "", 1},
@@ -200,7 +200,7 @@ func TestWhatAWebhookAnswersBecomesTheReply(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				source := a.save("x")
 				question := d.ask(source.ID, "?")
-				for range 2 { // the second time as after a lost commit
+				for range 2 { // a retry, as after a lost commit
 					must(t, d.Delivered(ctx, d.user, question.ID, []byte(c.answer)))
 				}
 				got := d.conversation(source.ID)
@@ -217,8 +217,8 @@ func TestWhatAWebhookAnswersBecomesTheReply(t *testing.T) {
 	})
 }
 
-func TestAMessageThatDidNotArriveCanBePolled(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestAnUndeliveredMessageCanBePolled(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
 		source := a.save("x")
@@ -244,8 +244,8 @@ func TestAMessageThatDidNotArriveCanBePolled(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatIsGoneLeavesPolling(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestAfterAWebhookIsGoneTheAgentPolls(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		ctx := t.Context()
 		a := d.agent("ada")
 		source := a.save("x")

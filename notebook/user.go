@@ -26,7 +26,7 @@ type VersionsResponse struct {
 // Notebooks lists a user's notebooks.
 func (s *Service) Notebooks(ctx context.Context, userID string) (*NotebooksResponse, error) {
 	resp := &NotebooksResponse{Notebooks: []protocol.Notebook{}}
-	now := s.at()
+	now := s.nowUTC()
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {
 		notebooks, err := s.o.Store.Notebooks(ctx, userID)
 		if err != nil {
@@ -67,11 +67,11 @@ func (s *Service) Notebook(ctx context.Context, userID, id string) (*ContentsRes
 	if err != nil {
 		return nil, err
 	}
-	return &ContentsResponse{Notebook: s.showNotebook(n, session, s.at()), Sources: sources.Sources}, nil
+	return &ContentsResponse{Notebook: s.showNotebook(n, session, s.nowUTC()), Sources: sources.Sources}, nil
 }
 
-// DeleteNotebook deletes a notebook with all its sources; the agent session
-// stays, and its agent may begin another notebook.
+// DeleteNotebook deletes a notebook with its sources. The agent session stays, and its agent
+// may create another notebook.
 func (s *Service) DeleteNotebook(ctx context.Context, userID, id string) error {
 	n, err := s.o.Store.Notebook(ctx, userID, id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Source(ctx context.Context, userID, id string) (*SourceRespons
 		if err != nil {
 			return err
 		}
-		resp = &SourceResponse{Source: s.showSource(source, version, session, s.at())}
+		resp = &SourceResponse{Source: s.showSource(source, version, session, s.nowUTC())}
 		return nil
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) Source(ctx context.Context, userID, id string) (*SourceRespons
 	return resp, nil
 }
 
-// Versions lists what a source was and how it changed.
+// Versions lists the versions of a source with their diffs.
 func (s *Service) Versions(ctx context.Context, userID, id string) (*VersionsResponse, error) {
 	source, err := s.o.Store.Source(ctx, userID, id)
 	if err != nil {
@@ -130,7 +130,7 @@ type VersionResponse struct {
 	Version protocol.SourceVersion `json:"version"`
 }
 
-// Version returns one version of a source, whole.
+// Version returns one version of a source with its complete code.
 func (s *Service) Version(ctx context.Context, userID, id string, number int64) (*VersionResponse, error) {
 	source, err := s.o.Store.Source(ctx, userID, id)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// EventFollowup is the type of what agents' webhooks get.
+// EventFollowup is the type of the events sent to agents' webhooks.
 const EventFollowup = "followup_message"
 
 // WebhookRequest registers an agent's webhook.
@@ -20,14 +20,14 @@ type WebhookRequest struct {
 	Secret         string `json:"secret,omitempty"`
 }
 
-// WebhookResponse shows the secret, this once.
+// WebhookResponse has the secret, which is never shown again.
 type WebhookResponse struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
 }
 
-// RegisterWebhook gives an agent session a webhook, or another one. Without a
-// secret one is made; the one before signs along for a day.
+// RegisterWebhook sets the webhook of an agent session. An empty secret is generated; the
+// previous one also signs for a day.
 func (s *Service) RegisterWebhook(ctx context.Context, c Caller, r *WebhookRequest) (*WebhookResponse, error) {
 	var bad check
 	bad.text("url", r.URL, true, 2048)
@@ -62,12 +62,11 @@ func (s *Service) setWebhook(ctx context.Context, session *Session, url string, 
 		return seal.Secret{}, err
 	}
 	session.WebhookURL = url
-	return shown, s.sendWaiting(ctx, session)
+	return shown, s.enqueueWaiting(ctx, session)
 }
 
-// sendWaiting sends what was asked before there was this webhook. What it has
-// had already is not sent again.
-func (s *Service) sendWaiting(ctx context.Context, session *Session) error {
+// enqueueWaiting enqueues the follow-ups that are not delivered yet for a new webhook.
+func (s *Service) enqueueWaiting(ctx context.Context, session *Session) error {
 	open, err := s.o.Store.OpenFollowups(ctx, session.ID, maxFollowups)
 	if err != nil {
 		return err
@@ -83,8 +82,8 @@ func (s *Service) sendWaiting(ctx context.Context, session *Session) error {
 	return nil
 }
 
-// Render makes the body of a delivery when it is first sent. CodeNotFound means
-// that the message is gone.
+// Render makes the body of a delivery when it is first sent. CodeNotFound means that the
+// message was deleted.
 func (s *Service) Render(ctx context.Context, userID, messageID string) ([]byte, error) {
 	var body protocol.FollowupDelivery
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {
@@ -123,7 +122,7 @@ func (s *Service) Render(ctx context.Context, userID, messageID string) ([]byte,
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// webhookReply is what an agent may answer a webhook with.
+// webhookReply is the response body of a webhook, if the agent replies at once.
 type webhookReply struct {
 	Success    *bool       `json:"success"`
 	Response   string      `json:"response"`
@@ -131,7 +130,7 @@ type webhookReply struct {
 	Error      string      `json:"error"`
 }
 
-// readReply returns nil for an answer that is no reply.
+// readReply returns nil if the response holds no reply.
 func readReply(raw []byte) *webhookReply {
 	var reply webhookReply
 	if len(raw) == 0 || protocol.Decode(raw, &reply) != nil || reply.Success == nil {
@@ -140,11 +139,11 @@ func readReply(raw []byte) *webhookReply {
 	return &reply
 }
 
-// Delivered records, inside the transaction that records the delivery, that a
-// webhook took a message, and stores the reply if its answer holds one.
+// Delivered records that a webhook accepted a message and stores the reply, if the response
+// holds one. It runs inside the transaction that records the delivery.
 func (s *Service) Delivered(ctx context.Context, userID, messageID string, answer []byte) error {
 	reply := readReply(answer)
-	return s.outcome(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
+	return s.changeMessage(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
 		session.LastActivity = now
 		switch {
 		case reply == nil, m.State == Answered:
@@ -182,10 +181,9 @@ func (s *Service) refuse(ctx context.Context, session *Session, m *Message, why 
 	return s.o.Store.SaveMessage(ctx, m)
 }
 
-// Failed records that a message did not reach the webhook; the agent can still
-// poll for it.
+// Failed records that a message did not reach the webhook. The agent can still poll for it.
 func (s *Service) Failed(ctx context.Context, userID, messageID, reason string) error {
-	return s.outcome(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
+	return s.changeMessage(ctx, userID, messageID, func(ctx context.Context, session *Session, m *Message, now time.Time) error {
 		if m.State != Pending {
 			return nil
 		}
@@ -195,8 +193,8 @@ func (s *Service) Failed(ctx context.Context, userID, messageID, reason string) 
 	})
 }
 
-// WebhookDisabled records that a webhook wants nothing more (410): from now on
-// the agent polls, until it registers another.
+// WebhookDisabled records that a webhook refused all further deliveries (410). The agent polls
+// until it registers another.
 func (s *Service) WebhookDisabled(ctx context.Context, userID, endpointID string) error {
 	sessions, err := s.o.Store.Sessions(ctx, userID, "")
 	if err != nil {
@@ -207,7 +205,7 @@ func (s *Service) WebhookDisabled(ctx context.Context, userID, endpointID string
 			continue
 		}
 		return s.change(ctx, userID, sessions[i].ID, func(_ context.Context, session *Session, now time.Time) error {
-			if session.EndpointID == endpointID { // not replaced meanwhile
+			if session.EndpointID == endpointID { // the session still has this webhook
 				session.EndpointID, session.WebhookURL = "", ""
 				session.changed(protocol.AgentEventWebhookGone, "", now)
 			}
@@ -217,9 +215,12 @@ func (s *Service) WebhookDisabled(ctx context.Context, userID, endpointID string
 	return nil
 }
 
-// outcome runs fn under the session's lock; of a message that is gone nobody
-// needs to know.
-func (s *Service) outcome(ctx context.Context, userID, messageID string, fn func(ctx context.Context, session *Session, m *Message, now time.Time) error) error {
+// messageChange changes a message, with its session locked.
+type messageChange func(ctx context.Context, session *Session, m *Message, now time.Time) error
+
+// changeMessage runs fn with the message's session locked. If the message was deleted, it does
+// nothing.
+func (s *Service) changeMessage(ctx context.Context, userID, messageID string, fn messageChange) error {
 	m, err := s.o.Store.Message(ctx, userID, messageID)
 	if err != nil {
 		return ignoreMissing(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Action is what becomes of a call.
+// Action is what happens to a call.
 type Action string
 
 // Actions, from the mildest to the strictest.
@@ -49,8 +49,8 @@ type Call struct {
 	Input   json.RawMessage // the call's arguments
 }
 
-// Decision is what the rules say. Timeout is 0 when the rule names none; a
-// question that is not answered in time is denied.
+// Decision is the outcome of the rules for a call. Timeout is 0 when the rule names
+// none; a question without an answer in time is denied.
 type Decision struct {
 	Action  Action        `json:"action"`
 	Level   Level         `json:"level"`
@@ -60,15 +60,15 @@ type Decision struct {
 	BuiltIn bool          `json:"builtIn"` // not a rule of the operator's
 }
 
-// Step is one deed of a call and what the rules say of it.
+// Step is one operation of a call and the decision about it.
 type Step struct {
 	Tool    string `json:"tool"`    // common name
 	Subject string `json:"subject"` // the command, path or address
-	Hazard  string `json:"hazard,omitempty"`
+	Danger  string `json:"hazard,omitempty"`
 	Decision
 }
 
-// stricter compares by action, then by level.
+// stricter reports whether d is stricter, by action, then by level.
 func (d Decision) stricter(than Decision) bool {
 	a, b := slices.Index(actions, d.Action), slices.Index(actions, than.Action)
 	if a != b {

@@ -263,7 +263,7 @@ func TestTheBuiltInRulesOnCommands(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got := verdict(e.Decide(bash(command))); got != want {
+		if got := outcome(e.Decide(bash(command))); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
 		}
 	}
@@ -338,7 +338,7 @@ func TestTheBuiltInRulesOnTools(t *testing.T) {
 		{"confirm CRITICAL", "Bash", in{"command": 1}},
 		{"confirm CRITICAL", "Bash", nil},
 	} {
-		if got := verdict(e.Decide(tool(c.tool, c.input))); got != c.want {
+		if got := outcome(e.Decide(tool(c.tool, c.input))); got != c.want {
 			t.Errorf("%s %v: %s, want %s", c.tool, c.input, got, c.want)
 		}
 	}
@@ -348,7 +348,7 @@ func TestInputThatIsNoJSONIsAnUnknownCommand(t *testing.T) {
 	for _, raw := range []string{"", "{", "[", "null", `{"command":`, "\xff", `"`} {
 		c := bash("")
 		c.Input = []byte(raw)
-		if got := verdict(defaults().Decide(c)); got != "confirm CRITICAL" {
+		if got := outcome(defaults().Decide(c)); got != "confirm CRITICAL" {
 			t.Errorf("%q: %s", raw, got)
 		}
 	}

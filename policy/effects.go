@@ -5,43 +5,44 @@ import (
 	"strings"
 )
 
-// use says what a program does with the paths among its words.
-type use struct {
-	tool string // of the words
-	last string // of the last word, if another
+// fileUse says what a program does with the paths among its words.
+type fileUse struct {
+	tool string // for all words
+	last string // for the last word, if it differs
 	skip int    // words before the first path
 }
 
-func uses(names string, u use, into map[string]use) {
+func addUses(into map[string]fileUse, names string, u fileUse) {
 	for name := range strings.FieldsSeq(names) {
 		into[name] = u
 	}
 }
 
-// users are well-known programs and what they do with their words. A word that is
-// no path counts as one: that makes nothing milder.
-var users = func() map[string]use {
-	m := map[string]use{}
-	uses("cat tac head tail less more wc sort uniq diff cmp comm file stat od xxd hexdump strings nl cut paste fold column ls ll dir tree du bat "+
-		"md5sum sha1sum sha256sum sha512sum b2sum cksum base64 readlink realpath source . find", use{tool: FileRead}, m)
-	uses("grep egrep fgrep rg ag ack jq yq awk gawk mawk sed fd fdfind", use{tool: FileRead, skip: 1}, m)
-	uses("tee touch mkdir truncate mktemp sponge", use{tool: FileWrite}, m)
-	uses("rm rmdir unlink shred", use{tool: FileDelete}, m)
-	uses("chmod chown chgrp", use{tool: FileWrite, skip: 1}, m)
-	uses("cp install ln rsync scp", use{tool: FileRead, last: FileWrite}, m)
-	uses("mv", use{tool: FileWrite}, m)
+// fileUses says what well-known programs do with their words. A word that is no
+// path counts as one, which can only make the decision stricter.
+var fileUses = func() map[string]fileUse {
+	m := map[string]fileUse{}
+	addUses(m, "cat tac head tail less more wc sort uniq diff cmp comm file stat od xxd hexdump strings nl cut paste fold "+
+		"column ls ll dir tree du bat md5sum sha1sum sha256sum sha512sum "+
+		"b2sum cksum base64 readlink realpath source . find", fileUse{tool: FileRead})
+	addUses(m, "grep egrep fgrep rg ag ack jq yq awk gawk mawk sed fd fdfind", fileUse{tool: FileRead, skip: 1})
+	addUses(m, "tee touch mkdir truncate mktemp sponge", fileUse{tool: FileWrite})
+	addUses(m, "rm rmdir unlink shred", fileUse{tool: FileDelete})
+	addUses(m, "chmod chown chgrp", fileUse{tool: FileWrite, skip: 1})
+	addUses(m, "cp install ln rsync scp", fileUse{tool: FileRead, last: FileWrite})
+	addUses(m, "mv", fileUse{tool: FileWrite})
 	return m
 }()
 
-// effects adds what a command opens and whom it talks to, as far as that is well
-// known.
+// effects adds the files that a well-known program opens and the addresses that it
+// reaches.
 func (w *walker) effects(name string, args []word) {
 	switch name {
 	case "curl", "wget", "http", "https", "xh", "aria2c":
 		w.fetches(args)
 		return
 	case "ssh", "sftp", "telnet", "ftp", "nc", "ncat", "netcat", "socat":
-		if first := rest(args, "bcDEeFIiJLlmOopQRSWw", 0); len(first) > 0 {
+		if first := rest(args, sshValued, 0); len(first) > 0 {
 			_, host, ok := strings.Cut(first[0].text, "@")
 			if !ok {
 				host = first[0].text
@@ -59,19 +60,19 @@ func (w *walker) effects(name string, args []word) {
 		}
 		return
 	}
-	u, ok := users[name]
+	u, ok := fileUses[name]
 	if !ok {
 		return
 	}
 	if name == "sed" && slices.ContainsFunc(args, func(a word) bool {
-		return strings.HasPrefix(a.text, "-i") || strings.HasPrefix(a.text, "--in-place") || len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.Contains(a.text, "i")
+		return strings.HasPrefix(a.text, "--in-place") || isShort(a.text) && strings.Contains(a.text, "i")
 	}) {
 		u.tool = FileWrite
 	}
 	w.operands(name, u, args)
 }
 
-func (w *walker) operands(name string, u use, args []word) {
+func (w *walker) operands(name string, u fileUse, args []word) {
 	paths := make([]word, 0, len(args))
 	only := false
 	for i, a := range args {
@@ -96,7 +97,7 @@ func (w *walker) operands(name string, u use, args []word) {
 	w.open(u, paths[min(u.skip, len(paths)):])
 }
 
-func (w *walker) open(u use, paths []word) {
+func (w *walker) open(u fileUse, paths []word) {
 	for i, p := range paths {
 		tool := u.tool
 		if u.last != "" && i == len(paths)-1 && i > 0 {
@@ -130,7 +131,7 @@ func (w *walker) fetches(args []word) {
 			w.opens(FileRead, args[i])
 		case strings.HasPrefix(text, "@") || strings.Contains(text, "=@"):
 			w.opens(FileRead, word{text: text[strings.IndexByte(text, '@')+1:]})
-		case strings.Contains(text, "://"), text != "" && text[0] != '-' && (strings.ContainsAny(text, ".:"+unknown) || strings.HasPrefix(text, "localhost")):
+		case strings.Contains(text, "://"), text != "" && text[0] != '-' && looksLikeHost(text):
 			found = true
 			w.add(address(NetFetch, text))
 		}
@@ -138,4 +139,8 @@ func (w *walker) fetches(args []word) {
 	if !found {
 		w.add(address(NetFetch, unknown))
 	}
+}
+
+func looksLikeHost(text string) bool {
+	return strings.ContainsAny(text, ".:"+unknown) || strings.HasPrefix(text, "localhost")
 }

@@ -19,7 +19,7 @@ type Engine struct {
 	grammars grammars
 }
 
-// Options are what an Engine knows besides its rules.
+// Options are an Engine's knowledge of the machine.
 type Options struct {
 	Home  string                            // what ~ means, "" unknown
 	Links func(path string) (string, error) // nil: os.Readlink
@@ -31,7 +31,7 @@ var builtIn []byte
 // DefaultRules is the text of the built-in rules.
 func DefaultRules() string { return string(builtIn) }
 
-// the built-in rules do not change: they are read once for each home.
+// builtInRules reads the built-in rules once: they do not change.
 var builtInRules = sync.OnceValue(func() document {
 	doc, err := parse(builtIn, "")
 	if err != nil {
@@ -60,17 +60,17 @@ func newEngine(doc document, o Options) *Engine {
 	return e
 }
 
-// Rules is how many rules the engine has, built-in ones included.
+// Rules is the number of rules, built-in ones included.
 func (e *Engine) Rules() int { return len(e.rules) }
 
-// Decide says what becomes of a call: the strictest verdict on what it does, with
-// the highest level of all of them.
+// Decide returns the strictest decision about the operations of a call, with the
+// highest level of them all.
 func (e *Engine) Decide(c Call) Decision {
 	d, _ := e.decide(&c, false)
 	return d
 }
 
-// Explain is Decide with the verdict on everything that the call does.
+// Explain is Decide, with the decision about each operation.
 func (e *Engine) Explain(c Call) (Decision, []Step) { return e.decide(&c, true) }
 
 func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
@@ -79,9 +79,9 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	var out Decision
 	var steps []Step
 	level := Info
-	for i, deeds := 0, e.deeds(c, &in); i < len(deeds); i++ {
-		deeds[i].bit = commonBit(deeds[i].tool)
-		v, ok := e.verdict(c, &in, &deeds[i])
+	for i, operations := 0, e.operations(c, &in); i < len(operations); i++ {
+		operations[i].bit = commonBit(operations[i].tool)
+		v, ok := e.firstRule(c, &in, &operations[i])
 		if !ok {
 			continue
 		}
@@ -90,11 +90,11 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 			out = v
 		}
 		if explain {
-			steps = append(steps, Step{Tool: deeds[i].tool, Subject: deeds[i].subject(), Hazard: deeds[i].hazard, Decision: v})
+			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: operations[i].danger, Decision: v})
 		}
 	}
-	if out.Action == "" { // carriers alone
-		out = fallback(&deed{})
+	if out.Action == "" { // wrapper commands alone
+		out = fallback(&operation{})
 	}
 	out.Level = level.Max(out.Level)
 	if out.Timeout == 0 {
@@ -103,15 +103,16 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	return out, steps
 }
 
-// verdict is the first rule's; false when a carrier needs none.
-func (e *Engine) verdict(c *Call, in *input, d *deed) (Decision, bool) {
+// firstRule is the decision of the first rule that matches. It returns false for a
+// wrapper command that no rule matches: the command that it runs is judged instead.
+func (e *Engine) firstRule(c *Call, in *input, op *operation) (Decision, bool) {
 	for i := range e.rules {
-		if r := &e.rules[i]; r.match(c, in, d) && r.speaks(c) {
-			return r.verdict(d), true
+		if r := &e.rules[i]; r.match(c, in, op) && r.applies(c) {
+			return r.decide(op), true
 		}
 	}
-	if d.carrier {
+	if op.wrapper {
 		return Decision{}, false
 	}
-	return fallback(d), true
+	return fallback(op), true
 }

@@ -20,8 +20,7 @@ import (
 // DefaultPoll is how often Live looks at its file.
 const DefaultPoll = 2 * time.Second
 
-// LiveOptions are what a Live decides by. Without a File those are the built-in
-// rules.
+// LiveOptions are the sources of a Live. Without a File it has the built-in rules.
 type LiveOptions struct {
 	File    string // a policy file, or one with a policy in it
 	Section bool   // the policy is the member "policy" of File: rules, or another file's name
@@ -32,19 +31,19 @@ type LiveOptions struct {
 	Log  *slog.Logger     // nil: discarded
 }
 
-// Live decides by the rules that its file has now. A file that cannot be read, or
-// is wrong, changes nothing: the rules before it stay, the log and Notices say so.
+// Live decides by the current rules of its file. When the file becomes unreadable
+// or wrong, the earlier rules stay, and the log and Notices report the error.
 type Live struct {
 	opts   LiveOptions
 	engine atomic.Pointer[Engine]
 
 	mu     sync.Mutex
-	seen   []byte // what the files held when they were read last
+	seen   []byte // content of the files when they were last read
 	notice string
 }
 
-// Open reads the rules; at the start a wrong file is an error. Run keeps them up
-// to date.
+// Open reads the rules. A wrong file is an error here; later, see Live. Run keeps
+// the rules up to date.
 func Open(o LiveOptions) (*Live, error) {
 	if o.Poll <= 0 {
 		o.Poll = DefaultPoll
@@ -75,10 +74,10 @@ func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
 // Explain explains by the current rules.
 func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
 
-// Rules is how many rules there are now, built-in ones included.
+// Rules is the current number of rules, built-in ones included.
 func (l *Live) Rules() int { return l.engine.Load().Rules() }
 
-// Notices say what is wrong with the file, if anything.
+// Notices describe the error of the file, if there is one.
 func (l *Live) Notices() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +87,7 @@ func (l *Live) Notices() []string {
 	return []string{l.notice}
 }
 
-// Run takes up changes of the file until ctx ends.
+// Run reloads the file when it changes, until ctx ends.
 func (l *Live) Run(ctx context.Context) error {
 	if l.opts.File == "" {
 		<-ctx.Done()
@@ -106,8 +105,8 @@ func (l *Live) Run(ctx context.Context) error {
 	}
 }
 
-// Reload reads the file if it has changed. Content counts, not times: those of
-// files that are put in place by a link or a copy may go backwards.
+// Reload replaces the rules if the file has changed. It compares contents: the times
+// of files that are put in place by a link or a copy may go backwards.
 func (l *Live) Reload() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +128,7 @@ func (l *Live) Reload() {
 	l.opts.Log.Info("the policy has changed", "file", l.opts.File, "rules", engine.Rules())
 }
 
-// read returns the engine, and what it was made of.
+// read returns the engine, and the content that it was made of.
 func (o *LiveOptions) read() (*Engine, []byte, error) {
 	content, err := readFile(o.File)
 	if err != nil {

@@ -36,7 +36,8 @@ func tool(name string, input any) Call {
 	return Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: name, Input: raw}
 }
 
-func verdict(d Decision) string { return string(d.Action) + " " + string(d.Level) }
+// outcome is a decision in short: its action and its level.
+func outcome(d Decision) string { return string(d.Action) + " " + string(d.Level) }
 
 // tree makes a directory with files and links (name -> target).
 func tree(t *testing.T, links map[string]string, files ...string) string {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// members splits an object as json.Unmarshal into a map does, in one pass and
-// without copying what most rules never look at. false is not the last word on a
-// text: json.Unmarshal has it.
+// members splits an object into its members as json.Unmarshal into a map does, in
+// one pass and without copying values that most rules never read. After false the
+// caller asks json.Unmarshal: the text may be an object that members cannot split.
 func members(text []byte) (map[string]json.RawMessage, bool) {
 	s := scan{text: text, found: make(map[string]json.RawMessage)}
 	if !s.object(0) || s.at != len(text) {
@@ -16,8 +16,8 @@ func members(text []byte) (map[string]json.RawMessage, bool) {
 	return s.found, true
 }
 
-// scan is a place in a JSON text. Its methods step over what they are named
-// after and the space behind it; false when it is not there.
+// scan is a position in a JSON text. Each method reads the element that it is named
+// after and the space behind it, and returns false when another one is there.
 type scan struct {
 	text  []byte
 	at    int
@@ -26,7 +26,7 @@ type scan struct {
 
 const maxScan = 100 // levels
 
-// next is the byte at the place, 0 at the end.
+// next is the byte at the position, 0 at the end.
 func (s *scan) next() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]
@@ -154,7 +154,7 @@ func (s *scan) string() ([]byte, bool) {
 	return nil, false
 }
 
-// escape is the length of what stands behind a backslash, 0 if that is none.
+// escape is the length of the escape sequence after a backslash, 0 if it is invalid.
 func escape(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -180,7 +180,7 @@ func hexadecimal(c byte) bool {
 // word is a number, true, false or null.
 func (s *scan) word() bool {
 	from := s.at
-	for s.at < len(s.text) && (hexadecimal(s.text[s.at]) || s.text[s.at] >= 'a' && s.text[s.at] <= 'z' || s.text[s.at] == '+' || s.text[s.at] == '-' || s.text[s.at] == '.') {
+	for c := s.next(); hexadecimal(c) || c >= 'a' && c <= 'z' || c == '+' || c == '-' || c == '.'; c = s.next() {
 		s.at++
 	}
 	return s.at > from && json.Valid(s.text[from:s.at])

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// place is where a path leads: as it is written, and after following links, which
-// are two when a link is on the way. The zero value is a place nobody knows
-// before the call runs.
+// place is where a path leads, read twice: as it is written, and after following
+// links. The zero value is a place that is not known before the call runs.
 type place struct {
 	text    string
 	written spot
 	real    spot
 
-	straight bool // both are the same
+	straight bool // both readings are the same
 }
 
 // spot is one reading of a path.
@@ -29,13 +28,13 @@ type spot struct {
 func (p *place) known() bool  { return p.written.abs != nil && p.real.abs != nil }
 func (p *place) inside() bool { return p.known() && p.written.inside && p.real.inside }
 
-// atlas finds places for one call.
-type atlas struct {
+// pathResolver finds the places of one call.
+type pathResolver struct {
 	home  string                       // "" unknown
 	links func(string) (string, error) // os.Readlink
 	dir   string                       // the workspace, "" unknown
 
-	realDir []string // evaluated once, when first needed
+	realDir []string // the workspace after following links; set when first needed
 }
 
 // maxLinks and maxPath bound the work for one path, as the system does.
@@ -45,18 +44,18 @@ const (
 	maxSteps = 256 // elements
 )
 
-// place finds a path seen from a directory below the root; "" is an unknown one.
-func (a *atlas) place(from, path string) place {
+// place finds where a path leads from a directory. An empty directory is unknown.
+func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
 	switch {
-	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || strings.Contains(path, unknown):
+	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
 		return p
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		if a.home == "" {
+		if r.home == "" {
 			return p
 		}
-		path = a.home + path[1:]
+		path = r.home + path[1:]
 	case path[0] == '~':
 		return p
 	case path[0] != '/':
@@ -65,17 +64,17 @@ func (a *atlas) place(from, path string) place {
 		}
 		path = from + "/" + path
 	}
-	real, ok := a.follow(path)
-	if !ok || a.dir == "" {
+	real, ok := r.follow(path)
+	if !ok || r.dir == "" {
 		return p
 	}
-	if a.realDir == nil {
-		if a.realDir, ok = a.follow(a.dir); !ok {
+	if r.realDir == nil {
+		if r.realDir, ok = r.follow(r.dir); !ok {
 			return p
 		}
 	}
-	p.written = newSpot(elements(filepath.Clean(path)), elements(filepath.Clean(a.dir)))
-	p.real = newSpot(real, a.realDir)
+	p.written = newSpot(elements(filepath.Clean(path)), elements(filepath.Clean(r.dir)))
+	p.real = newSpot(real, r.realDir)
 	p.straight = p.written.inside == p.real.inside && slices.Equal(p.written.abs, p.real.abs) && slices.Equal(p.written.rel, p.real.rel)
 	return p
 }
@@ -93,8 +92,8 @@ func newSpot(abs, dir []string) spot {
 }
 
 // follow resolves an absolute path as the system would: links first, then "..".
-// What does not exist stays as it is written.
-func (a *atlas) follow(path string) ([]string, bool) {
+// Elements that do not exist stay as they are written.
+func (r *pathResolver) follow(path string) ([]string, bool) {
 	left := elements(path)
 	slices.Reverse(left)
 	done, missing, hops := []string{}, false, 0
@@ -112,7 +111,7 @@ func (a *atlas) follow(path string) ([]string, bool) {
 		if missing {
 			continue
 		}
-		target, err := a.links("/" + strings.Join(done, "/"))
+		target, err := r.links("/" + strings.Join(done, "/"))
 		if err != nil {
 			missing = errors.Is(err, fs.ErrNotExist) && !slices.Contains(left, "..")
 			continue
@@ -138,8 +137,8 @@ type pathGlob struct {
 	anywhere bool // inside the workspace or not
 }
 
-// newPathGlob reads one alternative: /… and ~/… are absolute, **/… is anywhere,
-// anything else is below the workspace.
+// newPathGlob compiles one pattern: /… and ~/… are absolute, **/… matches anywhere,
+// every other pattern is relative to the workspace.
 func newPathGlob(pattern, home string) pathGlob {
 	if home != "" && (pattern == "~" || strings.HasPrefix(pattern, "~/")) {
 		pattern = home + pattern[1:]
@@ -174,8 +173,8 @@ func (g pathGlobs) spot(s *spot) bool {
 	return false
 }
 
-// match holds an allowing rule to both readings of a path; of the others one is
-// enough.
+// match reports whether a pattern matches: for an allowing rule (both) in both
+// readings of the path, for other rules in one of them.
 func (g pathGlobs) match(p *place, both bool) bool {
 	if p.straight {
 		return g.spot(&p.written)

@@ -7,8 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect adds what a redirection reads or writes, and returns what the command
-// then reads.
+// redirect adds the operations of a redirection and returns the command's new input.
 func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	if r.Word != nil {
 		w.inner(r.Word)
@@ -48,7 +47,8 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	return in
 }
 
-// quoted is true for the end word of a here-document whose body stays as it is.
+// quoted reports whether the end word of a here-document is quoted: its body is
+// then not expanded.
 func quoted(end *syntax.Word) bool {
 	return end != nil && (len(end.Parts) != 1 || end.Lit() == "" || strings.Contains(end.Lit(), `\`))
 }
@@ -60,7 +60,7 @@ func raw(body *syntax.Word) string {
 	return clean(body.Lit())
 }
 
-// harmless are devices that keep nothing.
+// harmless reports whether a path is a device that stores nothing.
 func harmless(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
@@ -90,25 +90,26 @@ func (w *walker) opens(tool string, target word) {
 	}
 	for _, dir := range w.dirs {
 		p := w.place(dir, text)
-		d := deed{tool: tool, place: &p}
+		op := operation{tool: tool, place: &p}
 		if tool != FileRead && blockDevice.MatchString(text) {
-			d.hazard = "Writes to a device: what is stored on it is lost"
+			op.danger = "Writes to a device: what is stored on it is lost"
 		}
-		w.add(d)
+		w.add(op)
 		if strings.HasPrefix(text, "/") {
 			return
 		}
 	}
 }
 
-// hidden patterns may name files that begin with a dot, which are special.
+// hidden reports whether a pattern may match names that begin with a dot: many of
+// those files are special.
 func hidden(pattern string) bool {
 	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.")
 }
 
-// below are the directories that a path leads to from the current ones.
+// below returns the directories that a path leads to from the current ones.
 func (w *walker) below(path string) []string {
-	if path == "" || strings.Contains(path, unknown) || strings.HasPrefix(path, "~") && w.home == "" {
+	if path == "" || hasUnknown(path) || strings.HasPrefix(path, "~") && w.home == "" {
 		return []string{""}
 	}
 	if strings.HasPrefix(path, "/") {

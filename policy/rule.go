@@ -11,7 +11,7 @@ type rule struct {
 	name     string
 	tools    globs
 	common   uint32 // bits of the common tools that tools match
-	colon    bool   // nothing without a colon matches tools
+	colon    bool   // tools match only names with a colon
 	agents   globs
 	projects globs
 	hosts    globs
@@ -20,7 +20,7 @@ type rule struct {
 	where    where
 	args     []argumentGlob
 
-	destructive bool // covers destructive deeds, and those alone
+	destructive bool // covers destructive operations and no others
 	decision    Decision
 }
 
@@ -50,7 +50,8 @@ func newCommandGlob(pattern string) commandGlob {
 	return g
 }
 
-// match takes the program as it is named; loose also by its last element.
+// match compares the words of a command. With loose, the program may also match by
+// the last element of its path.
 func (g *commandGlob) match(words []string, loose bool) bool {
 	if len(words) < len(g.words) || len(words) > len(g.words) && !g.more {
 		return false
@@ -74,35 +75,35 @@ type argumentGlob struct {
 	text globs
 }
 
-// speaks says whether the rule is about this agent, project and call at all.
-func (r *rule) speaks(c *Call) bool {
+// applies reports whether the rule is about this agent and project.
+func (r *rule) applies(c *Call) bool {
 	return r.agents.match(c.Agent) && r.projects.match(c.Project)
 }
 
-// match says whether the rule is the one for a deed of a call. A rule that lets
-// something pass or asks about it covers destructive deeds only if it says so; one
-// that denies covers them all the same.
-func (r *rule) match(c *Call, in *input, d *deed) bool {
-	if !r.uses(c.Tool, in.colon, d) {
+// match reports whether the rule's patterns match an operation of a call. A rule
+// that allows or confirms covers destructive operations only with "destructive"; a
+// rule that denies always covers them.
+func (r *rule) match(c *Call, in *input, op *operation) bool {
+	if !r.uses(c.Tool, in.colon, op) {
 		return false
 	}
 	denies, allows := r.decision.Action == Deny, r.decision.Action == Allow
 	switch {
-	case r.destructive && d.hazard == "", !r.destructive && !denies && d.hazard != "":
+	case r.destructive && op.danger == "", !r.destructive && !denies && op.danger != "":
 		return false
-	case d.carrier && (allows || len(r.commands) == 0):
-		return false
-	}
-	if len(r.commands) > 0 && !r.command(d, allows) {
+	case op.wrapper && (allows || len(r.commands) == 0):
 		return false
 	}
-	if r.where != anywhere && (d.place == nil || d.place.inside() != (r.where == inside)) {
+	if len(r.commands) > 0 && !r.command(op, allows) {
 		return false
 	}
-	if len(r.paths) > 0 && (d.place == nil || !r.paths.match(d.place, allows)) {
+	if r.where != anywhere && (op.place == nil || op.place.inside() != (r.where == inside)) {
 		return false
 	}
-	if len(r.hosts) > 0 && (d.host == "" || !r.hosts.match(d.host)) {
+	if len(r.paths) > 0 && (op.place == nil || !r.paths.match(op.place, allows)) {
+		return false
+	}
+	if len(r.hosts) > 0 && (op.host == "" || !r.hosts.match(op.host)) {
 		return false
 	}
 	for _, a := range r.args {
@@ -114,16 +115,16 @@ func (r *rule) match(c *Call, in *input, d *deed) bool {
 	return true
 }
 
-// uses says whether the rule is about a deed's tool, by its common name or the
-// agent's, in which there may be a colon.
-func (r *rule) uses(tool string, colon bool, d *deed) bool {
-	if d.bit == 0 && r.tools.match(d.tool) || d.bit != 0 && r.common&d.bit != 0 {
+// uses reports whether the rule is about an operation's tool, by its common name or
+// the agent's. colon is whether the agent's name has a colon.
+func (r *rule) uses(tool string, colon bool, op *operation) bool {
+	if op.bit == 0 && r.tools.match(op.tool) || op.bit != 0 && r.common&op.bit != 0 {
 		return true
 	}
 	return (colon || !r.colon) && r.tools.match(tool)
 }
 
-// needColon says whether no pattern matches a text without a colon.
+// needColon reports whether no pattern can match a text without a colon.
 func needColon(patterns globs) bool {
 	for i := range patterns {
 		if !strings.Contains(patterns[i].text, ":") {
@@ -133,37 +134,37 @@ func needColon(patterns globs) bool {
 	return len(patterns) > 0
 }
 
-func (r *rule) command(d *deed, allows bool) bool {
-	if len(d.words) == 0 || allows && d.tainted {
+func (r *rule) command(op *operation, allows bool) bool {
+	if len(op.words) == 0 || allows && op.tainted {
 		return false
 	}
 	for i := range r.commands {
-		if r.commands[i].match(d.words, !allows) {
+		if r.commands[i].match(op.words, !allows) {
 			return true
 		}
 	}
 	return false
 }
 
-// verdict is the rule's decision about a deed.
-func (r *rule) verdict(d *deed) Decision {
-	v := r.decision
-	if d.hazard != "" {
-		v.Message = cmp.Or(v.Message, d.hazard)
+// decide is the rule's decision about an operation that it matches.
+func (r *rule) decide(op *operation) Decision {
+	d := r.decision
+	if op.danger != "" {
+		d.Message = cmp.Or(d.Message, op.danger)
 		if !r.destructive {
-			v.Level = Critical
+			d.Level = Critical
 		}
 	}
-	return v
+	return d
 }
 
-// fallback is for deeds no rule is about.
-func fallback(d *deed) Decision {
-	v := Decision{Action: Confirm, Level: Warn, Message: "No rule is about this", Rule: "default/none", BuiltIn: true}
-	if d.hazard != "" {
-		v.Level, v.Message = Critical, d.hazard
+// fallback is the decision about an operation that no rule matches.
+func fallback(op *operation) Decision {
+	d := Decision{Action: Confirm, Level: Warn, Message: "No rule is about this", Rule: "default/none", BuiltIn: true}
+	if op.danger != "" {
+		d.Level, d.Message = Critical, op.danger
 	}
-	return v
+	return d
 }
 
 // defaultLevel is a rule's level when it names none.

@@ -42,9 +42,9 @@ func TestRules(t *testing.T) {
 		{"a harmless variable does not", "{tool: '*', command: go test *, action: allow}", bash("CGO_ENABLED=0 go test ./..."), "allow INFO"},
 		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm INFO"},
 		{"an unknown word matches a last *", "{tool: '*', command: echo *, action: allow}", bash("echo $X"), "allow INFO"},
-		{"what carries a command needs no leave", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "allow INFO"},
+		{"what wraps a command needs no leave", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "allow INFO"},
 		{"a shell needs none for its script", "{tool: '*', command: go test *, action: allow}", bash("bash -lc 'go test ./...'"), "allow INFO"},
-		{"what carries can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
+		{"what wraps can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
 		{"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}", bash("ls && /opt/bin/make"), "deny WARN"},
 		{"a denial wins over what is confirmed", "{tool: '*', command: make *, action: deny, level: INFO}", bash("make; rm -rf /"), "deny CRITICAL"},
 		{"a redirection is a write", "{tool: shell:run, action: allow}", bash("echo x > y"), "confirm INFO"},
@@ -83,7 +83,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := rules(t, "version: 1\nrules:\n  - "+c.rule+"\n")
-			if got := verdict(e.Decide(c.call)); got != c.want {
+			if got := outcome(e.Decide(c.call)); got != c.want {
 				t.Errorf("%s under %s: %s, want %s", c.call.Input, c.rule, got, c.want)
 			}
 		})
@@ -115,11 +115,11 @@ rules:
 func TestWithoutTheBuiltInRulesEverythingElseIsAsked(t *testing.T) {
 	e := rules(t, "version: 1\nextends: none\nrules:\n  - {tool: file:read, action: allow}\n")
 	for command, want := range map[string]string{"ls": "confirm WARN", "rm -rf /": "confirm CRITICAL"} {
-		if got := e.Decide(bash(command)); verdict(got) != want || got.Rule != "default/none" {
+		if got := e.Decide(bash(command)); outcome(got) != want || got.Rule != "default/none" {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
-	if got := verdict(e.Decide(tool("Read", map[string]string{"path": "/etc/passwd"}))); got != "allow INFO" {
+	if got := outcome(e.Decide(tool("Read", map[string]string{"path": "/etc/passwd"}))); got != "allow INFO" {
 		t.Errorf("a read: %s", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestLinksHideNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			call := tool(c.tool, map[string]string{"path": c.path})
 			call.Dir = filepath.Join(top, c.dir)
-			if got := verdict(e.Decide(call)); got != c.want {
+			if got := outcome(e.Decide(call)); got != c.want {
 				t.Errorf("%s: %s, want %s", c.path, got, c.want)
 			}
 		})
@@ -217,11 +217,11 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
-func TestExplainShowsEveryDeed(t *testing.T) {
+func TestExplainShowsEveryOperation(t *testing.T) {
 	_, steps := defaults().Explain(bash("cd src && cat a > \"$X\" | sh"))
 	var got []string
 	for _, s := range steps {
-		got = append(got, s.Tool+" "+s.Subject+": "+verdict(s.Decision)+" "+s.Rule)
+		got = append(got, s.Tool+" "+s.Subject+": "+outcome(s.Decision)+" "+s.Rule)
 	}
 	want := []string{
 		"shell:run cd src: confirm INFO default/command", "file:write …: confirm WARN default/write-outside",

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Common tool names. Tools nobody maps are "other:" and their own name; those of
+// Common tool names. A tool that is not mapped is "other:" and its own name; those of
 // MCP servers are "mcp:server/tool".
 const (
 	FileRead   = "file:read"
 	FileWrite  = "file:write"
 	FileDelete = "file:delete"
 	ShellRun   = "shell:run"
-	ShellRead  = "shell:output" // what a command in the background says, or its end
+	ShellRead  = "shell:output" // the output of a command in the background, or its end
 	NetFetch   = "net:fetch"
 	NetSearch  = "net:search"
 	NetConnect = "net:connect"
@@ -44,8 +44,8 @@ func commonMask(patterns []string) uint32 {
 	return mask
 }
 
-// common maps the names that mean the same whoever uses them; docs/policy.md
-// shows the table.
+// common maps the names that mean the same for every agent; docs/policy.md shows
+// the table.
 var common = table(map[string]string{
 	FileRead: "Read read read_file read_many_files ReadFile view view_file open_file list list_dir list_directory list_files LS ls " +
 		"Glob glob find_files Grep grep grep_files search search_files search_file_content file_search ReadNotebook NotebookRead view_image",
@@ -63,7 +63,7 @@ var common = table(map[string]string{
 	UserAsk:   "ask_user AskUserQuestion question request_user_input",
 })
 
-// special are names that one agent uses otherwise than the rest, by agent id.
+// special are names that mean something else for one agent, by agent id.
 var special = map[string]map[string]string{
 	"opencode": {"external_directory": FileRead, "doom_loop": AgentMode, "lsp": FileRead},
 	"codex":    {"permissions": AgentMode},

@@ -6,16 +6,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is one word of a command as far as it is known: what is not stands in text
-// as unknown.
+// word is one word of a command. In its text, "unknown" stands for each part that
+// is not known before the call runs.
 type word struct {
 	text string
 	glob bool // unquoted * ? or [: it stands for names of files
 }
 
-func (w word) unknown() bool { return strings.Contains(w.text, unknown) }
+func (w word) unknown() bool { return hasUnknown(w.text) }
 
-// known are words that no shell reads any more.
+func hasUnknown(text string) bool { return strings.Contains(text, unknown) }
+
+// isShort reports whether a word is a group of short options: -x, but not --x.
+func isShort(text string) bool { return len(text) > 1 && text[0] == '-' && text[1] != '-' }
+
+// known makes words of texts that no shell expands.
 func known(list []string) []word {
 	out := make([]word, len(list))
 	for i, text := range list {
@@ -32,7 +37,8 @@ func texts(list []word) []string {
 	return out
 }
 
-// word reads a word of a script. It expands nothing but ~, $HOME and $PWD.
+// word reads a word of a script. It expands ~, $HOME and $PWD; every other
+// expansion is unknown.
 func (w *walker) word(in *syntax.Word) word {
 	if in == nil {
 		return word{}
@@ -66,7 +72,7 @@ func (w *walker) word(in *syntax.Word) word {
 	return out
 }
 
-// clean keeps a script from saying unknown itself.
+// clean replaces NUL bytes of a script, which would otherwise read as unknown.
 func clean(text string) string { return strings.ReplaceAll(text, unknown, "\uFFFD") }
 
 func (w *walker) literal(b *strings.Builder, out *word, value string, first bool) {
@@ -99,7 +105,7 @@ func (w *walker) literal(b *strings.Builder, out *word, value string, first bool
 	}
 }
 
-// expandsBraces is true for {a,b} and {1..9}: one word that becomes several.
+// expandsBraces reports whether one word becomes several: {a,b} and {1..9}.
 func expandsBraces(value string) bool {
 	begin := strings.IndexByte(value, '{')
 	return begin >= 0 && (strings.Contains(value[begin:], ",") || strings.Contains(value[begin:], ".."))
@@ -118,7 +124,7 @@ func (w *walker) doubleQuoted(b *strings.Builder, q *syntax.DblQuoted) {
 	}
 }
 
-// unescape takes away the backslashes that mean something in double quotes.
+// unescape removes the backslashes that are special in double quotes.
 func unescape(value string) string {
 	if strings.IndexByte(value, '\\') < 0 {
 		return value
@@ -139,7 +145,7 @@ func unescape(value string) string {
 	return b.String()
 }
 
-// parameter is the value of the two parameters whose value is known.
+// parameter returns the value of $HOME or $PWD, and unknown for all others.
 func (w *walker) parameter(p *syntax.ParamExp) string {
 	plain := p.Param != nil && p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 &&
 		!p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil && len(p.Modifiers) == 0
@@ -153,13 +159,13 @@ func (w *walker) parameter(p *syntax.ParamExp) string {
 	return unknown
 }
 
-// fixed is a word's text if all of it is known.
+// fixed returns a word's text; false when a part of it is unknown.
 func (w *walker) fixed(in *syntax.Word) (string, bool) {
 	out := w.word(in)
 	return out.text, !out.unknown()
 }
 
-// document is the text of a here-document if all of it is known.
+// document returns the text of a here-document; false when a part of it is unknown.
 func (w *walker) document(in *syntax.Word) (string, bool) {
 	if in == nil {
 		return "", true

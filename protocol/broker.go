@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// CheckInRequest is POST /api/agent. TaskID and Message are all a basic
-// frontend sends. MessageID (1–128 characters, unique per task) makes it
-// idempotent.
+// CheckInRequest is the body of POST /api/agent, which stores a message and
+// starts its turn. A basic frontend sends TaskID and Message only. MessageID
+// (1–128 characters, unique per task) makes the request idempotent.
 type CheckInRequest struct {
 	TaskID     string          `json:"taskId"`
 	Message    string          `json:"message"`
 	Artifacts  []ArtifactInput `json:"artifacts,omitempty"`
 	MessageID  string          `json:"messageId,omitempty"`
 	BindPrompt bool            `json:"bindPrompt,omitempty"`
-	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: the stream goes through the broker, whatever the host says
+	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: stream through the broker, even if the host is direct
 }
 
 // Reach is how browsers get to an agent host's streams.
 type Reach string
 
-// Reaches. Direct is the default; a relay passes the broker, frame by frame.
+// Reaches. Direct is the default. With a relay the broker forwards every frame.
 const (
 	ReachDirect Reach = "direct"
 	ReachRelay  Reach = "relay"
@@ -38,9 +38,8 @@ const (
 	ArtifactDiff    = "DIFF"
 )
 
-// CheckInResponse answers a check-in; a basic frontend reads its first four
-// members. An attach answers without MessageID and TurnID, with AgentStatus
-// and StreamCursor.
+// CheckInResponse is the response to a check-in. A basic frontend reads its first
+// four members.
 type CheckInResponse struct {
 	Success     bool      `json:"success"`
 	SessionID   string    `json:"sessionId"`
@@ -49,21 +48,22 @@ type CheckInResponse struct {
 	MessageID   string    `json:"messageId"`
 	TurnID      string    `json:"turnId"`
 	ExpiresAt   time.Time `json:"expiresAt"`
-	Reach       Reach     `json:"reach,omitempty"` // ReachRelay when StreamURL is the broker's own
+	Reach       Reach     `json:"reach,omitempty"` // ReachRelay if StreamURL is on the broker
 }
 
-// TaskIDRequest is the body of interrupt.
+// TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff.
 type TaskIDRequest struct {
 	TaskID string `json:"taskId"`
 }
 
-// AttachRequest is POST /api/agent/attach; Reach as in a check-in.
+// AttachRequest is the body of POST /api/agent/attach, which opens the stream of a
+// task without a message. Reach works as in a check-in.
 type AttachRequest struct {
 	TaskID string `json:"taskId"`
 	Reach  Reach  `json:"reach,omitempty"`
 }
 
-// AttachResponse answers POST /api/agent/attach.
+// AttachResponse is the response to an attach.
 type AttachResponse struct {
 	Success      bool      `json:"success"`
 	SessionID    string    `json:"sessionId"`
@@ -84,7 +84,7 @@ const (
 	ModeChat  TaskMode = "chat"
 )
 
-// CreateTaskRequest is POST /api/tasks.
+// CreateTaskRequest is the body of POST /api/tasks.
 type CreateTaskRequest struct {
 	Title         string   `json:"title"`
 	Agent         string   `json:"agent,omitempty"`
@@ -95,7 +95,7 @@ type CreateTaskRequest struct {
 	Mode          TaskMode `json:"mode,omitempty"`
 }
 
-// Task is a task as the broker's API shows it.
+// Task is a task, as the broker's API returns it.
 type Task struct {
 	ID               string    `json:"id"`
 	Title            string    `json:"title"`
@@ -105,8 +105,8 @@ type Task struct {
 	HostID           string    `json:"hostId"`
 	AgentURL         string    `json:"agentUrl"`
 	AgentStatus      Status    `json:"agentStatus"`
-	Reason           string    `json:"reason"`
-	OpenTurn         string    `json:"openTurn"`
+	Reason           string    `json:"reason"`   // "waiting" with status idle: a question is open
+	OpenTurn         string    `json:"openTurn"` // id of the open turn, "" if there is none
 	LastTurn         *LastTurn `json:"lastTurn"`
 	OpenInteractions int       `json:"openInteractions"`
 	ReadRev          int64     `json:"readRev"`
@@ -116,7 +116,7 @@ type Task struct {
 	LastActivityAt   time.Time `json:"lastActivityAt"`
 }
 
-// LastTurn is how a task's newest closed turn ended.
+// LastTurn describes how a task's newest closed turn ended.
 type LastTurn struct {
 	ID           string          `json:"id"`
 	FinishReason FinishReason    `json:"finishReason"`
@@ -124,13 +124,13 @@ type LastTurn struct {
 	Usage        json.RawMessage `json:"usage"`
 }
 
-// TaskList is a page of tasks; NextCursor is opaque and "" at the end.
+// TaskList is a page of tasks. NextCursor is opaque, and "" on the last page.
 type TaskList struct {
 	Tasks      []Task `json:"tasks"`
 	NextCursor string `json:"nextCursor"`
 }
 
-// Role is who a message is from.
+// Role is the author of a message.
 type Role string
 
 // MessageStatus tells whether a message reached its host.
@@ -146,8 +146,8 @@ const (
 	MessageError   MessageStatus = "ERROR"
 )
 
-// Message is a row a user sees. Message is "" on tool rows. Seq is its display
-// position in the task, Rev the task's rev at its last change.
+// Message is one row of a task's history. Its text is "" on tool rows. Seq is its
+// position in the task, Rev the task's rev at the row's last change.
 type Message struct {
 	ID        string        `json:"id"`
 	Seq       int64         `json:"seq"`
@@ -179,7 +179,7 @@ type ToolUse struct {
 	State      ToolState       `json:"state"`
 }
 
-// ToolState is where a tool use stands.
+// ToolState is the progress of a tool call.
 type ToolState string
 
 // Tool states.
@@ -197,7 +197,7 @@ type MessageList struct {
 	Rev       int64     `json:"rev"`
 }
 
-// Interaction is a question to the user as the broker's API shows it.
+// Interaction is a question to the user, as the broker's API returns it.
 type Interaction struct {
 	ID         string             `json:"id"`
 	TaskID     string             `json:"taskId"`
@@ -217,7 +217,7 @@ type Interaction struct {
 	CreatedAt  time.Time          `json:"createdAt"`
 }
 
-// TaskHint is a frame of the user's feed: something of this task changed.
+// TaskHint is a frame of the user's feed. It reports that the task has changed.
 type TaskHint struct {
 	TaskID           string `json:"taskId"`
 	Rev              int64  `json:"rev"`
@@ -228,11 +228,21 @@ type TaskHint struct {
 
 // Host is an agent host registered with the broker.
 type Host struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	URL       string    `json:"url"`
-	Health    string    `json:"health"` // "unknown", "ok" or "unreachable"
-	Reach     Reach     `json:"reach"`
-	OpenTurns int       `json:"openTurns"`
-	CreatedAt time.Time `json:"createdAt"`
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	URL       string     `json:"url"`
+	Health    HostHealth `json:"health"`
+	Reach     Reach      `json:"reach"`
+	OpenTurns int        `json:"openTurns"`
+	CreatedAt time.Time  `json:"createdAt"`
 }
+
+// HostHealth is what the broker's last probe of a host found.
+type HostHealth string
+
+// Healths of a host.
+const (
+	HostUnknown     HostHealth = "unknown" // not probed yet
+	HostOK          HostHealth = "ok"
+	HostUnreachable HostHealth = "unreachable"
+)

@@ -2,9 +2,6 @@ package protocol
 
 import "strings"
 
-// MaxPatch bounds Diff.Patch, in bytes.
-const MaxPatch = 512 << 10
-
 // Diff is what a session changed since it began: commits, what is staged, what
 // is not, and new files. It is the answer of a host's GET /session/:id/diff and,
 // without Base, the content of a DIFF artifact.

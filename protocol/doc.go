@@ -9,3 +9,5 @@
 //	StreamID <epoch>-<offset>    the frames of its stream     SSE id, Last-Event-ID, ?after=
 //	rev                          every change of a task's rows the broker's feed, ?since=
 package protocol
+
+//go:generate go run bellhop/internal/wiregen -o ../web/client/src/wire.ts

@@ -17,8 +17,8 @@ const (
 	EventDropped     EventType = "dropped"
 )
 
-// Event is a final fact that is persisted: the body posted to the webhook and
-// kept in the journal. Which members a type uses is listed in protocol section
+// Event is one persisted fact: the host posts it to the webhook and keeps it in
+// its journal. Which members a type uses is listed in protocol section
 // 1.4; Validate checks it. EventID, Epoch, Seq and TurnID are absent in the
 // events of a basic host.
 //
@@ -70,10 +70,10 @@ type Event struct {
 	Code    string `json:"code,omitempty"`
 }
 
-// FinishReason is how a turn ended; the detail is in the event's reason.
+// FinishReason describes how a turn ended. The event's reason has the detail.
 type FinishReason string
 
-// Finish reasons (the AI SDK's, and no others).
+// Finish reasons. The AI SDK has no others.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishLength        FinishReason = "length"
@@ -83,31 +83,30 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// Reasons of finish events that Bellhop itself gives.
+// Reasons of finish events that Bellhop itself sets.
 const (
 	ReasonAborted       = "aborted"        // the user interrupted
 	ReasonHostRestarted = "host-restarted" // the host died or stopped during the turn
-	ReasonNotStarted    = "not-started"    // announced, never prompted: superseded or its tokens expired
+	ReasonNotStarted    = "not-started"    // announced but never prompted: superseded, or its tokens have expired
 	ReasonHostLost      = "host-lost"      // the broker closed it: the host has no such turn
 	ReasonAgentExited   = "agent-exited"   // the agent program ended during the turn
 )
 
-// Status is what an agent does.
+// Status is the activity of an agent.
 type Status string
 
-// Statuses. Waiting for the user is idle with reason ReasonWaiting; the others
-// are reasons of idle too.
+// Statuses, and reasons of StatusIdle.
 const (
-	StatusNone Status = "none" // no program was started
+	StatusNone Status = "none" // no program has been started
 	StatusIdle Status = "idle"
 	StatusBusy Status = "busy"
 
-	ReasonWaiting  = "waiting"
+	ReasonWaiting  = "waiting"  // a question to the user is open
 	ReasonChecking = "checking" // the connection to the agent is lost, with a question open
-	ReasonTerminal = "terminal" // a program in somebody's terminal works in the session's workspace
+	ReasonTerminal = "terminal" // a program in a user's terminal works in the session's workspace
 )
 
-// InteractionKind tells a permission from a free question.
+// InteractionKind distinguishes a permission from a free question.
 type InteractionKind string
 
 // InteractionState is the state of a question to the user.
@@ -123,7 +122,7 @@ const (
 	InteractionExpired  InteractionState = "expired"
 )
 
-// InteractionAnswer is what the user said: Approved for confirm, Text for ask.
+// InteractionAnswer is the user's answer: Approved for confirm, Text for ask.
 type InteractionAnswer struct {
 	Approved *bool  `json:"approved,omitempty"`
 	Text     string `json:"text,omitempty"`

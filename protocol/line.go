@@ -77,7 +77,3 @@ const (
 	WaitingInterrupted = "interrupted"
 	WaitingError       = "error"
 )
-
-// MaxLine is the longest line that is read, in bytes; a longer one is refused
-// without being buffered whole.
-const MaxLine = 12 << 20

@@ -2,14 +2,14 @@ package protocol
 
 import "time"
 
-// AgentSessionStatus says whether a third-party agent can be talked to.
+// AgentSessionStatus tells whether a third-party agent can be reached.
 type AgentSessionStatus string
 
 // Agent session statuses.
 const (
 	AgentActive       AgentSessionStatus = "active"
-	AgentExpired      AgentSessionStatus = "expired"      // no activity for too long; renewable
-	AgentDisconnected AgentSessionStatus = "disconnected" // by its user, who alone can renew it
+	AgentExpired      AgentSessionStatus = "expired"      // inactive for too long; renewable
+	AgentDisconnected AgentSessionStatus = "disconnected" // by its user; only that user can renew it
 )
 
 // AgentSession is a third-party coding agent's connection to a user's notebook.
@@ -24,8 +24,8 @@ type AgentSession struct {
 	CreatedAt       time.Time          `json:"createdAt"`
 }
 
-// Notebook holds what one agent saved for one user. AgentStatus marks those
-// whose agent cannot be asked.
+// Notebook has the sources that one agent saved for one user. AgentStatus tells
+// whether that agent can be reached.
 type Notebook struct {
 	ID              string             `json:"id" jsonschema:"id of the notebook; save_code_with_context needs it"`
 	Title           string             `json:"title"`
@@ -38,18 +38,18 @@ type Notebook struct {
 	CreatedAt       time.Time          `json:"createdAt"`
 }
 
-// Verdict is what a verification found.
+// Verdict is the result of a verification.
 type Verdict string
 
-// Verdicts. Unsupported says nothing about the code.
+// Verdicts. With VerifyUnsupported the code was not checked.
 const (
 	Verified          Verdict = "verified"
 	VerifyFailed      Verdict = "failed"
 	VerifyUnsupported Verdict = "unsupported"
 )
 
-// Diagnostic is one finding of a parser; Line and Column start at 1, 0 where
-// the parser does not tell.
+// Diagnostic is one finding of a parser. Line and Column start at 1; they are 0 if
+// the parser does not report them.
 type Diagnostic struct {
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
@@ -57,8 +57,8 @@ type Diagnostic struct {
 	Severity string `json:"severity" jsonschema:"error or warning"`
 }
 
-// Verification is the evidence of a parser or compiler front end; the code was
-// not run.
+// Verification is the result of a parser or compiler front end. The code was not
+// run.
 type Verification struct {
 	Language    string       `json:"language"`
 	Verdict     Verdict      `json:"verdict" jsonschema:"verified, failed or unsupported"`
@@ -82,8 +82,8 @@ type Source struct {
 	Metadata       SourceMetadata `json:"metadata"`
 }
 
-// SourceMetadata is what is known about a source. IsVerified is true only for
-// the verdict "verified"; Verification is null until a version was judged.
+// SourceMetadata describes a source. IsVerified is true only for the verdict
+// "verified". Verification is null until a version was verified.
 type SourceMetadata struct {
 	Language        string             `json:"language"`
 	IsVerified      bool               `json:"isVerified"`
@@ -111,7 +111,7 @@ type SourceVersion struct {
 	CreatedAt      time.Time     `json:"createdAt"`
 }
 
-// FollowupRole is who wrote a message about a source.
+// FollowupRole is the author of a message about a source.
 type FollowupRole string
 
 // Roles in a conversation about a source.
@@ -129,9 +129,9 @@ type FollowupMessage struct {
 	Metadata  FollowupMetadata `json:"metadata"`
 }
 
-// FollowupMetadata says where a message stands: a user's is delivered when the agent has it and
-// read when it was answered; an agent's is read when the user opened the
-// conversation.
+// FollowupMetadata is the state of a message. A user's message is delivered when
+// the agent has it, and read when the agent has answered. An agent's message is
+// read when the user has opened the conversation.
 type FollowupMetadata struct {
 	Delivered        bool                 `json:"delivered"`
 	Read             bool                 `json:"read"`
@@ -155,7 +155,7 @@ type FollowupAttachment struct {
 	Content string `json:"content"`
 }
 
-// Conversation is all that was said about a source.
+// Conversation has the messages about a source.
 type Conversation struct {
 	SourceID       string            `json:"sourceId"`
 	AgentSessionID string            `json:"agentSessionId"`
@@ -189,8 +189,8 @@ type FollowupDelivery struct {
 	MessageID           string               `json:"messageId"`
 }
 
-// AgentHint is a frame of the user's feed: something of this agent session
-// changed. Event names the change, SourceID the source it concerns, if any.
+// AgentHint is a frame of the user's feed. It reports a change of an agent session:
+// Event names the change, SourceID the source, if it concerns one.
 type AgentHint struct {
 	AgentSessionID string             `json:"agentSessionId"`
 	Rev            int64              `json:"rev"`
@@ -203,9 +203,9 @@ type AgentHint struct {
 const (
 	AgentEventConnected    = "connected"
 	AgentEventDisconnected = "disconnected"
-	AgentEventSource       = "source"          // a source came or went
+	AgentEventSource       = "source"          // a source was added or removed
 	AgentEventMessage      = "message"         // the user's or the agent's
 	AgentEventFailed       = "delivery_failed" // a message did not reach the agent
-	AgentEventVerified     = "verified"        // a version was judged
-	AgentEventWebhookGone  = "webhook_gone"    // the agent's webhook wants nothing more (410)
+	AgentEventVerified     = "verified"        // a version was verified
+	AgentEventWebhookGone  = "webhook_gone"    // the agent's webhook answered 410 and gets no more requests
 )

@@ -12,9 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep a body may nest.
-const MaxDepth = 64
-
 // ParseObject checks a body that came from outside: a JSON object in valid
 // UTF-8, without lone surrogates, without U+0000 in any name or string
 // (PostgreSQL text cannot hold it), without duplicate names, nested at most

@@ -11,13 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Caps on what a sender chooses, in bytes.
-const (
-	MaxID      = 512 // id, toolCallId, toolName, interactionId
-	MaxTurnID  = 128
-	MaxEventID = 128
-)
-
 var eventIDForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,128}$`)
 
 // ParseEvent reads one webhook event strictly: ParseObject, then the members

@@ -3,12 +3,12 @@ package protocol
 import "encoding/json"
 
 // Part is one element of the native stream: the AI SDK's TextStreamPart as JSON
-// (design notes: docs/architecture.md). One struct holds every type's members;
-// absent ones are not written. Event is set on the part that completes a
+// (design notes: docs/architecture.md). One struct has the members of every type;
+// absent ones are left out of the JSON. Event is set on the part that completes a
 // persisted event, so that a client can merge stream and history.
 type Part struct {
-	Type string `json:"type"`
-	ID   string `json:"id,omitempty"`
+	Type PartType `json:"type"`
+	ID   string   `json:"id,omitempty"`
 
 	Text *string `json:"text,omitempty"` // text-delta, reasoning-delta
 
@@ -48,30 +48,34 @@ type ToolCall struct {
 	Input      json.RawMessage `json:"input"`
 }
 
-// Part types that Bellhop's own hosts send. Clients ignore types they do not
-// know.
+// PartType is the type of a part that Bellhop's own hosts send. Clients ignore
+// types they do not know: other hosts send whatever the AI SDK has, so this is
+// an alias and not a type.
+type PartType = string
+
+// Part types.
 const (
-	PartTextStart            = "text-start"
-	PartTextDelta            = "text-delta"
-	PartTextEnd              = "text-end"
-	PartReasoningStart       = "reasoning-start"
-	PartReasoningDelta       = "reasoning-delta"
-	PartReasoningEnd         = "reasoning-end"
-	PartToolCall             = "tool-call"
-	PartToolResult           = "tool-result"
-	PartToolError            = "tool-error"
-	PartToolOutputDenied     = "tool-output-denied"
-	PartToolApprovalRequest  = "tool-approval-request"
-	PartToolApprovalResponse = "tool-approval-response"
-	PartDataAsk              = "data-ask"
-	PartDataAnswer           = "data-answer"           // the end of a data-ask: {state, answer}
-	PartDataNotice           = "data-notice"           // shown, not kept: {level, message}
-	PartDataQueued           = "data-queued"           // the turn waits for another: {turnId, position}
-	PartDataContextRestored  = "data-context-restored" // shown, not kept: ContextRestored
-	PartDataResume           = "data-resume"
-	PartFinish               = "finish"
-	PartAbort                = "abort"
-	PartError                = "error"
+	PartTextStart            PartType = "text-start"
+	PartTextDelta            PartType = "text-delta"
+	PartTextEnd              PartType = "text-end"
+	PartReasoningStart       PartType = "reasoning-start"
+	PartReasoningDelta       PartType = "reasoning-delta"
+	PartReasoningEnd         PartType = "reasoning-end"
+	PartToolCall             PartType = "tool-call"
+	PartToolResult           PartType = "tool-result"
+	PartToolError            PartType = "tool-error"
+	PartToolOutputDenied     PartType = "tool-output-denied"
+	PartToolApprovalRequest  PartType = "tool-approval-request"
+	PartToolApprovalResponse PartType = "tool-approval-response"
+	PartDataAsk              PartType = "data-ask"
+	PartDataAnswer           PartType = "data-answer"           // ends a data-ask: {state, answer}
+	PartDataNotice           PartType = "data-notice"           // transient: {level, message}
+	PartDataQueued           PartType = "data-queued"           // the turn waits for another: {turnId, position}
+	PartDataContextRestored  PartType = "data-context-restored" // transient: ContextRestored
+	PartDataResume           PartType = "data-resume"
+	PartFinish               PartType = "finish"
+	PartAbort                PartType = "abort"
+	PartError                PartType = "error"
 )
 
 // Terminal reports whether the part ends its turn's stream.
@@ -82,28 +86,30 @@ func (p *Part) Terminal() bool {
 // Resume is the data of a data-resume part, the first frame of a resumed
 // stream (sent without an SSE id).
 type Resume struct {
-	Verdict          string   `json:"verdict"` // ResumeOK or ResumeGap
-	From             string   `json:"from"`    // stream id of the first frame that follows, "" if none
-	To               string   `json:"to"`      // the newest stream id at that moment, "" if none
-	OpenInteractions []string `json:"openInteractions"`
+	Verdict          ResumeVerdict `json:"verdict"`
+	From             string        `json:"from"`             // stream id of the first frame that follows, "" if none
+	To               string        `json:"to"`               // the newest stream id at that moment, "" if none
+	OpenInteractions []string      `json:"openInteractions"` // ids of the questions that still wait for an answer
 }
 
-// Resume verdicts: ok continues exactly; gap means the client drops the turn's
-// parts and takes the replayed turn.
+// ResumeVerdict tells whether a stream goes on exactly where its reader left it.
+type ResumeVerdict = string
+
+// Resume verdicts.
 const (
-	ResumeOK  = "ok"
-	ResumeGap = "gap"
+	ResumeOK  ResumeVerdict = "ok"  // the frames that follow are the next ones
+	ResumeGap ResumeVerdict = "gap" // drop the turn's parts: the turn is replayed from its start
 )
 
-// ContextRestored is the data of a data-context-restored part: the agent's own
-// memory was gone and it goes on from this much of the host's journal.
+// ContextRestored is the data of a data-context-restored part. The agent had lost
+// its memory and got this much of the host's journal instead.
 type ContextRestored struct {
 	Turns     int  `json:"turns"`
 	Bytes     int  `json:"bytes"`
-	Truncated bool `json:"truncated"` // older turns, or parts of long texts, were left out
+	Truncated bool `json:"truncated"` // whether older turns, or parts of long texts, were left out
 }
 
-// Ask is the data of a data-ask part.
+// Ask is the data of a data-ask part: a question that is not a tool permission.
 type Ask struct {
 	Prompt  string   `json:"prompt"`
 	Default string   `json:"default,omitempty"`

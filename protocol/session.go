@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// OpenSessionRequest is POST /session on the agent host. Only SessionID and
-// WebhookURL are sent by a basic broker.
+// OpenSessionRequest is the body of POST /session on the agent host. A basic
+// broker sends SessionID and WebhookURL only.
 type OpenSessionRequest struct {
 	SessionID  string         `json:"sessionId"`
 	WebhookURL string         `json:"webhookUrl"`
@@ -16,17 +16,19 @@ type OpenSessionRequest struct {
 	Project    string         `json:"project,omitempty"`
 	Model      string         `json:"model,omitempty"`
 	Turn       *AnnouncedTurn `json:"turn,omitempty"`
-	Attach     bool           `json:"attach,omitempty"` // the token reads, answers and interrupts; it cannot prompt
+	Attach     bool           `json:"attach,omitempty"` // the token may read, answer and interrupt, but not prompt
 }
 
-// AnnouncedTurn is a turn that a token of this answer may start, once.
-// PromptSHA256 is the hex SHA-256 of the message's UTF-8 bytes; "" binds nothing.
+// AnnouncedTurn is a turn that the token of the response may start, once.
+// PromptSHA256 is the hex SHA-256 of the message's UTF-8 bytes; with "" the token
+// accepts any prompt.
 type AnnouncedTurn struct {
 	ID           string `json:"id"`
 	PromptSHA256 string `json:"promptSha256,omitempty"`
 }
 
-// OpenSessionResponse answers POST /session. A basic host answers Token alone.
+// OpenSessionResponse is the response to POST /session. A basic host sends Token
+// only.
 type OpenSessionResponse struct {
 	Token        string     `json:"token"`
 	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
@@ -35,8 +37,8 @@ type OpenSessionResponse struct {
 	StreamCursor *string    `json:"streamCursor"` // stream id just before the open turn; null when idle
 	Status       Status     `json:"status,omitempty"`
 	Reason       string     `json:"reason,omitempty"`
-	OpenTurn     string     `json:"openTurn,omitempty"`    // the started, unfinished turn; "" when none
-	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted, waiting for the open one
+	OpenTurn     string     `json:"openTurn,omitempty"`    // the turn that runs; "" if there is none
+	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted turns that wait for the open one
 	Capabilities []string   `json:"capabilities,omitempty"`
 }
 
@@ -48,28 +50,36 @@ const (
 	CapabilityDiff         = "diff"
 )
 
-// PromptRequest is POST /stream/:sessionId on the agent host.
+// PromptRequest is the body of POST /stream/:sessionId on the agent host.
 type PromptRequest struct {
 	Prompt      string       `json:"prompt"`
 	Attachments []Attachment `json:"attachments,omitempty"`
-	WhenBusy    string       `json:"whenBusy,omitempty"`
+	WhenBusy    WhenBusy     `json:"whenBusy,omitempty"`
 }
 
-// What a prompt does while another turn is open. Reject answers 409 busy and is
-// the default; queue waits, interrupt ends the open turn and goes before all that
-// wait. The stream of a turn that waits begins with a data-queued part.
+// WhenBusy is what a host does with a prompt while another turn is open. The
+// stream of a prompt that waits begins with a data-queued part.
+type WhenBusy = string
+
+// Values of WhenBusy. "" is WhenBusyReject.
 const (
-	WhenBusyReject    = "reject"
-	WhenBusyQueue     = "queue"
-	WhenBusyInterrupt = "interrupt"
+	WhenBusyReject    WhenBusy = "reject"    // answers 409 busy
+	WhenBusyQueue     WhenBusy = "queue"     // starts it after the open turn and all that wait already
+	WhenBusyInterrupt WhenBusy = "interrupt" // ends the open turn and starts it next
 )
 
 // Attachment is an image; Data is base64 (RFC 4648 section 4).
 type Attachment struct {
-	Type      string `json:"type"`
-	MediaType string `json:"mediaType,omitempty"`
-	Data      string `json:"data"`
+	Type      AttachmentType `json:"type"`
+	MediaType string         `json:"mediaType,omitempty"`
+	Data      string         `json:"data"`
 }
+
+// AttachmentType is the kind of an attachment.
+type AttachmentType = string
+
+// AttachmentImage is the only type of attachment so far.
+const AttachmentImage AttachmentType = "image"
 
 // AnswerRequest answers an interaction, on the broker and on the host.
 type AnswerRequest struct {
@@ -82,8 +92,9 @@ type AnswerRequest struct {
 // RememberSession allows the same tool for the rest of the session.
 const RememberSession = "session"
 
-// EventsResponse answers GET /session/:id/events on the agent host. NextAfter
-// is the seq to ask after next; fewer events than the limit mean the end.
+// EventsResponse is the response to GET /session/:id/events on the agent host.
+// Pass NextAfter as "after" of the next request. Fewer events than the limit mean
+// that there are no more.
 type EventsResponse struct {
 	Epoch     int64             `json:"epoch"`
 	Events    []json.RawMessage `json:"events"`
@@ -94,7 +105,8 @@ type EventsResponse struct {
 	QueuedTurns []string `json:"queuedTurns,omitempty"`
 }
 
-// IngestResponse answers the webhook. Cursor is null for events of a basic host.
+// IngestResponse is the response of the webhook. Cursor is null for events of a
+// basic host.
 type IngestResponse struct {
 	Success    bool    `json:"success"`
 	Accepted   int     `json:"accepted"`
@@ -102,19 +114,20 @@ type IngestResponse struct {
 	Cursor     *Cursor `json:"cursor"`
 }
 
-// WebhookBatch is the batched body of the webhook: all or nothing.
+// WebhookBatch is a webhook body with several events. The broker stores all of
+// them or none.
 type WebhookBatch struct {
 	SessionID string            `json:"sessionId"`
 	Events    []json.RawMessage `json:"events"`
 }
 
-// RenewResponse answers the renewal of a webhook token (protocol 1.5).
+// RenewResponse is the response to the renewal of a webhook token (protocol 1.5).
 type RenewResponse struct {
 	WebhookURL string    `json:"webhookUrl"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
-// SuccessResponse is the whole answer of a call with nothing else to say.
+// SuccessResponse is the response of a call that returns no data.
 type SuccessResponse struct {
 	Success bool `json:"success"`
 }

@@ -21,8 +21,8 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// isOwner knows the server's token; on a server without one, who shows none. The
-// comparison is of hashes: its time tells nothing.
+// isOwner reports whether the request has the server's token. If the server has none, the owner
+// is a request without Authorization. The tokens are compared as hashes, in constant time.
 func (s *Server) isOwner(r *http.Request) bool {
 	given := bearer(r)
 	if s.config.Token == "" {
@@ -49,8 +49,8 @@ func (s *Server) requireOwner(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// requireMember lets the owner and the holder of the session's token pass. Who
-// has neither does not learn whether the session exists.
+// requireMember admits the owner and the holder of the session's token. Other callers cannot
+// find out whether the session exists.
 func (s *Server) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.isOwner(c.Request()) {
@@ -64,8 +64,8 @@ func (s *Server) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// member is the session that the request's token opens. Browsers cannot set a
-// header on a WebSocket, so that the token may come in the query.
+// member returns the session that the request's token opens. The token may be in the query,
+// because browsers cannot set headers on a WebSocket.
 func (s *Server) member(c echo.Context) (*session, error) {
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil { // the error would quote the token

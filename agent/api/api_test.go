@@ -31,7 +31,7 @@ func dirs(t *testing.T) []string {
 	return found
 }
 
-func TestASessionFromItsMakingToItsEnd(t *testing.T) {
+func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := start(t, Config{})
 	session := s.open("", `{"instructions":"be brief"}`)
@@ -163,7 +163,7 @@ func types(lines []protocol.Line) []string {
 	return list
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
+func TestCallersReachOnlyTheirOwn(t *testing.T) {
 	s := start(t, Config{Token: "owner"})
 	a, b := s.open("owner", ""), s.open("owner", "")
 	for name, c := range map[string]struct {
@@ -179,8 +179,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"another's token does not":                  {"GET", "/sessions/" + a.SessionID + "/history", b.Token, 401},
 		"nor does none":                             {"GET", "/sessions/" + a.SessionID + "/history", "", 401},
 		"another's token deletes nothing":           {"DELETE", "/sessions/" + a.SessionID, b.Token, 401},
-		"an unknown session is not told from known": {"GET", "/sessions/x/history", b.Token, 401},
-		"the owner is told":                         {"GET", "/sessions/x/history", "owner", 404},
+		"an unknown session looks like a known one": {"GET", "/sessions/x/history", b.Token, 401},
+		"the owner gets not found":                  {"GET", "/sessions/x/history", "owner", 404},
 		"a WebSocket without token":                 {"GET", "/ws/" + a.SessionID, "", 401},
 		"with another's token":                      {"GET", "/ws/" + a.SessionID + "?token=" + b.Token, "", 401},
 		"with the server's token":                   {"GET", "/ws/" + a.SessionID + "?token=owner", "", 401},
@@ -244,7 +244,7 @@ func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := s.dial(session, "")
-			_ = bad.conn.Write(t.Context(), c.kind, []byte(c.raw)) // may fail: the server need not read it all
+			_ = bad.conn.Write(t.Context(), c.kind, []byte(c.raw)) // may fail, since the server may stop reading
 			if code := bad.ending(); code != c.want {
 				t.Errorf("closed with %d, want %d", code, c.want)
 			}
@@ -257,11 +257,11 @@ func TestClientsThatBreakTheRulesAreClosedWithTheRightCode(t *testing.T) {
 	}
 }
 
-func TestASlowClientIsCutAndTheSessionGoesOn(t *testing.T) {
+func TestASlowClientIsDisconnectedAndTheSessionContinues(t *testing.T) {
 	s := start(t, Config{Limits: wsline.Limits{QueueLines: 8}, Times: wsline.Times{Write: time.Minute}})
 	session := s.open("", "")
 	slow, good := s.dial(session, ""), s.dial(session, "&replay=all")
-	// More than the connection's buffers and the queue take.
+	// More than the buffers of the connection and the queue hold.
 	big := strings.Repeat("x", 4<<20)
 	for range 16 {
 		s.server.Notice("info", big)
@@ -311,7 +311,7 @@ func (s *stand) ids() string {
 	return strings.Join(ids, " ")
 }
 
-func TestTheEndOfTheServerTellsClientsAndLeavesNothing(t *testing.T) {
+func TestTheEndOfTheServerNotifiesClientsAndRemovesFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	server := New(Config{Open: func(context.Context, Opening) (Opened, error) { return Opened{}, nil }})

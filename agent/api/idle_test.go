@@ -28,7 +28,7 @@ func TestASessionWithoutClientsEndsAfterItsIdleTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // watched: it stays
+		time.Sleep(time.Hour) // a client is connected, so the session stays
 		prompt := "slow 36000"
 		if err := one.agent.Handle(&protocol.Line{Type: protocol.LineInput, Text: &prompt}); err != nil {
 			t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"bellhop/protocol"
 )
 
-// TestManyClientsOfManySessionsSeeTheirOwn runs sessions side by side, each with
-// several clients that come and go, and looks for any trace of another's.
-func TestManyClientsOfManySessionsSeeTheirOwn(t *testing.T) {
+// TestClientsSeeOnlyTheirOwnSession runs several sessions, each with clients that connect and
+// disconnect, and checks that no client receives a line of another session.
+func TestClientsSeeOnlyTheirOwnSession(t *testing.T) {
 	const sessions, clients, turns = 8, 3, 4
 	s := start(t, Config{})
 	var group sync.WaitGroup
@@ -111,7 +111,7 @@ func TestAThousandInterruptsOverAWebSocket(t *testing.T) {
 		turns++
 	}
 	watcher.leave()
-	// Interrupts that came after a turn's end are no turns.
+	// Interrupts after the end of a turn have no effect.
 	next := s.dial(session, "")
 	next.input("help")
 	if line := next.until(protocol.LineState); line.Reason != protocol.WaitingDone {

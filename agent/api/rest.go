@@ -37,7 +37,7 @@ type noRequest struct{}
 const (
 	stateIdle    = "idle"
 	stateBusy    = "busy"
-	stateWaiting = "waiting" // for an answer
+	stateWaiting = "waiting" // for the answer to a question
 )
 
 type listed struct {
@@ -46,7 +46,7 @@ type listed struct {
 	State     string     `json:"state"`
 	Clients   int        `json:"clients"`
 	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // null while a client watches
+	ExpiresAt *time.Time `json:"expires_at"` // null while a client is connected
 }
 
 type listResponse struct {
@@ -91,7 +91,7 @@ func (s *Server) history(_ context.Context, r *sessionRequest) (*historyResponse
 	return &historyResponse{SessionID: one.id, Lines: one.hub.History()}, nil
 }
 
-// remove ends a session at once, its turn and its clients with it.
+// remove ends a session at once, including its turn and its clients.
 func (s *Server) remove(_ context.Context, r *sessionRequest) (*noRequest, error) {
 	s.mu.Lock()
 	one, ok := s.sessions[r.ID]

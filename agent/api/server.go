@@ -17,25 +17,25 @@ import (
 	"bellhop/protocol"
 )
 
-// Opening is a session that is about to begin.
+// Opening describes a session about to be opened.
 type Opening struct {
 	ID           string
 	Dir          string // its working directory, which exists
 	Instructions string
-	Model        string // "" is the server's own
+	Model        string // "" is the server's default
 }
 
-// Opened is what a session works with.
+// Opened is what Config.Open provides for a session.
 type Opened struct {
 	Options agent.Options // Dir and SessionID are set by the server
-	Close   func()        // called once, after the session; may be nil
+	Close   func()        // called once, after the session ended; may be nil
 }
 
-// Config is a server's. Open is required.
+// Config configures a server. Open is required.
 type Config struct {
 	Open        func(context.Context, Opening) (Opened, error)
-	Token       string        // "" admits everybody: for loopback only
-	Workspaces  string        // parent of the sessions' directories, which are kept; "" makes temporary ones
+	Token       string        // "" admits every caller: for loopback only
+	Workspaces  string        // parent of the sessions' directories, which are kept; "" creates temporary ones
 	IdleTimeout time.Duration // ten minutes if zero
 	MaxSessions int           // 256 if zero
 	Limits      wsline.Limits
@@ -44,16 +44,16 @@ type Config struct {
 	Log         *slog.Logger
 }
 
-// Server holds sessions. Run it: idle sessions end there, and all at the end.
+// Server holds sessions. Run must run: it ends idle sessions, and all sessions at the end.
 type Server struct {
 	config Config
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	opening  int  // sessions being made
-	stopped  bool // no more sessions
+	opening  int  // sessions being opened
+	stopped  bool // no further sessions
 	clients  sync.WaitGroup
-	changed  chan struct{} // wakes Run: a session may be idle sooner
+	changed  chan struct{} // wakes Run: a session may become idle sooner
 }
 
 // New returns a server without sessions.
@@ -69,7 +69,7 @@ func New(config Config) *Server {
 	return &Server{config: config, sessions: map[string]*session{}, changed: make(chan struct{}, 1)}
 }
 
-// Handler serves every route. This list is the API.
+// Handler returns the routes of the API.
 func (s *Server) Handler() http.Handler {
 	e := httpapi.New(httpapi.Options{Log: s.config.Log})
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
@@ -82,8 +82,8 @@ func (s *Server) Handler() http.Handler {
 	return e
 }
 
-// Run ends sessions that nobody has watched for the idle time-out. When ctx ends
-// it ends all of them and returns when nothing of them is left.
+// Run ends sessions without clients after the idle time-out. When ctx ends, it ends all
+// sessions and returns once they are closed.
 func (s *Server) Run(ctx context.Context) error {
 	timer := time.NewTimer(s.config.IdleTimeout)
 	defer timer.Stop()
@@ -99,7 +99,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// endIdle returns when to look again.
+// endIdle ends idle sessions and returns the time until the next check.
 func (s *Server) endIdle() time.Duration {
 	now, next := s.config.Now(), s.config.IdleTimeout
 	s.mu.Lock()
@@ -118,7 +118,7 @@ func (s *Server) endIdle() time.Duration {
 	}
 	s.mu.Unlock()
 	for _, one := range idle {
-		s.config.Log.Info("session ends: nobody has watched it", "session", one.id, "for", s.config.IdleTimeout)
+		s.config.Log.Info("session ended: no client was connected", "session", one.id, "for", s.config.IdleTimeout)
 		one.end(websocket.StatusNormalClosure, "the session has ended: nobody watched it")
 	}
 	return next
@@ -131,7 +131,7 @@ func (s *Server) wake() {
 	}
 }
 
-// Notice tells every client of every session something that belongs to none.
+// Notice sends a status line to every client of every session.
 func (s *Server) Notice(level, message string) {
 	for _, one := range s.all() {
 		one.hub.Notice(protocol.Line{Type: protocol.LineStatus, Level: level, Message: message})
@@ -163,7 +163,7 @@ func (s *Server) stop() {
 	s.clients.Wait()
 }
 
-// find returns a session by its id; the error has code not_found.
+// find returns a session by its id; an unknown id is CodeNotFound.
 func (s *Server) find(id string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

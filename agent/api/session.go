@@ -23,14 +23,14 @@ type session struct {
 	created   time.Time
 	tokenHash []byte
 	dir       string
-	temporary bool // dir goes with the session
+	temporary bool // dir is deleted with the session
 	hub       *wsline.Hub
 	agent     *agent.Session
 	close     func()
 	ended     sync.Once
 }
 
-// open makes a session; plain is its token.
+// open creates a session; plain is its token.
 func (s *Server) open(ctx context.Context, model, instructions string) (one *session, plain string, err error) {
 	if err := s.reserve(); err != nil {
 		return nil, "", err
@@ -52,7 +52,8 @@ func (s *Server) open(ctx context.Context, model, instructions string) (one *ses
 	return one, plain, nil
 }
 
-// reserve keeps a place for a session; release gives it back, filled or not.
+// reserve counts a session that is being opened. release ends that and, unless one is nil, adds
+// the session.
 func (s *Server) reserve() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +84,7 @@ func (s *Server) release(one *session) error {
 	return nil
 }
 
-// makeDir makes the working directory.
+// makeDir creates the working directory.
 func (one *session) makeDir(parent string) (err error) {
 	if parent == "" {
 		one.temporary = true
@@ -98,6 +99,7 @@ func (one *session) makeDir(parent string) (err error) {
 	return nil
 }
 
+// begin opens the agent of a session through Config.Open.
 func (s *Server) begin(ctx context.Context, one *session, model, instructions string) error {
 	opened, err := s.config.Open(ctx, Opening{ID: one.id, Dir: one.dir, Model: model, Instructions: instructions})
 	if err != nil {
@@ -111,9 +113,9 @@ func (s *Server) begin(ctx context.Context, one *session, model, instructions st
 	}
 	one.model = opts.Model
 	one.agent, err = agent.Open(opts, agent.Front{
-		Write:     one.hub.Publish,
-		Accepted:  func(line *protocol.Line) { one.hub.Accepted(*line) },
-		Withdrawn: one.hub.Withdrawn,
+		Write:          one.hub.Publish,
+		Accepted:       func(line *protocol.Line) { one.hub.Accepted(*line) },
+		QuestionClosed: one.hub.QuestionClosed,
 	})
 	if one.model == "" {
 		one.model = agent.ModelDemo
@@ -121,7 +123,7 @@ func (s *Server) begin(ctx context.Context, one *session, model, instructions st
 	return err
 }
 
-// handle takes a client's line; what is wrong with it only that client is told.
+// handle processes a client's line. Only that client gets the error.
 func (one *session) handle(w *wsline.Watcher, raw []byte) {
 	line, err := protocol.ParseLine(raw)
 	if err == nil && line.Type == protocol.LineInput && one.hub.Status().Full {
@@ -135,8 +137,8 @@ func (one *session) handle(w *wsline.Watcher, raw []byte) {
 	}
 }
 
-// end closes everything a session has, its temporary files too. It may be called
-// again, and returns when all is gone.
+// end closes everything of a session, including temporary files, and returns when that is done.
+// It may be called again.
 func (one *session) end(code websocket.StatusCode, reason string) {
 	one.ended.Do(func() {
 		if one.agent != nil {

@@ -25,8 +25,8 @@ type stand struct {
 	server *Server
 	url    string
 	web    *http.Client
-	clock  atomic.Int64 // ns after the epoch that the server is told
-	closed atomic.Int64 // sessions' Close calls
+	clock  atomic.Int64 // the server's time in ns after the epoch
+	closed atomic.Int64 // calls of Opened.Close
 }
 
 func start(t *testing.T, config Config) *stand {
@@ -130,7 +130,7 @@ func (c *client) input(text string) {
 	c.send(string(raw))
 }
 
-// next returns the next line, or why there is none.
+// next returns the next line, or the error.
 func (c *client) next() (protocol.Line, error) {
 	kind, raw, err := c.conn.Read(c.t.Context())
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *client) confirm(id string, value bool) {
 	c.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":%v}`, id, value))
 }
 
-// awaitClients asks until a session has that many.
+// awaitClients blocks until a session has that many clients.
 func (s *stand) awaitClients(id string, want int) {
 	s.t.Helper()
 	for s.t.Context().Err() == nil {

@@ -8,8 +8,8 @@ import (
 	"bellhop/protocol"
 )
 
-// serveWebSocket refuses before the upgrade, in the one error shape; later with
-// a close code.
+// serveWebSocket rejects a request before the upgrade with an HTTP error, later with a close
+// code.
 func (s *Server) serveWebSocket(c echo.Context) error {
 	one, err := s.member(c)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) serveWebSocket(c echo.Context) error {
 	defer s.wake()
 	defer w.Leave()
 	conn, err := websocket.Accept(c.Response(), c.Request(), nil)
-	if err != nil { // Accept has answered
+	if err != nil { // Accept has sent the error response
 		return nil
 	}
 	ctx := c.Request().Context()
@@ -38,7 +38,7 @@ func (s *Server) serveWebSocket(c echo.Context) error {
 	return nil
 }
 
-// enter counts a client; false when the server stops.
+// enter counts a client; it returns false if the server stops.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"bellhop/protocol"
 )
 
-// asServer makes this test binary an MCP server on stdio.
+// asServer is the variable that makes this test binary an MCP server on stdio.
 const asServer = "MCPCLIENT_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func answer(s string) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}, nil, nil
 }
 
-// testServer echoes, fails, looks around, hangs and dies.
+// testServer has tools that echo, fail, list the environment, hang and exit.
 func testServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
@@ -144,7 +144,7 @@ func TestAnInterruptedCallReturns(t *testing.T) {
 	}
 }
 
-func TestAServerThatDiesFailsItsCalls(t *testing.T) {
+func TestCallsFailAfterTheServerExited(t *testing.T) {
 	s := connected(t, map[string]Server{"x": self(t), "y": self(t)}, t.TempDir())
 	for _, tool := range []string{"mcp__x__die", "mcp__x__echo"} {
 		if _, err := named(t, s, tool).Run(t.Context(), []byte(`{}`)); protocol.CodeOf(err) != protocol.CodeBadGateway {
@@ -176,11 +176,11 @@ func TestToolsOfAServerOnHTTP(t *testing.T) {
 	}
 }
 
-func TestOneServerThatFailsFailsAll(t *testing.T) {
+func TestConnectFailsIfOneServerFails(t *testing.T) {
 	for name, bad := range map[string]Server{
-		"no such program":        {Command: "/no/such/program"},
-		"a program that ends":    {Command: "/bin/sh", Args: []string{"-c", "echo not today >&2"}},
-		"nobody at that address": {URL: "http://127.0.0.1:1/mcp"},
+		"no such program":                     {Command: "/no/such/program"},
+		"a program that ends":                 {Command: "/bin/sh", Args: []string{"-c", "echo not today >&2"}},
+		"an address that refuses connections": {URL: "http://127.0.0.1:1/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Connect(t.Context(), Config{Servers: map[string]Server{"good": self(t), "bad": bad}}, Options{Dir: t.TempDir()})

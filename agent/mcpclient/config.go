@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Config names servers as other agents' configuration files do.
+// Config lists servers in the format of other agents' configuration files.
 type Config struct {
 	Servers map[string]Server `json:"mcpServers"`
 }
@@ -24,7 +24,7 @@ type Server struct {
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
 
-// Parse reads a configuration. Its errors name the server and have code invalid.
+// Parse reads a configuration. Its errors are CodeInvalid and name the server.
 func Parse(raw []byte) (Config, error) {
 	var c Config
 	if err := protocol.Decode(raw, &c); err != nil {
@@ -54,5 +54,7 @@ func (s Server) check(name string) error {
 	default:
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeInvalid, Message: fmt.Sprintf("The MCP server %.100q cannot be used", name), Hint: "In mcpServers: " + problem}
+	return &protocol.Error{
+		Code: protocol.CodeInvalid, Message: fmt.Sprintf("The MCP server %.100q cannot be used", name), Hint: "In mcpServers: " + problem,
+	}
 }

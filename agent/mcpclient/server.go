@@ -19,16 +19,16 @@ import (
 	"bellhop/protocol"
 )
 
-// startTime is how long a server may take to answer its first requests.
+// startTime bounds the start of a server: the connection and the list of its tools.
 const startTime = 30 * time.Second
 
 // maxLine bounds one message of a server on stdio.
 const maxLine = 16 << 20
 
-// Options are what the servers of one session share.
+// Options are common to the servers of one session.
 type Options struct {
 	Dir     string // the session's working directory
-	Version string // of the agent, told to servers
+	Version string // the agent's version, sent to servers
 	Log     *slog.Logger
 }
 
@@ -47,8 +47,8 @@ type server struct {
 	tools   []*mcp.Tool
 }
 
-// Connect starts and reaches all servers. If one fails, all are closed again: a
-// session without tools its user counts on would go wrong in silence.
+// Connect starts or connects all servers. If one fails, all are closed: the user expects the
+// tools of all of them.
 func Connect(ctx context.Context, config Config, o Options) (*Servers, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -81,10 +81,10 @@ func Connect(ctx context.Context, config Config, o Options) (*Servers, error) {
 	return all, nil
 }
 
-// Tools are what the servers offered when they were connected.
+// Tools returns the tools that the servers listed when they were connected.
 func (s *Servers) Tools() []agent.Tool { return s.tools }
 
-// Close ends the servers and returns when they are gone.
+// Close stops the servers and returns when they have ended.
 func (s *Servers) Close() {
 	var group sync.WaitGroup
 	for _, one := range s.list {
@@ -104,7 +104,7 @@ func connect(ctx context.Context, name string, c Server, o Options) (*server, er
 		return nil, s.failure("could not be started", err)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "bellhop", Version: cmp.Or(o.Version, "dev")},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}) // none but tools
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}) // only tools
 	s.session, err = client.Connect(ctx, transport, nil)
 	if err != nil {
 		_ = s.close()
@@ -120,12 +120,12 @@ func connect(ctx context.Context, name string, c Server, o Options) (*server, er
 	return s, nil
 }
 
-// failure leaves the URL and the headers of a server out of its message.
+// failure returns an error without the server's URL and headers.
 func (s *server) failure(what string, err error) error {
 	hint := "Check its entry in the MCP configuration"
 	if s.process != nil {
 		if tail := s.process.Tail(); len(tail) > 0 {
-			hint += "; it said: " + protocol.SanitizeText(tail[len(tail)-1])
+			hint += "; its last output: " + protocol.SanitizeText(tail[len(tail)-1])
 		}
 	}
 	return &protocol.Error{Code: protocol.CodeBadGateway, Message: fmt.Sprintf("The MCP server %s %s", s.name, what), Hint: hint, Err: err}
@@ -137,7 +137,7 @@ func (s *server) transport(c Server, o Options) (mcp.Transport, error) {
 			Transport:     &headers{next: http.DefaultTransport.(*http.Transport).Clone(), add: c.Headers},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
-		// A stream of its own would only carry notifications, which change nothing here.
+		// A separate stream would only carry notifications, which this client ignores.
 		return &mcp.StreamableClientTransport{Endpoint: c.URL, HTTPClient: s.client, DisableStandaloneSSE: true}, nil
 	}
 	var err error
@@ -150,7 +150,7 @@ func (s *server) transport(c Server, o Options) (mcp.Transport, error) {
 	return &mcp.IOTransport{Reader: s.process.Stdout(), Writer: s.process.Stdin(), MaxLineLength: maxLine}, nil
 }
 
-// environment is what programs expect, then the configured variables.
+// environment returns the usual variables, then the configured ones.
 func environment(dir string, more map[string]string) []string {
 	env := []string{"PWD=" + dir, "LANG=C.UTF-8"}
 	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR"} {
@@ -164,13 +164,13 @@ func environment(dir string, more map[string]string) []string {
 	return env
 }
 
-// closeTime is how long a server may take to end by itself.
+// closeTime is how long a server may take to exit after its stdin was closed.
 const closeTime = 2 * time.Second
 
 func (s *server) close() error {
 	var err error
 	if s.process != nil {
-		_ = s.process.Stdin().Close() // the sign to end
+		_ = s.process.Stdin().Close() // asks the server to exit
 		timer := time.NewTimer(closeTime)
 		defer timer.Stop()
 		select {
@@ -191,7 +191,7 @@ func (s *server) close() error {
 	return err
 }
 
-// headers adds the configured ones to each request.
+// headers adds the configured headers to each request.
 type headers struct {
 	next *http.Transport
 	add  map[string]string
@@ -206,5 +206,5 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// CloseIdleConnections is what http.Client looks for.
+// CloseIdleConnections is called by http.Client.
 func (h *headers) CloseIdleConnections() { h.next.CloseIdleConnections() }

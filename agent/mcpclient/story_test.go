@@ -10,9 +10,9 @@ import (
 	"bellhop/protocol"
 )
 
-// TestAModelUsesAServersToolWhenTheUserAllows is the whole way: model, agent,
-// question, server, result, model.
-func TestAModelUsesAServersToolWhenTheUserAllows(t *testing.T) {
+// TestAModelUsesAServersToolWithPermission covers the complete path: model, agent, question,
+// server, result, model.
+func TestAModelUsesAServersToolWithPermission(t *testing.T) {
 	for value, want := range map[bool]string{
 		true:  "All done. Tool said: you said hi",
 		false: "All done. Tool said: Denied by the user.",
@@ -37,7 +37,7 @@ func TestAModelUsesAServersToolWhenTheUserAllows(t *testing.T) {
 		if err := session.Handle(&protocol.Line{Type: protocol.LineInput, Text: &prompt}); err != nil {
 			t.Fatal(err)
 		}
-		said := ""
+		reply := ""
 		for over := false; !over; {
 			line := <-lines
 			switch line.Type {
@@ -49,12 +49,12 @@ func TestAModelUsesAServersToolWhenTheUserAllows(t *testing.T) {
 					t.Fatal(err)
 				}
 			case protocol.LineMessage:
-				said = *line.Content
+				reply = *line.Content
 			}
 			over = line.State == protocol.StateWaitingForInput
 		}
-		if said != want {
-			t.Errorf("allowed %v: said %q", value, said)
+		if reply != want {
+			t.Errorf("allowed %v: said %q", value, reply)
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"bellhop/protocol"
 )
 
-// maxName is what models' APIs take.
+// maxName is the longest tool name that models' APIs accept.
 const maxName = 64
 
-// offer makes the servers' tools the agent's, each under a name of its own.
+// offer returns the servers' tools, each under a unique name.
 func offer(servers []*server) []agent.Tool {
 	var tools []agent.Tool
 	taken := map[string]bool{}
@@ -35,7 +35,7 @@ func offer(servers []*server) []agent.Tool {
 
 var unusual = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// toolName is mcp__SERVER__TOOL; where that is too long or taken, with a hash.
+// toolName returns mcp__SERVER__TOOL, with a hash if that is too long or taken.
 func toolName(server, tool string, taken map[string]bool) string {
 	name := "mcp__" + unusual.ReplaceAllString(server, "_") + "__" + unusual.ReplaceAllString(tool, "_")
 	if len(name) <= maxName && !taken[name] {
@@ -72,7 +72,9 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return "", &protocol.Error{Code: protocol.CodeBadGateway, Message: fmt.Sprintf("The MCP server %s failed: %v", s.name, err), Err: err}
+		return "", &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: fmt.Sprintf("The MCP server %s failed: %v", s.name, err), Err: err,
+		}
 	case result.NeedsInput():
 		return "", protocol.Errorf(protocol.CodeInvalid, "The tool wants input that this agent cannot give")
 	}
@@ -83,7 +85,7 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 	return text, nil
 }
 
-// content is a result as text; what is no text is named.
+// content returns a result as text, with placeholders for content that is not text.
 func content(result *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range result.Content {

@@ -12,7 +12,7 @@ import (
 	"bellhop/agent"
 )
 
-// anthropicMessages speaks Anthropic Messages.
+// anthropicMessages implements Anthropic Messages.
 type anthropicMessages struct {
 	service   anthropic.MessageService
 	model     string
@@ -32,7 +32,7 @@ func newAnthropic(o *Options, model string) dialect {
 	}
 }
 
-func (d *anthropicMessages) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit func(agent.Delta) bool) error {
+func (d *anthropicMessages) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
 	stream := d.service.NewStreaming(ctx, d.params(conversation, tools))
 	defer func() { _ = stream.Close() }()
 	var used agent.Usage
@@ -74,8 +74,8 @@ func (d *anthropicMessages) try(ctx context.Context, conversation []agent.Messag
 	return finish(used, cut, &open, emit)
 }
 
-// finish emits what comes behind the text.
-func finish(used agent.Usage, cut bool, open *calls, emit func(agent.Delta) bool) error {
+// finish emits usage, notice and tool calls after the text.
+func finish(used agent.Usage, cut bool, open *calls, emit emitFunc) error {
 	used.Total = used.Input + used.Output
 	if used.Total > 0 && !emit(agent.Delta{Usage: &used}) {
 		return nil
@@ -105,8 +105,8 @@ func (d *anthropicMessages) params(conversation []agent.Message, tools []agent.T
 	return params
 }
 
-// appendMessage merges neighbours of one role: the results of one step have to be
-// one message, together with a prompt that follows them.
+// appendMessage merges consecutive messages of one role: Anthropic requires the results of one
+// step, and a prompt after them, in one message.
 func appendMessage(messages []anthropic.MessageParam, m agent.Message) []anthropic.MessageParam {
 	role := anthropic.MessageParamRoleUser
 	if m.Role == agent.RoleAssistant {
@@ -133,7 +133,7 @@ func blocks(m agent.Message) []anthropic.ContentBlockParamUnion {
 	for _, a := range m.Attachments {
 		list = append(list, anthropic.NewImageBlockBase64(cmp.Or(a.MediaType, "image/png"), a.Data))
 	}
-	if strings.TrimSpace(m.Text) != "" { // blank blocks are refused
+	if strings.TrimSpace(m.Text) != "" { // the API rejects blank blocks
 		list = append(list, anthropic.NewTextBlock(m.Text))
 	}
 	for _, call := range m.Calls {

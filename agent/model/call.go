@@ -6,7 +6,7 @@ import (
 	"bellhop/agent"
 )
 
-// calls collects the tool calls of an answer by the index of their pieces.
+// calls collects the tool calls of a response by the index of their pieces.
 type calls struct {
 	order []int64
 	byKey map[int64]*pieces
@@ -17,7 +17,7 @@ type pieces struct {
 	arguments []byte
 }
 
-// at returns the call of an index, a new one the first time.
+// at returns the call with an index and creates it the first time.
 func (c *calls) at(index int64) *pieces {
 	if c.byKey == nil {
 		c.byKey = map[int64]*pieces{}
@@ -31,9 +31,9 @@ func (c *calls) at(index int64) *pieces {
 	return p
 }
 
-// emit hands the calls over. cut says that the answer ended at its limit: then
-// its last call may lack a part.
-func (c *calls) emit(cut bool, emit func(agent.Delta) bool) error {
+// emit emits the calls. cut means that the response ended at its token limit: then the last
+// call may be incomplete.
+func (c *calls) emit(cut bool, emit emitFunc) error {
 	list := make([]agent.ToolCall, 0, len(c.order))
 	for _, index := range c.order {
 		call := c.byKey[index].call()
@@ -66,7 +66,7 @@ func (p *pieces) call() agent.ToolCall {
 	return agent.ToolCall{Name: p.name, Arguments: raw}
 }
 
-// noOutput stands for an empty result: some APIs refuse an empty text.
+// noOutput replaces an empty result, because some APIs reject empty text.
 const noOutput = "(no output)"
 
 func resultText(m agent.Message) string {

@@ -9,18 +9,20 @@ import (
 	"bellhop/agent"
 )
 
-// Bounds of trying again.
+// Limits of retries.
 const (
 	maxTries = 5
 	maxWait  = 60 * time.Second
 )
 
-// dialect is one kind of API.
+// emitFunc passes a delta on; it returns false if no more are wanted.
+type emitFunc func(agent.Delta) bool
+
+// dialect is one kind of model API.
 type dialect interface {
-	// try makes one request and emits what comes of it, until emit returns
-	// false. The usage comes before the calls, which come at the end: a call of
-	// an answer that broke off is none.
-	try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit func(agent.Delta) bool) error
+	// try makes one request and emits its deltas until emit returns false. The usage is emitted
+	// before the calls, and the calls at the end: a truncated response counts as no response.
+	try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error
 }
 
 type completer struct {
@@ -28,16 +30,16 @@ type completer struct {
 	provider Provider
 	model    string
 	opts     Options
-	pause    func(context.Context, time.Duration) error // pause, but in tests
+	pause    func(context.Context, time.Duration) error // replaced in tests
 }
 
 // Complete implements agent.Completer.
 func (c *completer) Complete(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
 		for try := 1; ; try++ {
-			spoke, left := false, false
+			emitted, left := false, false
 			err := c.try(ctx, conversation, tools, func(delta agent.Delta) bool {
-				spoke = true
+				emitted = true
 				left = !yield(delta, nil)
 				return !left
 			})
@@ -50,7 +52,7 @@ func (c *completer) Complete(ctx context.Context, conversation []agent.Message, 
 			}
 			f := c.fault(err)
 			wait := f.wait(try)
-			if !f.again || spoke || try == maxTries || wait > maxWait {
+			if !f.retry || emitted || try == maxTries || wait > maxWait {
 				yield(agent.Delta{}, f.report(try, wait))
 				return
 			}
@@ -66,18 +68,18 @@ func (c *completer) Complete(ctx context.Context, conversation []agent.Message, 
 	}
 }
 
-// try gives one try up when the model is silent for too long.
-func (c *completer) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit func(agent.Delta) bool) error {
+// try cancels one attempt when the model sends nothing for Options.Silence.
+func (c *completer) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(c.opts.Silence, func() { cancel(errSilent) })
 	defer silence.Stop()
 	err := c.dialect.try(ctx, conversation, tools, func(delta agent.Delta) bool {
-		silence.Stop() // the reader of the deltas may take its time
+		silence.Stop() // the consumer of the deltas may be slow
 		defer silence.Reset(c.opts.Silence)
 		return emit(delta)
 	})
-	if context.Cause(ctx) == errSilent { //nolint:errorlint // our own, never wrapped
+	if context.Cause(ctx) == errSilent { //nolint:errorlint // our own error, never wrapped
 		return errSilent
 	}
 	return err

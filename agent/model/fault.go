@@ -22,19 +22,19 @@ var (
 	errBroken = errors.New("the answer broke off")
 )
 
-// errCut is an answer that ended at its limit within a tool call.
+// errCut means that the response ended at its token limit within a tool call.
 var errCut = errors.New("the answer was cut within a tool call")
 
-// fault is a failed try, in words without secrets.
+// fault describes a failed attempt in text without secrets.
 type fault struct {
 	code       protocol.Code
 	message    string
 	hint       string
-	again      bool
-	retryAfter time.Duration // 0 if the provider did not say
+	retry      bool
+	retryAfter time.Duration // 0 if the provider sent none
 }
 
-// wait before the next try.
+// wait returns the pause before the next attempt.
 func (f *fault) wait(try int) time.Duration {
 	if f.retryAfter > 0 {
 		return f.retryAfter
@@ -45,7 +45,7 @@ func (f *fault) wait(try int) time.Duration {
 func (f *fault) report(tries int, wait time.Duration) error {
 	message := f.message
 	switch {
-	case f.again && wait > maxWait:
+	case f.retry && wait > maxWait:
 		message += fmt.Sprintf(", and asks for a pause of %s", wait)
 	case tries > 1:
 		message += fmt.Sprintf(", %d times", tries)
@@ -53,14 +53,14 @@ func (f *fault) report(tries int, wait time.Duration) error {
 	return &protocol.Error{Code: f.code, Message: message, Hint: f.hint}
 }
 
-// fault says what went wrong.
+// fault classifies an error.
 func (c *completer) fault(err error) *fault {
 	var fromAnthropic *anthropic.Error
 	var fromOpenAI *openai.Error
 	var network net.Error
 	switch {
 	case errors.As(err, &fromAnthropic):
-		return c.refused(fromAnthropic.StatusCode, fromAnthropic.Response, string(fromAnthropic.Type()), said(fromAnthropic.RawJSON()))
+		return c.refused(fromAnthropic.StatusCode, fromAnthropic.Response, string(fromAnthropic.Type()), errorMessage(fromAnthropic.RawJSON()))
 	case errors.As(err, &fromOpenAI):
 		return c.refused(fromOpenAI.StatusCode, fromOpenAI.Response, fromOpenAI.Type, fromOpenAI.Message)
 	case errors.Is(err, errSilent):
@@ -77,16 +77,16 @@ func (c *completer) fault(err error) *fault {
 			reason = detail.Err.Error()
 		}
 		return &fault{
-			code: protocol.CodeUnavailable, again: true, message: fmt.Sprintf("%s cannot be reached: %s", c.where(), c.safe(reason)),
+			code: protocol.CodeUnavailable, retry: true, message: fmt.Sprintf("%s cannot be reached: %s", c.address(), c.safe(reason)),
 			hint: "Check the network and the provider's base URL",
 		}
 	default:
-		return &fault{code: protocol.CodeBadGateway, again: true, message: "The model's answer broke off"}
+		return &fault{code: protocol.CodeBadGateway, retry: true, message: "The model's answer broke off"}
 	}
 }
 
-// where is the provider's address, without its path.
-func (c *completer) where() string {
+// address returns the provider's address without its path.
+func (c *completer) address() string {
 	address, err := url.Parse(c.opts.BaseURL)
 	if err != nil {
 		return c.provider.Name
@@ -94,7 +94,8 @@ func (c *completer) where() string {
 	return address.Scheme + "://" + address.Host
 }
 
-// refused is for answers with a status, or with an error behind status 200.
+// refused classifies responses with an error status, or with an error inside a response with
+// status 200.
 func (c *completer) refused(status int, response *http.Response, kind, message string) *fault {
 	message = c.safe(message)
 	f := &fault{code: protocol.CodeInvalid, message: fmt.Sprintf("The model's provider refused the request (%d): %s", status, message)}
@@ -106,16 +107,16 @@ func (c *completer) refused(status int, response *http.Response, kind, message s
 			f.hint = "Check " + c.provider.Key
 		}
 	case status == http.StatusNotFound:
-		f.code, f.message = protocol.CodeNotFound, fmt.Sprintf("%s does not know the model %s (404)", c.where(), c.safe(c.model))
+		f.code, f.message = protocol.CodeNotFound, fmt.Sprintf("%s does not know the model %s (404)", c.address(), c.safe(c.model))
 		f.hint = "Check the model's name and the provider's base URL"
 	case status == http.StatusTooManyRequests:
-		f.code, f.again = protocol.CodeTooManyRequests, true
+		f.code, f.retry = protocol.CodeTooManyRequests, true
 		f.message = "The model's provider has too many requests (429): " + message
 	case status >= http.StatusInternalServerError, status == http.StatusRequestTimeout, status == http.StatusConflict:
-		f.code, f.again = protocol.CodeUnavailable, true
+		f.code, f.retry = protocol.CodeUnavailable, true
 		f.message = fmt.Sprintf("The model's provider failed (%d): %s", status, message)
 	case status < http.StatusMultipleChoices:
-		f.code, f.again = protocol.CodeUnavailable, kind == "overloaded_error" || kind == "api_error" || kind == "rate_limit_error"
+		f.code, f.retry = protocol.CodeUnavailable, kind == "overloaded_error" || kind == "api_error" || kind == "rate_limit_error"
 		f.message = "The model's provider failed within its answer: " + message
 	}
 	if response != nil {
@@ -124,8 +125,8 @@ func (c *completer) refused(status int, response *http.Response, kind, message s
 	return f
 }
 
-// said is the message of an error body.
-func said(body string) string {
+// errorMessage returns the message of an error body.
+func errorMessage(body string) string {
 	var b struct {
 		Error struct {
 			Message string `json:"message"`
@@ -137,17 +138,17 @@ func said(body string) string {
 	return b.Error.Message
 }
 
-// maxSaid bounds what is repeated of a provider's message.
-const maxSaid = 500
+// maxQuoted bounds what is quoted of a provider's message.
+const maxQuoted = 500
 
-// safe is a foreign text on one line, short, without our key.
+// safe returns a provider's text on one line, shortened and without our key.
 func (c *completer) safe(text string) string {
 	if c.opts.Key != "" {
 		text = strings.ReplaceAll(text, c.opts.Key, "[key]")
 	}
 	text = strings.Join(strings.Fields(protocol.SanitizeText(text)), " ")
-	if runes := []rune(text); len(runes) > maxSaid {
-		text = string(runes[:maxSaid]) + "…"
+	if runes := []rune(text); len(runes) > maxQuoted {
+		text = string(runes[:maxQuoted]) + "…"
 	}
 	if text == "" {
 		return "no reason given"

@@ -21,11 +21,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const key = "sk-test-0123456789"
 
-// both are the dialects under test, and the path of their base URL.
+// both are the dialects under test with the path of their base URL.
 var both = map[string]string{"anthropic/mock-1": "/", "openai/mock-1": "/v1"}
 
-// open returns a model that talks to the mock; waits records its pauses instead
-// of making them.
+// open returns a model that uses the fake provider. waits records the pauses between attempts,
+// which are skipped.
 func open(t *testing.T, llm *mockllm.Server, name string, waits *[]time.Duration) *Model {
 	t.Helper()
 	transport := &http.Transport{}
@@ -43,7 +43,7 @@ func open(t *testing.T, llm *mockllm.Server, name string, waits *[]time.Duration
 	return m
 }
 
-// tools are what the agent itself would offer.
+// tools are like those of the agent.
 func tools() []agent.ToolSpec {
 	schema := func(names ...string) []byte {
 		properties := []string{}
@@ -58,8 +58,8 @@ func tools() []agent.ToolSpec {
 	}
 }
 
-// said is a completion in one line of text.
-func complete(ctx context.Context, m agent.Completer, conversation ...agent.Message) (said string, err error) {
+// text is a completion in one line of text.
+func complete(ctx context.Context, m agent.Completer, conversation ...agent.Message) (text string, err error) {
 	var parts []string
 	for delta, e := range m.Complete(ctx, conversation, tools()) {
 		switch {
@@ -82,7 +82,7 @@ func prompt(text string) agent.Message { return agent.Message{Role: agent.RoleUs
 
 func TestACompletion(t *testing.T) {
 	const usage = "{Input:10 Output:20 Total:30 Cached:0}"
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"hello":        "Hello |from |the |mock |LLM.|" + usage,
 		"THINK":        "Hello |from |the |mock |LLM.|" + usage,
 		"WRITE ü.txt":  "I will |write |the file.|" + usage + `|write_file{"content":"hello from the mock LLM\n","path":"ü.txt"}`,
@@ -90,9 +90,9 @@ func TestACompletion(t *testing.T) {
 		"BASH echo hi": "Running |a command.|" + usage + `|run_command{"command":"echo hi"}`,
 	} {
 		for name := range both {
-			t.Run(name+" "+said, func(t *testing.T) {
+			t.Run(name+" "+text, func(t *testing.T) {
 				m := open(t, mockllm.New(t), name, nil)
-				if got, err := complete(t.Context(), m, prompt(said)); got != want || err != nil {
+				if got, err := complete(t.Context(), m, prompt(text)); got != want || err != nil {
 					t.Errorf("got  %s, %v\nwant %s", got, err, want)
 				}
 			})
@@ -100,7 +100,7 @@ func TestACompletion(t *testing.T) {
 	}
 }
 
-func TestAWholeConversationIsShown(t *testing.T) {
+func TestACompleteConversationIsSent(t *testing.T) {
 	call := agent.ToolCall{ID: "c1", Name: agent.ToolWriteFile, Arguments: []byte(`{"path":"a","content":"b"}`)}
 	second := agent.ToolCall{ID: "c2", Name: agent.ToolRunCommand, Arguments: []byte(`{"command":"true"}`)}
 	conversation := []agent.Message{
@@ -135,8 +135,8 @@ func TestAWholeConversationIsShown(t *testing.T) {
 	}
 }
 
-func TestErrorsThatTryingAgainDoesNotMend(t *testing.T) {
-	for said, want := range map[string]struct {
+func TestErrorsThatAreNotRetried(t *testing.T) {
+	for text, want := range map[string]struct {
 		code protocol.Code
 		text string
 	}{
@@ -145,9 +145,9 @@ func TestErrorsThatTryingAgainDoesNotMend(t *testing.T) {
 		"DROP":    {protocol.CodeBadGateway, "The model's answer broke off"},
 	} {
 		for name := range both {
-			t.Run(name+" "+said, func(t *testing.T) {
+			t.Run(name+" "+text, func(t *testing.T) {
 				llm := mockllm.New(t)
-				_, err := complete(t.Context(), open(t, llm, name, nil), prompt(said))
+				_, err := complete(t.Context(), open(t, llm, name, nil), prompt(text))
 				if err == nil || err.Error() != want.text || protocol.CodeOf(err) != want.code {
 					t.Errorf("got %v", err)
 				}
@@ -159,7 +159,7 @@ func TestErrorsThatTryingAgainDoesNotMend(t *testing.T) {
 	}
 }
 
-func TestTryingAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	const all = "Hello |from |the |mock |LLM.|{Input:10 Output:20 Total:30 Cached:0}"
 	for rule, c := range map[string]struct {
 		fail  func(*mockllm.Server)
@@ -179,7 +179,7 @@ func TestTryingAgain(t *testing.T) {
 			"",
 			[]time.Duration{time.Second, 2 * time.Second},
 		},
-		"an answer that broke off before its first word": {
+		"a response truncated before its first text": {
 			func(l *mockllm.Server) { l.CutNext(1) },
 			"!The model's answer broke off; trying again in 1s|" + all,
 			"",
@@ -214,18 +214,18 @@ func TestTryingAgain(t *testing.T) {
 }
 
 func TestAnInterruptEndsACompletion(t *testing.T) {
-	for _, said := range []string{"HANG", "SLOW 1000"} {
+	for _, text := range []string{"HANG", "SLOW 1000"} {
 		for name := range both {
-			t.Run(name+" "+said, func(t *testing.T) {
+			t.Run(name+" "+text, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				llm := mockllm.New(t)
 				m := open(t, llm, name, nil)
-				if said == "HANG" {
+				if text == "HANG" {
 					time.AfterFunc(20*time.Millisecond, cancel)
 				}
 				var err error
-				for _, e := range m.Complete(ctx, []agent.Message{prompt(said)}, tools()) {
+				for _, e := range m.Complete(ctx, []agent.Message{prompt(text)}, tools()) {
 					cancel()
 					err = e
 				}
@@ -237,7 +237,7 @@ func TestAnInterruptEndsACompletion(t *testing.T) {
 	}
 }
 
-func TestASilentModelIsGivenUp(t *testing.T) {
+func TestASilentModelTimesOut(t *testing.T) {
 	for name := range both {
 		m := open(t, mockllm.New(t), name, nil)
 		m.Completer.(*completer).opts.Silence = 30 * time.Millisecond
@@ -247,7 +247,7 @@ func TestASilentModelIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsAway(t *testing.T) {
+func TestAnUnreachableProvider(t *testing.T) {
 	for name := range both {
 		away, err := Open(name, Options{BaseURL: "http://127.0.0.1:1" + both[name], Key: key})
 		if err != nil {
@@ -262,7 +262,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	}
 }
 
-func TestOpenSaysWhatIsMissing(t *testing.T) {
+func TestOpenNamesTheMissingOption(t *testing.T) {
 	for name, c := range map[string]struct {
 		model string
 		opts  Options
@@ -292,7 +292,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestNoErrorHoldsTheKey(t *testing.T) {
+func TestErrorsNeverContainTheKey(t *testing.T) {
 	c := &completer{opts: Options{Key: key, BaseURL: "https://example.com/v1"}, provider: Providers()[1]}
 	for _, status := range []int{200, 400, 401, 404, 429, 500} {
 		f := c.refused(status, nil, "", "Incorrect API key provided: "+key+"\n"+strings.Repeat("x", 9999))

@@ -13,14 +13,14 @@ import (
 	"bellhop/agent"
 )
 
-// openAIChat speaks OpenAI chat completions, which other servers speak too.
+// openAIChat implements OpenAI chat completions, which other servers implement too.
 type openAIChat struct {
 	service   openai.ChatCompletionService
 	model     string
 	maxTokens int64
 }
 
-// noKey is sent to servers that want none; some refuse a request without any.
+// noKey is sent to servers that need no key: some reject a request without one.
 const noKey = "none"
 
 func newOpenAI(o *Options, model string) dialect {
@@ -33,7 +33,7 @@ func newOpenAI(o *Options, model string) dialect {
 	}
 }
 
-func (d *openAIChat) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit func(agent.Delta) bool) error {
+func (d *openAIChat) try(ctx context.Context, conversation []agent.Message, tools []agent.ToolSpec, emit emitFunc) error {
 	stream := d.service.NewStreaming(ctx, d.params(conversation, tools))
 	defer func() { _ = stream.Close() }()
 	var used agent.Usage
@@ -81,7 +81,7 @@ func (d *openAIChat) params(conversation []agent.Message, tools []agent.ToolSpec
 	}
 	for _, t := range tools {
 		schema := map[string]any{}
-		_ = json.Unmarshal(t.Schema, &schema) // a tool without a schema takes no arguments
+		_ = json.Unmarshal(t.Schema, &schema) // without a schema the tool takes no arguments
 		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
 			Name: t.Name, Description: openai.String(t.Description), Parameters: schema,
 		}))

@@ -12,12 +12,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Provider is who serves models.
+// Provider is a service that offers models.
 type Provider struct {
-	Name    string // before the slash of a model's name
-	BaseURL string // unless Options names another
-	Key     string // the variable of its key, for hints; "" needs none
-	Window  int    // tokens a conversation may take, unless Options says
+	Name    string // the part of a model's name before the slash
+	BaseURL string // the default of Options.BaseURL
+	Key     string // the variable with the key, for hints; "" = no key needed
+	Window  int    // the default of Options.Window
 
 	dialect func(o *Options, model string) dialect
 }
@@ -29,8 +29,8 @@ const (
 	ollamaWindow    = 32_000
 )
 
-// Providers are those that Open knows. Every other OpenAI-compatible server is
-// "openai" with a base URL of its own.
+// Providers lists the providers that Open knows. Other OpenAI-compatible servers are "openai"
+// with their own base URL.
 func Providers() []Provider {
 	return []Provider{
 		{"anthropic", "https://api.anthropic.com/", "ANTHROPIC_API_KEY", anthropicWindow, newAnthropic},
@@ -40,27 +40,27 @@ func Providers() []Provider {
 	}
 }
 
-// Options configure a model. Everything but Key, which the providers' own
-// addresses need, may be zero.
+// Options configure a model. All fields are optional, except Key for the providers' own
+// addresses.
 type Options struct {
-	BaseURL   string // instead of the provider's
+	BaseURL   string // replaces the provider's
 	Key       string
-	MaxTokens int           // of one answer
+	MaxTokens int           // limit of one response
 	Window    int           // tokens a conversation may take; the provider's if zero
-	Silence   time.Duration // without a sign of the model before it is given up; ten minutes if zero
-	Client    *http.Client  // must not follow redirects: they would carry the key along
+	Silence   time.Duration // how long the model may send nothing; ten minutes if zero
+	Client    *http.Client  // must not follow redirects, which would forward the key
 	Now       func() time.Time
 }
 
-// Model is a completer and what its sessions have to know.
+// Model is a completer with its name and window.
 type Model struct {
 	agent.Completer
 	Name   string // provider/name
-	Window int    // for the conversation: what the answer may take is off, at most half
+	Window int    // tokens for the conversation: the provider's window minus the response, at least half of it
 }
 
-// Find returns the provider of a model named provider/name, and the name. Its
-// error has code invalid.
+// Find splits a model name provider/name and returns the provider and the name. Its error is
+// CodeInvalid.
 func Find(model string) (Provider, string, error) {
 	prefix, name, _ := strings.Cut(model, "/")
 	known := []string{agent.ModelDemo}
@@ -76,8 +76,8 @@ func Find(model string) (Provider, string, error) {
 	}
 }
 
-// Open returns the model named provider/name. It asks nobody: a wrong key or
-// name shows at the first completion.
+// Open returns the model named provider/name. It makes no request: a wrong key or name fails
+// the first completion.
 func Open(model string, o Options) (*Model, error) {
 	provider, name, err := Find(model)
 	if err != nil {
@@ -100,15 +100,16 @@ func Open(model string, o Options) (*Model, error) {
 	return &Model{Completer: c, Name: model, Window: max(o.Window-cmp.Or(o.MaxTokens, anthropicTokens), o.Window/2)}, nil
 }
 
-// check completes the address and looks for the key. A server of the user's own
-// may need none.
+// check sets the default address and requires the key. A server with a base URL of its own may
+// need none.
 func (o *Options) check(p Provider) error {
 	own := o.BaseURL != ""
 	if !own {
 		o.BaseURL = p.BaseURL
 	}
 	address, err := url.Parse(o.BaseURL)
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil || address.RawQuery != "" {
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" ||
+		address.Host == "" || address.User != nil || address.RawQuery != "" {
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The base URL of the model's provider is not an http or https URL",
 			Hint: "Give something like http://127.0.0.1:8000/v1, without user and query",

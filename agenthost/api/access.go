@@ -15,7 +15,7 @@ import (
 	"bellhop/protocol"
 )
 
-// requirePassword lets the holder of the agent password pass.
+// requirePassword accepts requests with the agent password.
 func (a *API) requirePassword(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !a.hasPassword(c.Request()) {
@@ -28,22 +28,22 @@ func (a *API) requirePassword(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// requireMember lets the holder of the agent password or of a stream token of
-// the session in the path pass.
-func (a *API) requireMember(next echo.HandlerFunc) echo.HandlerFunc {
+// requireSessionAccess accepts requests with the agent password or with a stream
+// token of the session in the path.
+func (a *API) requireSessionAccess(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if a.hasPassword(c.Request()) {
 			return next(c)
 		}
-		if _, err := a.grant(c); err != nil {
+		if _, err := a.streamGrant(c); err != nil {
 			return err
 		}
 		return next(c)
 	}
 }
 
-// grant is what the request's stream token opens.
-func (a *API) grant(c echo.Context) (agenthost.Grant, error) {
+// streamGrant authorizes the request's stream token for the session in the path.
+func (a *API) streamGrant(c echo.Context) (agenthost.Grant, error) {
 	token, err := streamToken(c.Request())
 	if err != nil {
 		return agenthost.Grant{}, err
@@ -51,24 +51,25 @@ func (a *API) grant(c echo.Context) (agenthost.Grant, error) {
 	return a.Host.Authorize(c.Request().Context(), c.Param("id"), token)
 }
 
-// hasPassword compares hashes: neither the length nor a matching beginning of
-// the password shows in the time it takes.
+// hasPassword compares hashes in constant time, so that the time reveals neither
+// the length nor a matching prefix of the password.
 func (a *API) hasPassword(r *http.Request) bool {
 	if a.Password.IsZero() {
-		return bearer(r) == "" && r.URL.Query().Get("token") == "" && onLoopback(r)
+		return bearerCredential(r) == "" && r.URL.Query().Get("token") == "" && isLoopback(r)
 	}
-	got, want := sha256.Sum256([]byte(bearer(r))), sha256.Sum256([]byte(a.Password.Reveal()))
+	got, want := sha256.Sum256([]byte(bearerCredential(r))), sha256.Sum256([]byte(a.Password.Reveal()))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// streamToken comes in the query, for EventSource, or as a bearer token.
+// streamToken reads the token from the query, because EventSource cannot set
+// headers, or from the Authorization header.
 func streamToken(r *http.Request) (string, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // the error would quote the token
 		return "", protocol.Errorf(protocol.CodeInvalid, "The query string is malformed")
 	}
 	given := query["token"]
-	header := bearer(r)
+	header := bearerCredential(r)
 	switch {
 	case len(given) > 1:
 		return "", protocol.Errorf(protocol.CodeInvalid, "token is given more than once")
@@ -86,9 +87,9 @@ func streamToken(r *http.Request) (string, error) {
 	}
 }
 
-// bearer is the credential of the Authorization header; "" if there is none, or
-// more than one.
-func bearer(r *http.Request) string {
+// bearerCredential returns the bearer token of the Authorization header, or "" if
+// the header is missing or repeated.
+func bearerCredential(r *http.Request) string {
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return ""
@@ -100,7 +101,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(credential)
 }
 
-func onLoopback(r *http.Request) bool {
+func isLoopback(r *http.Request) bool {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return false

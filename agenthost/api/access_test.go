@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	unauthorized = failure("Unauthorized", protocol.CodeUnauthorized, "Send the agent password of this host as Authorization: Bearer")
-	missingToken = failure("Missing token", protocol.CodeUnauthorized, "Send the stream token of a check-in as ?token= or as Authorization: Bearer")
+	unauthorized = errorBody("Unauthorized", protocol.CodeUnauthorized, "Send the agent password of this host as Authorization: Bearer")
+	missingToken = errorBody("Missing token", protocol.CodeUnauthorized, "Send the stream token of a check-in as ?token= or as Authorization: Bearer")
 )
 
-// passwordRoutes are open to the holder of the agent password alone.
+// passwordRoutes accept only the agent password.
 var passwordRoutes = []request{
 	{"POST", "/session", `{"sessionId":"s2","webhookUrl":"http://127.0.0.1:1/"}`, nil},
 	{"DELETE", "/session/s1", "", nil},
@@ -29,7 +29,7 @@ var passwordRoutes = []request{
 	{"GET", "/status/events", "", nil},
 }
 
-func TestPasswordRoutesTakeNothingElse(t *testing.T) {
+func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for name, header := range map[string][]string{
@@ -50,7 +50,7 @@ func TestPasswordRoutesTakeNothingElse(t *testing.T) {
 				if status != http.StatusUnauthorized || got.Get("WWW-Authenticate") != "Bearer" {
 					t.Errorf("%s %s: %d", q.method, q.path, status)
 				}
-				want(t, q.path, body, unauthorized)
+				expectEqual(t, q.path, body, unauthorized)
 			}
 		})
 	}
@@ -79,9 +79,9 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 		"one on another session":     {request{"GET", "/stream/s2?token=" + own, "", nil}, 401, ""},
 		"a long one":                 {request{"GET", "/stream/s1?token=" + strings.Repeat("a", 10_000), "", nil}, 401, ""},
 		"the agent password":         {request{"GET", "/stream/s1", "", []string{bearerPassword}}, 401, ""},
-		"two":                        {request{"GET", "/stream/s1?token=" + own + "&token=" + own, "", nil}, 400, failure("token is given more than once", protocol.CodeInvalid, "")},
-		"two different":              {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + reading}}, 401, failure("Two different tokens", protocol.CodeUnauthorized, "")},
-		"a broken query":             {request{"GET", "/stream/s1?token=%zz", "", nil}, 400, failure("The query string is malformed", protocol.CodeInvalid, "")},
+		"two":                        {request{"GET", "/stream/s1?token=" + own + "&token=" + own, "", nil}, 400, errorBody("token is given more than once", protocol.CodeInvalid, "")},
+		"two different":              {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + reading}}, 401, errorBody("Two different tokens", protocol.CodeUnauthorized, "")},
+		"a broken query":             {request{"GET", "/stream/s1?token=%zz", "", nil}, 400, errorBody("The query string is malformed", protocol.CodeInvalid, "")},
 		"the same twice":             {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"as bearer":                  {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"an attach token reads":      {request{"GET", "/stream/s1?token=" + reading, "", nil}, 204, ""},
@@ -99,7 +99,7 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 				t.Errorf("got %d %s, want %d", status, body, c.status)
 			}
 			if c.body != "" {
-				want(t, "body", body, c.body)
+				expectEqual(t, "body", body, c.body)
 			}
 		})
 	}
@@ -109,17 +109,17 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 }
 
 // Fault catalogue 72.
-func TestATokenThatExpiresLeavesItsStreamAlone(t *testing.T) {
+func TestAnExpiredTokenDoesNotCloseItsStream(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text before\nwait gate\ntext after")
-	s.until(protocol.PartTextDelta)
+	s.readUntil(protocol.PartTextDelta)
 	h.clock.Advance(11 * time.Minute)
 	if status, _, body := h.call(request{"GET", "/stream/s1?token=" + token, "", nil}); status != http.StatusUnauthorized {
 		t.Errorf("a new attach: %d %s", status, body)
 	}
 	h.fake.Release("gate")
-	want(t, "the rest", words(s.rest()), "text-delta after, text-end, finish")
+	expectEqual(t, "the rest", partTypes(s.readAll()), "text-delta after, text-end, finish")
 }
 
 // Reliability SSE-5.
@@ -127,9 +127,9 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text before\nwait gate\ntext after")
-	s.until(protocol.PartTextDelta)
+	s.readUntil(protocol.PartTextDelta)
 	_, _, body := h.call(request{"POST", "/session/s1/revoke", "", []string{bearerPassword}})
-	want(t, "revoke", body, `{"success":true}`)
+	expectEqual(t, "revoke", body, `{"success":true}`)
 	for {
 		if _, err := s.next(); err != nil {
 			break
@@ -139,7 +139,7 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 		t.Errorf("a new attach: %d %s", status, body)
 	}
 	h.fake.Release("gate")
-	h.finished("s1") // the turn itself goes on
+	h.finishedEvents("s1") // the turn itself goes on
 }
 
 func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
@@ -154,5 +154,5 @@ func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
 	(&api.API{}).Routes(e)
 	recorder := httptest.NewRecorder()
 	e.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/status", nil)) // arrived on no loopback address
-	want(t, "elsewhere", recorder.Body.String(), unauthorized)
+	expectEqual(t, "elsewhere", recorder.Body.String(), unauthorized)
 }

@@ -14,19 +14,19 @@ import (
 // StatusInterval is the shortest time between two frames of /status/events.
 const StatusInterval = 500 * time.Millisecond
 
-// API serves a host. Host is required.
+// API serves the HTTP API of a host. Host is required.
 type API struct {
 	Host *agenthost.Host
 
-	// Password is the agent password. Without one only callers on a loopback
-	// address are answered.
+	// Password is the agent password. Without it, only requests to a loopback
+	// address are accepted.
 	Password seal.Secret
 
 	PublicURL      string       // its name is accepted as Host on loopback
 	AllowedOrigins []string     // as httpapi.ParseOrigins returns them
 	Log            *slog.Logger // nil = none
 
-	// Ready says whether turns can be started; nil = always.
+	// Ready returns an error while turns cannot start; nil = always ready.
 	Ready func(ctx context.Context) error
 
 	Ping         time.Duration // 0 = sse.PingInterval
@@ -38,28 +38,28 @@ type API struct {
 
 	channels channels
 	ended    chan struct{}
-	end      sync.Once
+	endOnce  sync.Once
 }
 
-// End ends the streams of /status/events; those of sessions end with the host.
-// It is for http.Server.RegisterOnShutdown, after Routes.
+// End ends the streams of /status/events and notifies WebSocket clients. Streams of
+// sessions end with the host. Call it after Routes, by http.Server.RegisterOnShutdown.
 func (a *API) End() {
-	a.end.Do(func() {
+	a.endOnce.Do(func() {
 		close(a.ended)
 		a.channels.stop()
 	})
 }
 
-// Wait waits until every WebSocket client has left, which the end of the host
-// brings about, or ctx ends: a server's shutdown does not know of them.
+// Wait waits until every WebSocket client has left or ctx ends, because
+// http.Server.Shutdown does not wait for them. The end of the host closes them.
 func (a *API) Wait(ctx context.Context) {
-	left := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(left)
+		defer close(done)
 		a.channels.clients.Wait()
 	}()
 	select {
-	case <-left:
+	case <-done:
 	case <-ctx.Done():
 	}
 }

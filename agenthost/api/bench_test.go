@@ -22,9 +22,9 @@ import (
 	"bellhop/protocol"
 )
 
-// A thousand WebSocket clients on one host, twenty to a session, twenty lines a
-// second each: how long a line takes from the agent to the client. Clients and
-// host share the process and its cores.
+// Measures the delay of a line from the agent to the client, with a thousand WebSocket
+// clients of one host, twenty for each session, and twenty lines a second for each
+// client. Clients and host share the process and its cores.
 func BenchmarkLinesToAThousandClients(b *testing.B) {
 	const sessions, each, every, seconds = 50, 20, 50 * time.Millisecond, 5
 	fake := &providertest.Fake{Play: func(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
@@ -58,12 +58,12 @@ func BenchmarkLinesToAThousandClients(b *testing.B) {
 		}
 	})
 	for b.Loop() {
-		report(b, crowd(b, host.URL, sessions, each))
+		report(b, runClients(b, host.URL, sessions, each))
 	}
 }
 
-// crowd runs one turn in each session before its clients and returns the delays.
-func crowd(b *testing.B, base string, sessions, each int) []time.Duration {
+// runClients runs one turn in each session with clients and returns the delays.
+func runClients(b *testing.B, base string, sessions, each int) []time.Duration {
 	var mu sync.Mutex
 	var delays []time.Duration
 	var readers sync.WaitGroup

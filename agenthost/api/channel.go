@@ -14,171 +14,173 @@ import (
 	"bellhop/protocol"
 )
 
-// channels are the sessions whose lines somebody watches.
+// channels holds a channel for each session that has WebSocket clients.
 type channels struct {
 	host   *agenthost.Host
 	limits wsline.Limits
 
 	mu      sync.Mutex
-	open    map[string]*channel
+	byID    map[string]*channel
 	stopped bool
 	clients sync.WaitGroup
 }
 
-// channel turns one session's stream into lines for any number of clients. It
-// lives from the first client to the last.
+// channel converts one session's stream to lines for all of its clients. It exists
+// from the first client to the last.
 type channel struct {
-	all     *channels
-	session string
-	hub     *wsline.Hub
-	clients int // behind all.mu
-	cancel  context.CancelFunc
+	channels *channels
+	session  string
+	hub      *wsline.Hub
+	clients  int // guarded by channels.mu
+	cancel   context.CancelFunc
 
-	// mu is held while lines are made and while an input starts a turn: what
-	// says that a turn has begun comes before anything of it.
-	mu      sync.Mutex
-	started bool
-	lines   *agenthost.Lines
-	last    string // stream id of the newest frame
+	// mu orders lines: it is held while frames are converted and while a turn
+	// starts, so that the line about the start comes before the turn's lines.
+	mu         sync.Mutex
+	subscribed bool
+	lines      *agenthost.Lines
+	lastID     string // stream id of the newest published frame
 }
 
-// join finds or opens a session's channel and lets a client in.
+// join adds a client to a session's channel, which it creates if needed. The caller
+// must release the channel.
 func (a *channels) join(ctx context.Context, session string) (*channel, *wsline.Watcher, error) {
 	for range 4 {
-		c := a.enter(session)
+		c := a.acquire(session)
 		if c == nil {
 			break
 		}
-		err := c.start(ctx)
+		err := c.subscribe(ctx)
 		if err == nil {
 			var w *wsline.Watcher
 			if w, err = c.hub.Watch(false); err == nil {
 				return c, w, nil
 			}
 		}
-		c.leave()
+		c.release()
 		if protocol.CodeOf(err) != protocol.CodeGone {
 			return nil, nil, err
 		}
-		// It was about to end: the next one tells whether the session is still there.
+		// The channel was closing. A new one finds out whether the session still exists.
 	}
 	return nil, nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The agent host is stopping", RetryAfter: 5}
 }
 
-func (a *channels) enter(session string) *channel {
+func (a *channels) acquire(session string) *channel {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stopped {
 		return nil
 	}
-	c := a.open[session]
+	c := a.byID[session]
 	if c == nil {
-		c = &channel{all: a, session: session, hub: wsline.NewHub(a.limits, nowhere), lines: a.host.Lines(session)}
-		a.open[session] = c
+		c = &channel{channels: a, session: session, hub: wsline.NewHub(a.limits, zeroTime), lines: a.host.Lines(session)}
+		a.byID[session] = c
 	}
 	c.clients++
 	a.clients.Add(1)
 	return c
 }
 
-func (c *channel) leave() {
-	c.all.mu.Lock()
-	defer c.all.mu.Unlock()
-	c.all.clients.Done()
+func (c *channel) release() {
+	c.channels.mu.Lock()
+	defer c.channels.mu.Unlock()
+	c.channels.clients.Done()
 	if c.clients--; c.clients > 0 {
 		return
 	}
-	c.all.forget(c)
+	c.channels.removeLocked(c)
 	if c.cancel != nil {
 		c.cancel()
 	}
 }
 
-// forget is called under mu.
-func (a *channels) forget(c *channel) {
-	if a.open[c.session] == c {
-		delete(a.open, c.session)
+// removeLocked is called with mu held.
+func (a *channels) removeLocked(c *channel) {
+	if a.byID[c.session] == c {
+		delete(a.byID, c.session)
 	}
 }
 
-// start subscribes, so that the first client finds the open turn.
-func (c *channel) start(ctx context.Context) error {
+// subscribe attaches to the session's stream once, before the first client watches,
+// so that this client gets the open turn.
+func (c *channel) subscribe(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.started {
+	if c.subscribed {
 		return nil
 	}
-	stream, err := c.all.host.Attach(ctx, c.session, "", true)
+	stream, err := c.channels.host.Attach(ctx, c.session, "", true)
 	if err != nil {
 		return err
 	}
-	c.started = true
-	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c.all.mu.Lock()
+	c.subscribed = true
+	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.channels.mu.Lock()
 	c.cancel = cancel
-	c.all.mu.Unlock()
-	c.say(alive, stream.Backlog)
-	go c.pump(alive, stream)
+	c.channels.mu.Unlock()
+	c.publishFrames(streamCtx, stream.Backlog)
+	go c.forwardFrames(streamCtx, stream)
 	return nil
 }
 
-// pump makes lines of frames until the last client has left or the session's
-// streams are cut.
-func (c *channel) pump(ctx context.Context, stream *agenthost.Stream) {
+// forwardFrames converts frames until the last client has left or the session's
+// streams end.
+func (c *channel) forwardFrames(ctx context.Context, stream *agenthost.Stream) {
 	defer func() { stream.Close() }()
 	for {
 		batch, err := stream.Live.NextBatch(ctx, nil)
 		switch {
 		case err == nil:
 			c.mu.Lock()
-			c.say(ctx, batch)
+			c.publishFrames(ctx, batch)
 			c.mu.Unlock()
 			continue
-		case errors.Is(err, sse.ErrSlow): // this goroutine was: catch up
+		case errors.Is(err, sse.ErrSlow): // this goroutine was too slow: resume
 			stream.Close()
 			if stream, err = c.resume(ctx); err == nil {
 				continue
 			}
-			c.end(websocket.StatusTryAgainLater, "lines were lost: connect again")
+			c.close(websocket.StatusTryAgainLater, "lines were lost: connect again")
 		case errors.Is(err, io.EOF):
-			c.end(c.all.why(c.session))
+			c.close(c.channels.closeReason(c.session))
 		}
 		return
 	}
 }
 
-var errGap = errors.New("the frames in between are gone")
+var errGap = errors.New("the missing frames are no longer available")
 
 func (c *channel) resume(ctx context.Context) (*agenthost.Stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stream, err := c.all.host.Attach(ctx, c.session, c.last, true)
+	stream, err := c.channels.host.Attach(ctx, c.session, c.lastID, true)
 	if err != nil {
 		return &agenthost.Stream{}, err
 	}
-	if !resumes(stream.Backlog) {
+	if !isContinuation(stream.Backlog) {
 		stream.Close()
 		return &agenthost.Stream{}, errGap
 	}
-	c.say(ctx, stream.Backlog)
+	c.publishFrames(ctx, stream.Backlog)
 	return stream, nil
 }
 
-// say hands frames to the clients as lines. c.mu is held, or nobody else knows c.
-func (c *channel) say(ctx context.Context, frames [][]byte) {
+// publishFrames sends frames to the clients as lines. The caller holds c.mu.
+func (c *channel) publishFrames(ctx context.Context, frames [][]byte) {
 	for _, frame := range frames {
 		if id := frameID(frame); id != "" {
-			c.last = id
+			c.lastID = id
 		}
-		c.publish(c.lines.Translate(ctx, frame))
+		c.publishLines(c.lines.Translate(ctx, frame))
 	}
 }
 
-func (c *channel) publish(lines []protocol.Line) {
+func (c *channel) publishLines(lines []protocol.Line) {
 	for _, line := range lines {
 		switch {
 		case line.Type == protocol.LineAnswer, line.Type == protocol.LineConfirmation:
-			c.hub.Withdrawn(line.RequestID)
+			c.hub.QuestionClosed(line.RequestID)
 		case line.SessionID == "":
 			c.hub.Notice(line)
 		default:
@@ -191,26 +193,26 @@ func (c *channel) publish(lines []protocol.Line) {
 	c.hub.Trim()
 }
 
-// input starts a turn and says so before anything else of it is said.
-func (c *channel) input(ctx context.Context, grant agenthost.Grant, req *protocol.PromptRequest) error {
+// startTurn starts a turn and publishes its first line before any other of the turn.
+func (c *channel) startTurn(ctx context.Context, grant agenthost.Grant, req *protocol.PromptRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.all.host.Input(ctx, grant, req); err != nil {
+	if err := c.channels.host.Input(ctx, grant, req); err != nil {
 		return err
 	}
-	c.publish(c.lines.Begin())
+	c.publishLines(c.lines.Begin())
 	return nil
 }
 
-func (c *channel) end(code websocket.StatusCode, reason string) {
-	c.all.mu.Lock()
-	c.all.forget(c)
-	c.all.mu.Unlock()
+func (c *channel) close(code websocket.StatusCode, reason string) {
+	c.channels.mu.Lock()
+	c.channels.removeLocked(c)
+	c.channels.mu.Unlock()
 	c.hub.End(code, reason)
 }
 
-// why is what clients are told when a session's streams have ended.
-func (a *channels) why(session string) (websocket.StatusCode, string) {
+// closeReason returns the close code for clients of a session whose streams ended.
+func (a *channels) closeReason(session string) (websocket.StatusCode, string) {
 	a.mu.Lock()
 	stopped := a.stopped
 	a.mu.Unlock()
@@ -223,13 +225,13 @@ func (a *channels) why(session string) (websocket.StatusCode, string) {
 	return websocket.StatusPolicyViolation, "the session's tokens were revoked"
 }
 
-// stop lets no more clients in and tells those that are there; the end of the
-// host's streams sends them away.
+// stop refuses new clients and notifies the existing ones. They are closed when the
+// host's streams end.
 func (a *channels) stop() {
 	a.mu.Lock()
 	a.stopped = true
-	open := make([]*channel, 0, len(a.open))
-	for _, c := range a.open {
+	open := make([]*channel, 0, len(a.byID))
+	for _, c := range a.byID {
 		open = append(open, c)
 	}
 	a.mu.Unlock()
@@ -241,7 +243,7 @@ func (a *channels) stop() {
 func (a *channels) count(session string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c := a.open[session]; c != nil {
+	if c := a.byID[session]; c != nil {
 		return c.clients
 	}
 	return 0

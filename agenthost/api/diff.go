@@ -6,7 +6,7 @@ import (
 	"bellhop/protocol"
 )
 
-// diff is what the session has changed since it began.
+// diff returns the changes in the session's workspace.
 func (a *API) diff(ctx context.Context, req *sessionRequest) (*protocol.Diff, error) {
 	return a.Host.Diff(ctx, req.ID)
 }

@@ -18,23 +18,23 @@ import (
 	"bellhop/protocol"
 )
 
-// tenant is a session whose agent says nothing but its own mark, and everything
-// that its readers have seen.
-type tenant struct {
+// isolatedSession is a session whose agent sends only the session's mark, with all
+// data that its readers received.
+type isolatedSession struct {
 	id, token, mark string
 
 	mu   sync.Mutex
 	seen []string // everything that came over any way
 }
 
-func (s *tenant) saw(raw string) {
+func (s *isolatedSession) record(raw string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, raw)
 }
 
-// script is a turn with all that a session can show, marked.
-func (s *tenant) script(rng *rand.Rand) string {
+// script returns a turn with every kind of part, all with the mark.
+func (s *isolatedSession) script(rng *rand.Rand) string {
 	steps := []string{
 		"text " + s.mark + " speaks", "tool shell {\"command\":\"" + s.mark + "\"}", "toolerr shell {\"command\":\"" + s.mark + "\"}",
 		"notice warning " + s.mark + " notices", "ask " + s.mark + "?", "confirm write {\"path\":\"" + s.mark + "\"}", "reason " + s.mark + " thinks",
@@ -47,18 +47,18 @@ func (s *tenant) script(rng *rand.Rand) string {
 	return strings.Join(steps, "\n")
 }
 
-// Many clients of many sessions come, go, watch, answer and try others' ids in a
-// random order. Whatever a client was sent names its own session alone.
+// Many clients of many sessions connect, disconnect, read, answer and try ids of other
+// sessions in random order. Each client receives only data of its own session.
 func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
 	const sessions, clients, rounds = 6, 3, 4
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	h := newHost(t, nil)
-	all := make([]*tenant, sessions)
+	all := make([]*isolatedSession, sessions)
 	for i := range all {
 		// All sessions of an agent program have the same request and call ids.
 		id, token := h.headless([]string{"", `{"agent":"program"}`}[i%2])
-		all[i] = &tenant{id: id, token: token, mark: fmt.Sprintf("canary%dx", i)}
+		all[i] = &isolatedSession{id: id, token: token, mark: fmt.Sprintf("canary%dx", i)}
 	}
 	var group sync.WaitGroup
 	for i, s := range all {
@@ -66,7 +66,7 @@ func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(i*clients+n)))
 			group.Go(func() {
 				for range rounds {
-					h.visit(s, all[rng.IntN(sessions)], rng)
+					h.runClient(s, all[rng.IntN(sessions)], rng)
 				}
 			})
 		}
@@ -97,10 +97,9 @@ func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
 	}
 }
 
-// visit is one client: it watches by lines or by the stream, perhaps starts a
-// turn, answers what it is asked, tries another session's id, and leaves at a
-// random moment.
-func (h *host) visit(s, other *tenant, rng *rand.Rand) {
+// runClient reads lines or the stream, sometimes starts a turn, answers questions,
+// tries another session's id, and disconnects at a random moment.
+func (h *host) runClient(s, other *isolatedSession, rng *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), guard)
 	defer cancel()
 	if rng.IntN(3) == 0 {
@@ -130,7 +129,7 @@ func (h *host) visit(s, other *tenant, rng *rand.Rand) {
 			h.t.Errorf("%s was cut: %v", s.mark, err)
 			return
 		}
-		s.saw(string(raw))
+		s.record(string(raw))
 		line, err := protocol.ParseLine(raw)
 		switch {
 		case err != nil:
@@ -150,7 +149,7 @@ func (h *host) visit(s, other *tenant, rng *rand.Rand) {
 	}
 }
 
-func (h *host) readStream(ctx context.Context, s *tenant, rng *rand.Rand) {
+func (h *host) readStream(ctx context.Context, s *isolatedSession, rng *rand.Rand) {
 	resp := h.do(ctx, request{"GET", "/stream/" + s.id + "?token=" + s.token, "", nil})
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusNoContent {
@@ -165,7 +164,7 @@ func (h *host) readStream(ctx context.Context, s *tenant, rng *rand.Rand) {
 			}
 			return
 		}
-		s.saw(string(frame.Data))
+		s.record(string(frame.Data))
 		var p protocol.Part
 		_ = json.Unmarshal(frame.Data, &p) // what is no part has been seen
 		switch p.Type {

@@ -18,8 +18,9 @@ import (
 	"bellhop/protocol"
 )
 
-// nowhere is the clock of hubs, which nobody here asks when a client left.
-func nowhere() time.Time { return time.Time{} }
+// zeroTime is the clock of the hubs: this package does not use the times at which
+// clients left.
+func zeroTime() time.Time { return time.Time{} }
 
 func (a *API) createSession(ctx context.Context, req *agenthost.HeadlessRequest) (*createdSession, error) {
 	opened, err := a.Host.OpenHeadless(ctx, req)
@@ -31,12 +32,12 @@ func (a *API) createSession(ctx context.Context, req *agenthost.HeadlessRequest)
 
 type createdSession struct {
 	agenthost.HeadlessResponse
-	fresh bool
+	isNew bool
 }
 
-// HTTPStatus tells a new session from a refreshed one.
+// HTTPStatus is 201 for a new session and 200 for an existing one.
 func (c *createdSession) HTTPStatus() int {
-	if c.fresh {
+	if c.isNew {
 		return http.StatusCreated
 	}
 	return http.StatusOK
@@ -54,7 +55,7 @@ func (a *API) listSessions(context.Context, *struct{}) (*sessionsResponse, error
 	return out, nil
 }
 
-// endSession is deleteSession for callers of the headless interface.
+// endSession deletes a session for callers of the headless interface.
 func (a *API) endSession(ctx context.Context, req *sessionRequest) (*struct{}, error) {
 	_, err := a.Host.Delete(ctx, req.ID)
 	return nil, err
@@ -73,8 +74,8 @@ func (a *API) history(ctx context.Context, req *sessionRequest) (*historyRespons
 	return &historyResponse{SessionID: req.ID, Lines: lines}, nil
 }
 
-// serveLines refuses before the upgrade, in the one error shape; later with a
-// close code.
+// serveLines checks the request before the upgrade, so that errors have a JSON body.
+// Later errors are close codes.
 func (a *API) serveLines(c echo.Context) error {
 	r := c.Request()
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -83,83 +84,83 @@ func (a *API) serveLines(c echo.Context) error {
 			Hint: "Connect to it as ws:// or wss://, with the session's stream token as ?token=",
 		}
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !a.knowsOrigin(r, origin) {
+	if origin := r.Header.Get("Origin"); origin != "" && !a.allowsOrigin(r, origin) {
 		return &protocol.Error{
 			Code: protocol.CodeForbidden, Message: "This server does not answer pages of that origin",
 			Hint: "Add the origin to the server's allowed origins",
 		}
 	}
-	grant, err := a.linesGrant(c)
+	grant, err := a.lineGrant(c)
 	if err != nil {
 		return err
 	}
-	channel, w, err := a.channels.join(r.Context(), grant.SessionID)
+	channel, watcher, err := a.channels.join(r.Context(), grant.SessionID)
 	if err != nil {
 		return err
 	}
-	defer channel.leave()
-	defer w.Leave()
-	// The origin was checked above, against this server's own list.
+	defer channel.release()
+	defer watcher.Leave()
+	// allowsOrigin has checked the origin.
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil { // Accept has answered
+	if err != nil { // Accept has sent the error response
 		return nil
 	}
-	one := &lineClient{api: a, channel: channel, w: w, grant: grant}
-	wsline.Serve(r.Context(), conn, w, a.Times, func(raw []byte) { one.handle(r.Context(), raw) })
+	client := &lineClient{api: a, channel: channel, watcher: watcher, grant: grant}
+	wsline.Serve(r.Context(), conn, watcher, a.Times, func(raw []byte) { client.handle(r.Context(), raw) })
 	return nil
 }
 
-func (a *API) linesGrant(c echo.Context) (agenthost.Grant, error) {
+func (a *API) lineGrant(c echo.Context) (agenthost.Grant, error) {
 	if a.hasPassword(c.Request()) {
 		return a.Host.OwnerGrant(c.Param("id"))
 	}
-	return a.grant(c)
+	return a.streamGrant(c)
 }
 
-// knowsOrigin reports whether a page may drive sessions: one of this server's
-// own, or of an allowed origin.
-func (a *API) knowsOrigin(r *http.Request, origin string) bool {
+// allowsOrigin reports whether a page may use sessions: its origin is this server or
+// an allowed origin.
+func (a *API) allowsOrigin(r *http.Request, origin string) bool {
 	_, host, _ := strings.Cut(origin, "://")
 	return strings.EqualFold(host, r.Host) || slices.Contains(a.AllowedOrigins, origin)
 }
 
-// lineClient is one client of a session's lines.
+// lineClient is one WebSocket client of a session.
 type lineClient struct {
 	api     *API
 	channel *channel
-	w       *wsline.Watcher
+	watcher *wsline.Watcher
 	grant   agenthost.Grant
 }
 
-// handle does what a line asks for. One that breaks a rule changes nothing; only
-// the client that sent it is told.
+// handle parses and dispatches a line. An invalid line has no effect, and only its
+// sender gets the error.
 func (l *lineClient) handle(ctx context.Context, raw []byte) {
 	line, err := protocol.ParseLine(raw)
 	if err == nil {
-		err = l.do(ctx, line)
+		err = l.dispatch(ctx, line)
 	}
 	if err != nil {
-		l.refuse(err)
+		l.sendError(err)
 	}
 }
 
-func (l *lineClient) refuse(err error) {
-	l.w.Send(protocol.Line{
-		Type: protocol.LineStatus, SessionID: l.grant.SessionID, Level: "error", Message: l.api.explain(err),
+func (l *lineClient) sendError(err error) {
+	l.watcher.Send(protocol.Line{
+		Type: protocol.LineStatus, SessionID: l.grant.SessionID, Level: "error", Message: l.api.clientMessage(err),
 	})
 }
 
-func (l *lineClient) do(ctx context.Context, line *protocol.Line) error {
+func (l *lineClient) dispatch(ctx context.Context, line *protocol.Line) error {
 	if line.SessionID != "" && line.SessionID != l.grant.SessionID {
 		return protocol.Errorf(protocol.CodeNotFound, "This is not session %.100q", line.SessionID)
 	}
 	switch line.Type {
 	case protocol.LineInput:
-		return l.input(ctx, line)
+		return l.startTurn(ctx, line)
 	case protocol.LineAnswer, protocol.LineConfirmation:
 		return l.api.Host.Reply(ctx, l.grant.SessionID, line)
 	case protocol.LineInterrupt:
-		return l.api.Host.BeginInterrupt(l.grant.SessionID) // waiting_for_input tells when it has stopped
+		return l.api.Host.BeginInterrupt(l.grant.SessionID) // the state waiting_for_input follows when it has stopped
 	default:
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "Unknown type " + quote(line.Type),
@@ -168,8 +169,8 @@ func (l *lineClient) do(ctx context.Context, line *protocol.Line) error {
 	}
 }
 
-// input starts a turn, which is not this client's: it goes on when it has left.
-func (l *lineClient) input(ctx context.Context, line *protocol.Line) error {
+// startTurn starts a turn, which continues when the client disconnects.
+func (l *lineClient) startTurn(ctx context.Context, line *protocol.Line) error {
 	req := &protocol.PromptRequest{Attachments: line.Attachments}
 	if line.Text != nil {
 		req.Prompt = *line.Text
@@ -179,18 +180,19 @@ func (l *lineClient) input(ctx context.Context, line *protocol.Line) error {
 			req.Attachments[i].MediaType = "image/png"
 		}
 	}
-	if err := validatePrompt(req); err != nil {
+	if err := validateAttachments(req); err != nil {
 		return err
 	}
-	return l.channel.input(context.WithoutCancel(ctx), l.grant, req)
+	return l.channel.startTurn(context.WithoutCancel(ctx), l.grant, req)
 }
 
-// explain is what a client may read of an error.
-func (a *API) explain(err error) string {
+// clientMessage returns the text of an error for a client. It logs internal errors and
+// hides their cause.
+func (a *API) clientMessage(err error) string {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code == protocol.CodeInternal {
 		if a.Log != nil {
-			a.Log.Error("a line of a client could not be done", "err", err)
+			a.Log.Error("handle a client's line", "err", err)
 		}
 		return "Internal error"
 	}
@@ -205,7 +207,7 @@ func quote(text string) string {
 	return string(raw)
 }
 
-// frameID is the id of an encoded frame, "" if it has none.
+// frameID returns the id of an encoded frame, or "" if it has none.
 func frameID(frame []byte) string {
 	rest, ok := bytes.CutPrefix(frame, []byte("id: "))
 	if !ok {
@@ -215,8 +217,8 @@ func frameID(frame []byte) string {
 	return string(id)
 }
 
-// resumes reports whether a backlog continues where its reader stopped.
-func resumes(backlog [][]byte) bool {
+// isContinuation reports whether a backlog continues where its reader stopped.
+func isContinuation(backlog [][]byte) bool {
 	if len(backlog) == 0 {
 		return true
 	}

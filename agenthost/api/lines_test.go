@@ -74,8 +74,8 @@ func (r *lineReader) next() protocol.Line {
 	return *line
 }
 
-// until reads up to a line of a type, of a state line also its state.
-func (r *lineReader) until(kind string) protocol.Line {
+// readUntil reads up to a line of the given type, or to a state line of that state.
+func (r *lineReader) readUntil(kind string) protocol.Line {
 	r.t.Helper()
 	for {
 		if line := r.next(); line.Type == kind || line.State == kind {
@@ -84,8 +84,8 @@ func (r *lineReader) until(kind string) protocol.Line {
 	}
 }
 
-// closed reads to the end of the connection.
-func (r *lineReader) closed() websocket.StatusCode {
+// readToClose reads to the end of the connection and returns the close code.
+func (r *lineReader) readToClose() websocket.StatusCode {
 	r.t.Helper()
 	for {
 		if _, _, err := r.conn.Read(r.ctx); err != nil {
@@ -94,10 +94,10 @@ func (r *lineReader) closed() websocket.StatusCode {
 	}
 }
 
-// String is the outline of what was read.
+// String returns the outline of all lines that were read.
 func (r *lineReader) String() string { return strings.Join(outline(r.seen), " ") }
 
-// outline leaves out ids and neighbouring chunks.
+// outline shortens lines: without ids, and adjacent chunks as one.
 func outline(lines []protocol.Line) []string {
 	var out []string
 	for _, l := range lines {
@@ -120,24 +120,24 @@ func outline(lines []protocol.Line) []string {
 	return out
 }
 
-func (r *lineReader) want(outlined ...string) {
+func (r *lineReader) expect(outlined ...string) {
 	r.t.Helper()
 	if got := outline(r.seen); !slices.Equal(got, outlined) {
 		r.t.Errorf("got  %q\nwant %q", got, outlined)
 	}
 }
 
-func TestAClientOfLinesAndAStreamShowTheSameTurn(t *testing.T) {
+func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	lines := h.watch(id, token)
 	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
 	lines.send(`{"type":"input","text":"text Hello \ntext world\nconfirm shell {\"command\":\"ls\"}\nask Which colour?\nend"}`)
-	confirm := lines.until(protocol.LineConfirm)
+	confirm := lines.readUntil(protocol.LineConfirm)
 	lines.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, confirm.RequestID))
-	ask := lines.until(protocol.LineAsk)
+	ask := lines.readUntil(protocol.LineAsk)
 	lines.send(fmt.Sprintf(`{"type":"answer","request_id":%q,"text":"blue"}`, ask.RequestID))
-	lines.until(protocol.StateWaitingForInput)
+	lines.readUntil(protocol.StateWaitingForInput)
 
 	if confirm.ToolName != "shell" || string(confirm.Args) != `{"command":"ls"}` || ask.Prompt != "Which colour?" {
 		t.Errorf("questions: %+v, %+v", confirm, ask)
@@ -188,14 +188,14 @@ func TestATurnAsLinesAndAsHistory(t *testing.T) {
 	id, token := h.headless(`{"instructions":"native n1"}`)
 	lines := h.watch(id, token)
 	lines.send(`{"type":"input","session_id":"` + id + `","text":"text a\ntool read {\"path\":\"x\"}\nnotice warning careful\ntext b"}`)
-	lines.until(protocol.StateWaitingForInput)
-	lines.want("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
+	lines.readUntil(protocol.StateWaitingForInput)
+	lines.expect("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
 		"state:thinking", "status:warning:careful", "chunk", "message:b", "state:waiting_for_input:done")
 	if got := h.fake.Prompts()[0].Text; !strings.HasPrefix(got, "native n1\n\ntext a") {
 		t.Errorf("the agent was told %q", got)
 	}
 	lines.send(`{"type":"input","text":"fail broken"}`)
-	lines.until(protocol.StateWaitingForInput)
+	lines.readUntil(protocol.StateWaitingForInput)
 	if got := h.fake.Prompts()[1].Text; got != "fail broken" {
 		t.Errorf("the agent was told %q", got)
 	}
@@ -218,22 +218,22 @@ func TestATurnAsLinesAndAsHistory(t *testing.T) {
 	}
 }
 
-func TestAClientThatReconnectsIsShownTheOpenQuestionAlone(t *testing.T) {
+func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	first := h.watch(id, token)
 	first.send(`{"type":"input","text":"confirm a\nconfirm b\ntext done"}`)
-	answered := first.until(protocol.LineConfirm)
+	answered := first.readUntil(protocol.LineConfirm)
 	first.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":false,"reason":"no"}`, answered.RequestID))
-	open := first.until(protocol.LineConfirm)
+	open := first.readUntil(protocol.LineConfirm)
 	_ = first.conn.CloseNow() // gone with a question open: nothing changes
 
 	second := h.watch(id, token)
-	if got := second.until(protocol.LineConfirm); got.RequestID != open.RequestID {
+	if got := second.readUntil(protocol.LineConfirm); got.RequestID != open.RequestID {
 		t.Fatalf("shown question %s, open is %s", got.RequestID, open.RequestID)
 	}
 	second.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, open.RequestID))
-	second.until(protocol.StateWaitingForInput)
+	second.readUntil(protocol.StateWaitingForInput)
 	third := h.watch(id, token)
 	second.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, open.RequestID))
 	if got := second.next(); got.Level != "error" || !strings.Contains(got.Message, "No open question") {
@@ -241,19 +241,19 @@ func TestAClientThatReconnectsIsShownTheOpenQuestionAlone(t *testing.T) {
 	}
 	third.send("{}")
 	third.next()
-	third.want("status:error:type is required") // an idle session shows nothing, other clients' errors neither
+	third.expect("status:error:type is required") // an idle session shows nothing, other clients' errors neither
 }
 
-func TestLinesThatBreakARuleChangeNothing(t *testing.T) {
+func TestInvalidLinesHaveNoEffect(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless("")
 	other, otherToken := h.headless("")
 	foreign := h.watch(other, otherToken)
 	foreign.send(`{"type":"input","text":"ask Other?"}`)
-	theirs := foreign.until(protocol.LineAsk).RequestID
+	theirs := foreign.readUntil(protocol.LineAsk).RequestID
 	c := h.watch(id, token)
 	c.send(`{"type":"input","text":"ask Colour?"}`)
-	mine := c.until(protocol.LineAsk).RequestID
+	mine := c.readUntil(protocol.LineAsk).RequestID
 	for name, line := range map[string]string{
 		"not JSON":                       `nonsense`,
 		"no type":                        `{}`,
@@ -279,9 +279,9 @@ func TestLinesThatBreakARuleChangeNothing(t *testing.T) {
 		})
 	}
 	c.send(`{"type":"answer","request_id":"` + mine + `","text":"blue"}`)
-	c.until(protocol.StateWaitingForInput)
+	c.readUntil(protocol.StateWaitingForInput)
 	foreign.send(`{"type":"answer","request_id":"` + theirs + `","text":"red"}`)
-	foreign.until(protocol.StateWaitingForInput)
+	foreign.readUntil(protocol.StateWaitingForInput)
 	if strings.Contains(foreign.String(), "error") {
 		t.Errorf("the other session: %s", foreign)
 	}
@@ -292,25 +292,25 @@ func TestAThousandInterruptsEndOneTurnOnce(t *testing.T) {
 	id, token := h.headless("")
 	c := h.watch(id, token)
 	c.send(`{"type":"input","text":"hang"}`)
-	c.until(protocol.StateThinking)
+	c.readUntil(protocol.StateThinking)
 	for range 1000 {
 		c.send(`{"type":"interrupt"}`)
 	}
-	c.until(protocol.StateWaitingForInput)
+	c.readUntil(protocol.StateWaitingForInput)
 	c.send(`{"type":"input","text":"text on"}`)
-	c.until(protocol.StateWaitingForInput)
-	c.want("state:thinking", "state:waiting_for_input:interrupted", "state:thinking", "chunk", "message:on", "state:waiting_for_input:done")
+	c.readUntil(protocol.StateWaitingForInput)
+	c.expect("state:thinking", "state:waiting_for_input:interrupted", "state:thinking", "chunk", "message:on", "state:waiting_for_input:done")
 }
 
-func TestACheckInsTokenStartsItsTurnByALine(t *testing.T) {
+func TestALineStartsTheTurnOfACheckIn(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	c := h.watch("s1", token)
 	c.send(`{"type":"input","text":"text hi"}`)
-	c.until(protocol.StateWaitingForInput)
+	c.readUntil(protocol.StateWaitingForInput)
 	c.send(`{"type":"input","text":"text hi"}`)
 	c.next()
-	c.want("state:thinking", "chunk", "message:hi", "state:waiting_for_input:done", "status:error:The turn of this token is over. Check in for a new turn")
+	c.expect("state:thinking", "chunk", "message:hi", "state:waiting_for_input:done", "status:error:The turn of this token is over. Check in for a new turn")
 	reader := h.watch("s1", h.open("s1", `"attach":true`))
 	reader.send(`{"type":"input","text":"text hi"}`)
 	if got := reader.next(); got.Level != "error" {
@@ -326,22 +326,22 @@ func TestCloseCodes(t *testing.T) {
 	if err := binary.conn.Write(binary.ctx, websocket.MessageBinary, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if got := binary.closed(); got != websocket.StatusUnsupportedData {
+	if got := binary.readToClose(); got != websocket.StatusUnsupportedData {
 		t.Errorf("a binary frame: %v", got)
 	}
 	garbled := h.watch(id, token)
 	garbled.send("\xff")
-	if got := garbled.closed(); got != websocket.StatusInvalidFramePayloadData {
+	if got := garbled.readToClose(); got != websocket.StatusInvalidFramePayloadData {
 		t.Errorf("invalid UTF-8: %v", got)
 	}
 	huge := h.watch(id, token)
 	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // cut while it is written
-	if got := huge.closed(); got != websocket.StatusMessageTooBig && got != -1 {
+	if got := huge.readToClose(); got != websocket.StatusMessageTooBig && got != -1 {
 		t.Errorf("an overlong line: %v", got)
 	}
 	revoked := h.watch(id, token)
 	h.call(request{"POST", "/session/" + id + "/revoke", "", []string{bearerPassword}})
-	if got := revoked.closed(); got != websocket.StatusPolicyViolation {
+	if got := revoked.readToClose(); got != websocket.StatusPolicyViolation {
 		t.Errorf("revoked: %v", got)
 	}
 	_, _, fresh := h.call(request{"POST", "/sessions", `{"session_id":"` + id + `"}`, []string{bearerPassword}})
@@ -353,7 +353,7 @@ func TestCloseCodes(t *testing.T) {
 	if status, _, body := h.call(request{"DELETE", "/sessions/" + id, "", []string{bearerPassword}}); status != http.StatusNoContent {
 		t.Errorf("delete: %d %s", status, body)
 	}
-	if got := deleted.closed(); got != websocket.StatusNormalClosure {
+	if got := deleted.readToClose(); got != websocket.StatusNormalClosure {
 		t.Errorf("deleted: %v", got)
 	}
 	last, lastToken := h.headless("")
@@ -362,13 +362,13 @@ func TestCloseCodes(t *testing.T) {
 	stopped.next() // it is in
 	served.End()
 	h.stop()
-	if got := stopped.closed(); got != websocket.StatusGoingAway {
+	if got := stopped.readToClose(); got != websocket.StatusGoingAway {
 		t.Errorf("stopped: %v", got)
 	}
 	served.Wait(stopped.ctx)
 }
 
-func TestWhoMayUseSessionsAndLines(t *testing.T) {
+func TestAccessToSessionsAndLines(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless(`{"agent":"demo"}`)
 	brokers := h.open("b1")
@@ -411,13 +411,13 @@ func TestWhoMayUseSessionsAndLines(t *testing.T) {
 	_ = owner.Body.Close()
 }
 
-func TestTheListOfSessions(t *testing.T) {
+func TestListSessions(t *testing.T) {
 	h := newHost(t, nil)
 	h.open("b1")
 	id, token := h.headless(`{"model":"m"}`)
 	c := h.watch(id, token)
 	c.send(`{"type":"input","text":"ask Colour?"}`)
-	c.until(protocol.LineAsk)
+	c.readUntil(protocol.LineAsk)
 	_, _, body := h.call(request{"GET", "/sessions", "", []string{bearerPassword}})
 	at := h.clock.Now().UTC().Format("2006-01-02T15:04:05Z07:00")
 	headless := fmt.Sprintf(`{"session_id":%q,"agent":"demo","project":"","model":"m","state":"waiting","open_questions":1,"headless":true,"clients":1,"created_at":%q,"last_activity_at":%q}`, id, at, at)
@@ -430,10 +430,10 @@ func TestTheListOfSessions(t *testing.T) {
 		t.Errorf("status: %s", status)
 	}
 	c.send(`{"type":"interrupt"}`)
-	c.until(protocol.StateWaitingForInput)
+	c.readUntil(protocol.StateWaitingForInput)
 }
 
-func TestASystemNoticeReachesEveryone(t *testing.T) {
+func TestASystemNoticeReachesAllClients(t *testing.T) {
 	var served *api.API
 	h := newHost(t, func(a *api.API, _ *http.Server) { served = a })
 	id, token := h.headless("")

@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,58 +10,50 @@ import (
 	"bellhop/protocol"
 )
 
-// A prompt may carry images: as much as fits into one line to an agent, with
-// time for a slow line to send it.
-const (
-	maxPrompt  = protocol.MaxLine
-	promptTime = time.Minute
-)
+// maxTranscript bounds the lines of an open turn that a new WebSocket client gets.
+// The history has all of them.
+const maxTranscript = 8 << 20
 
-// maxShown is how much of an open turn a late client of its lines is shown; the
-// history has all.
-const maxShown = 8 << 20
-
-// Routes registers every route on e, which httpapi.New made. This list is the
-// API; no group carries middleware, because Echo would run it for unknown
-// routes too.
+// Routes registers every route on e, which httpapi.New returned. Middleware is set
+// by route, because Echo runs the middleware of groups for unknown routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.ended = make(chan struct{})
 	if a.Lines.Transcript == 0 {
-		a.Lines.Transcript = maxShown
+		a.Lines.Transcript = maxTranscript
 	}
-	a.channels.host, a.channels.limits, a.channels.open = a.Host, a.Lines, map[string]*channel{}
-	a.guards(e)
+	a.channels.host, a.channels.limits, a.channels.byID = a.Host, a.Lines, map[string]*channel{}
+	a.useGuards(e)
 	const ok = http.StatusOK
-	password, member := a.requirePassword, a.requireMember
+	passwordOnly, passwordOrToken := a.requirePassword, a.requireSessionAccess
 
 	e.GET("/healthz", httpapi.Handle(ok, a.healthz))
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
 
-	e.POST("/session", httpapi.Handle(ok, a.openSession), password)
-	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), password)
-	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), member)
-	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), member)
-	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), password)
-	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), password)
-	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), password)
-	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), password)
+	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly)
+	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), passwordOnly)
+	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), passwordOrToken)
+	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), passwordOrToken)
+	e.GET("/session/:id/events", httpapi.Handle(ok, a.events), passwordOnly)
+	e.GET("/session/:id/diff", httpapi.Handle(ok, a.diff), passwordOnly)
+	e.POST("/session/:id/revoke", httpapi.Handle(ok, a.revoke), passwordOnly)
+	e.POST("/session/:id/terminal", httpapi.Handle(ok, a.terminal, httpapi.OptionalBody()), passwordOnly)
 
-	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(promptTime))
+	e.POST("/stream/:id", a.startStream, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/stream/:id", a.attachStream)
 
-	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), password)
-	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), password)
-	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), member)
-	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), password)
+	e.POST("/sessions", httpapi.Handle(ok, a.createSession, httpapi.OptionalBody()), passwordOnly)
+	e.GET("/sessions", httpapi.Handle(ok, a.listSessions), passwordOnly)
+	e.GET("/sessions/:id/history", httpapi.Handle(ok, a.history), passwordOrToken)
+	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, a.endSession), passwordOnly)
 	e.GET("/ws/:id", a.serveLines)
 
-	e.GET("/status", httpapi.Handle(ok, a.status), password)
-	e.GET("/status/events", a.statusEvents, password)
+	e.GET("/status", httpapi.Handle(ok, a.status), passwordOnly)
+	e.GET("/status/events", a.statusEvents, passwordOnly)
 }
 
-// guards run for unknown routes and refusals too: a browser sees an error only
-// with CORS headers on it.
-func (a *API) guards(e *echo.Echo) {
+// useGuards adds the middleware that also runs for unknown routes and errors: without
+// CORS headers, a browser hides the error from the page.
+func (a *API) useGuards(e *echo.Echo) {
 	publicHost, publicOrigin := "", ""
 	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
 		publicHost, publicOrigin = u.Hostname(), u.Scheme+"://"+u.Host

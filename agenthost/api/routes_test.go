@@ -16,8 +16,8 @@ import (
 
 func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 	h := newHost(t, nil)
-	notFound := failure("Not found", protocol.CodeNotFound, "")
-	notAllowed := failure("Method not allowed", protocol.CodeMethodNotAllowed, "")
+	notFound := errorBody("Not found", protocol.CodeNotFound, "")
+	notAllowed := errorBody("Method not allowed", protocol.CodeMethodNotAllowed, "")
 	for name, c := range map[string]struct {
 		method, path string
 		status       int
@@ -47,7 +47,7 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 			if status != c.status || !slices.Equal(allow, wanted) {
 				t.Errorf("got %d, Allow %q", status, allow)
 			}
-			want(t, "body", body, c.body)
+			expectEqual(t, "body", body, c.body)
 		})
 	}
 }
@@ -64,18 +64,18 @@ func TestHealthIsOpen(t *testing.T) {
 		{"/healthz", true, 200, `{"status":"ok"}`},
 		{"/readyz", true, 200, `{"status":"ready"}`},
 		{"/healthz", false, 200, `{"status":"ok"}`},
-		{"/readyz", false, 503, failure("The host is not ready", protocol.CodeUnavailable, "")},
+		{"/readyz", false, 503, errorBody("The host is not ready", protocol.CodeUnavailable, "")},
 	} {
 		ready.Store(c.ready)
 		status, _, body := h.call(request{"GET", c.path, "", nil})
 		if status != c.status {
 			t.Errorf("%s: %d", c.path, status)
 		}
-		want(t, c.path, body, c.body)
+		expectEqual(t, c.path, body, c.body)
 	}
 }
 
-// everyAnswer has a request for each status the API answers.
+// everyAnswer has a request for each status of the API.
 func everyAnswer(h *host) map[string]request {
 	token := h.open("s1")
 	return map[string]request{
@@ -101,12 +101,12 @@ func TestEveryAnswerCarriesCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 			if http.StatusText(got) == "" || status != itoa(got) {
 				t.Fatalf("got %d %s", got, body)
 			}
-			want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
-			want(t, "credentials", header.Get("Access-Control-Allow-Credentials"), "")
-			want(t, "vary", header.Get("Vary"), "Origin")
-			want(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
-			want(t, "sniffing", header.Get("X-Content-Type-Options"), "nosniff")
-			want(t, "cache", header.Get("Cache-Control"), "no-store")
+			expectEqual(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+			expectEqual(t, "credentials", header.Get("Access-Control-Allow-Credentials"), "")
+			expectEqual(t, "vary", header.Get("Vary"), "Origin")
+			expectEqual(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
+			expectEqual(t, "sniffing", header.Get("X-Content-Type-Options"), "nosniff")
+			expectEqual(t, "cache", header.Get("Cache-Control"), "no-store")
 		})
 	}
 }
@@ -115,11 +115,11 @@ func TestStreamsCarryCORSHeaders(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console}})
 	header := s.resp.Header
-	want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
-	want(t, "cache", header.Get("Cache-Control"), "no-store, no-transform")
-	want(t, "buffering", header.Get("X-Accel-Buffering"), "no")
-	want(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
-	s.rest()
+	expectEqual(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+	expectEqual(t, "cache", header.Get("Cache-Control"), "no-store, no-transform")
+	expectEqual(t, "buffering", header.Get("X-Accel-Buffering"), "no")
+	expectEqual(t, "referrer", header.Get("Referrer-Policy"), "no-referrer")
+	s.readAll()
 }
 
 func TestPreflights(t *testing.T) {
@@ -130,10 +130,10 @@ func TestPreflights(t *testing.T) {
 		if status != http.StatusNoContent || body != "" {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
-		want(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
-		want(t, "methods", header.Get("Access-Control-Allow-Methods"), "GET, POST, DELETE")
-		want(t, "headers", header.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, Last-Event-ID")
-		want(t, "private network", header.Get("Access-Control-Allow-Private-Network"), "true")
+		expectEqual(t, "origin", header.Get("Access-Control-Allow-Origin"), console)
+		expectEqual(t, "methods", header.Get("Access-Control-Allow-Methods"), "GET, POST, DELETE")
+		expectEqual(t, "headers", header.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, Last-Event-ID")
+		expectEqual(t, "private network", header.Get("Access-Control-Allow-Private-Network"), "true")
 	}
 }
 
@@ -162,7 +162,7 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 }
 
 // Reliability AUTH-9.
-func TestLoopbackAnswersItsOwnNamesOnly(t *testing.T) {
+func TestLoopbackAcceptsOnlyItsOwnHostNames(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.PublicURL = "https://agents.example.com" })
 	for name, c := range map[string]struct {
 		header string

@@ -41,9 +41,8 @@ const (
 	guard    = 30 * time.Second // ends a test that hangs
 )
 
-// parrot is an agent program that finds its session's mark in an input and says
-// nothing else.
-const parrot = `
+// markAgent is an agent program that answers with its session's mark from the input.
+const markAgent = `
 while read -r line; do
 	case $line in
 	*'"type":"input"'*)
@@ -62,7 +61,7 @@ while read -r line; do
 done`
 
 // host is an agent host on a loopback port, with a fake agent and a broker that
-// takes every event.
+// acknowledges every event.
 type host struct {
 	t     *testing.T
 	url   string
@@ -90,10 +89,10 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// broker acknowledges what the outbox posts.
-type broker struct{}
+// acceptingBroker acknowledges every batch of the outbox.
+type acceptingBroker struct{}
 
-func (broker) Do(r *http.Request) (*http.Response, error) {
+func (acceptingBroker) Do(r *http.Request) (*http.Response, error) {
 	var batch struct {
 		protocol.Event
 		Events []protocol.Event `json:"events"`
@@ -117,7 +116,7 @@ func (broker) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// newHost starts a host; change, if not nil, may alter its API and its server.
+// newHost starts a host. change may modify its API and its server before.
 func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	t.Helper()
 	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
@@ -134,8 +133,8 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: records, DefaultAgent: "demo",
-		Providers:  map[string]agenthost.Provider{"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", parrot}})},
-		Workspaces: workspaces, Poster: broker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
+		Providers:  map[string]agenthost.Provider{"demo": h.fake, "program": jsonl.New(jsonl.Options{Name: "program", Command: []string{"sh", "-c", markAgent}})},
+		Workspaces: workspaces, Poster: acceptingBroker{}, Password: seal.NewSecret(password), Now: h.clock.Now, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +171,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	return h
 }
 
-// request is one call; header lines are "Name: value".
+// request describes one request; header lines are "Name: value".
 type request struct {
 	method, path, body string
 	header             []string
@@ -211,7 +210,7 @@ func (h *host) do(ctx context.Context, q request) *http.Response {
 	return resp
 }
 
-// call reads the whole answer.
+// call sends a request and reads the whole response.
 func (h *host) call(q request) (status int, header http.Header, body string) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), guard)
@@ -242,13 +241,13 @@ func (h *host) open(session string, more ...string) string {
 	return opened.Token
 }
 
-// announce opens a session with a turn that the token may start.
+// announce opens a session with an announced turn that the token can start.
 func (h *host) announce(session, turn string) string {
 	h.t.Helper()
 	return h.open(session, fmt.Sprintf(`"turn":{"id":%q}`, turn))
 }
 
-// stream is an event stream that is being read.
+// stream is an open event stream.
 type stream struct {
 	t      *testing.T
 	resp   *http.Response
@@ -298,14 +297,14 @@ func (s *stream) next() (*protocol.Part, error) {
 	return &part, nil
 }
 
-// until reads up to the first part of the type and returns what came.
-func (s *stream) until(kind string) []*protocol.Part {
+// readUntil reads up to the first part of the type and returns the parts.
+func (s *stream) readUntil(kind string) []*protocol.Part {
 	s.t.Helper()
 	var parts []*protocol.Part
 	for {
 		part, err := s.next()
 		if err != nil {
-			s.t.Fatalf("no %s in %s: %v", kind, words(parts), err)
+			s.t.Fatalf("no %s in %s: %v", kind, partTypes(parts), err)
 		}
 		parts = append(parts, part)
 		if part.Type == kind {
@@ -314,8 +313,8 @@ func (s *stream) until(kind string) []*protocol.Part {
 	}
 }
 
-// rest reads to the clean end.
-func (s *stream) rest() []*protocol.Part {
+// readAll reads to the clean end.
+func (s *stream) readAll() []*protocol.Part {
 	s.t.Helper()
 	var parts []*protocol.Part
 	for {
@@ -324,14 +323,14 @@ func (s *stream) rest() []*protocol.Part {
 			return parts
 		}
 		if err != nil {
-			s.t.Fatalf("after %s: %v", words(parts), err)
+			s.t.Fatalf("after %s: %v", partTypes(parts), err)
 		}
 		parts = append(parts, part)
 	}
 }
 
-// words are the types of parts, with their texts.
-func words(parts []*protocol.Part) string {
+// partTypes lists the types of parts, with their texts.
+func partTypes(parts []*protocol.Part) string {
 	var list []string
 	for _, p := range parts {
 		word := p.Type
@@ -349,15 +348,15 @@ func words(parts []*protocol.Part) string {
 	return strings.Join(list, ", ")
 }
 
-func want(t *testing.T, what, got, wanted string) {
+func expectEqual(t *testing.T, what, got, wanted string) {
 	t.Helper()
 	if got != wanted {
 		t.Errorf("%s:\n got %s\nwant %s", what, got, wanted)
 	}
 }
 
-// events reads the session's journal through the API until its turn is finished.
-func (h *host) finished(session string) []protocol.Event {
+// finishedEvents polls the session's events until its turn is finished.
+func (h *host) finishedEvents(session string) []protocol.Event {
 	h.t.Helper()
 	for start := time.Now(); time.Since(start) < guard; time.Sleep(time.Millisecond) {
 		_, _, body := h.call(request{"GET", "/session/" + session + "/events", "", []string{bearerPassword}})
@@ -383,17 +382,17 @@ var (
 	tokens = regexp.MustCompile(`"token":"[^"]+"`)
 )
 
-// plain replaces what is random in an answer.
-func plain(body string) string {
+// normalized replaces random values in a response.
+func normalized(body string) string {
 	return tokens.ReplaceAllString(uuids.ReplaceAllString(body, "<id>"), `"token":"<token>"`)
 }
 
 var commits = regexp.MustCompile(`"base":"[0-9a-f]{40}"`)
 
-func plainCommit(body string) string { return commits.ReplaceAllString(body, `"base":"<commit>"`) }
+func normalizedCommit(body string) string { return commits.ReplaceAllString(body, `"base":"<commit>"`) }
 
-// failure is the body of an error.
-func failure(message string, code protocol.Code, hint string) string {
+// errorBody returns the JSON body of an error.
+func errorBody(message string, code protocol.Code, hint string) string {
 	body := fmt.Sprintf(`{"error":%q,"code":%q`, message, code)
 	if hint != "" {
 		body += fmt.Sprintf(`,"hint":%q`, hint)
@@ -403,7 +402,7 @@ func failure(message string, code protocol.Code, hint string) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// readiness is ready as long as the flag is set.
+// readiness returns no error while the flag is set.
 func readiness(ready *atomic.Bool) func(context.Context) error {
 	return func(context.Context) error {
 		if ready.Load() {

@@ -6,9 +6,6 @@ import (
 	"bellhop/protocol"
 )
 
-// maxEvents caps a page of events.
-const maxEvents = 500
-
 type sessionRequest struct {
 	ID string `param:"id" json:"-"`
 }
@@ -29,8 +26,8 @@ func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*deleteRe
 	return &deleteResponse{WorktreeKept: kept}, nil
 }
 
-// interrupt answers when the turn has stopped, or when the caller has left; an
-// idle session answers 200.
+// interrupt responds when the turn has stopped or the caller disconnects. An idle
+// session answers 200.
 func (a *API) interrupt(ctx context.Context, req *sessionRequest) (*protocol.SuccessResponse, error) {
 	return success(a.Host.Interrupt(ctx, req.ID))
 }
@@ -57,7 +54,7 @@ type eventsRequest struct {
 }
 
 func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsResponse, error) {
-	limit := int64(maxEvents)
+	limit := int64(protocol.MaxEventsPage)
 	if req.Limit > 0 {
 		limit = min(limit, req.Limit)
 	}

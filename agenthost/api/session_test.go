@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestOpenAnswersAToken(t *testing.T) {
+func TestOpenReturnsAToken(t *testing.T) {
 	h := newHost(t, nil)
 	status, header, body := h.call(request{
 		"POST", "/session", `{"sessionId":"s1","webhookUrl":"http://127.0.0.1:1/hook?token=x","brokerId":"b1","cursor":{"epoch":0,"seq":0},"turn":{"id":"t1"}}`,
@@ -18,10 +18,10 @@ func TestOpenAnswersAToken(t *testing.T) {
 	if status != http.StatusOK || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got %d %v", status, header)
 	}
-	want(t, "body", plain(body), `{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","diff"]}`)
+	expectEqual(t, "body", normalized(body), `{"token":"<token>","expiresAt":"2026-03-01T12:10:00Z","cursor":{"epoch":1,"seq":0},"streamCursor":null,"status":"none","capabilities":["events","resume","interactions","diff"]}`)
 }
 
-func TestOpenRefusesWhatIsNoSession(t *testing.T) {
+func TestOpenRefusesInvalidRequests(t *testing.T) {
 	h := newHost(t, nil)
 	const webhook = `"webhookUrl":"https://broker.example.com/api/agent/webhook?token=canary"`
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestOpenRefusesWhatIsNoSession(t *testing.T) {
 				t.Fatalf("got %d %s", status, body)
 			}
 			if c.message != "" {
-				want(t, "message", answer.Error, c.message)
+				expectEqual(t, "message", answer.Error, c.message)
 			}
 			if strings.Contains(body, "canary") {
 				t.Errorf("the answer quotes the token: %s", body)
@@ -65,7 +65,7 @@ func TestOpenRefusesWhatIsNoSession(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsNotThere(t *testing.T) {
+func TestUnknownSessionsAreNotFound(t *testing.T) {
 	h := newHost(t, nil)
 	for _, q := range []request{
 		{"GET", "/session/s9/events", "", nil},
@@ -86,8 +86,8 @@ func TestASessionThatIsNotThere(t *testing.T) {
 
 func TestEventsPage(t *testing.T) {
 	h := newHost(t, nil)
-	h.prompt("s1", h.announce("s1", "t1"), "text hello\ntool look {\"path\":\".\"}\ntext bye").rest()
-	all := h.finished("s1")
+	h.prompt("s1", h.announce("s1", "t1"), "text hello\ntool look {\"path\":\".\"}\ntext bye").readAll()
+	all := h.finishedEvents("s1")
 	types := make([]string, 0, len(all))
 	for _, event := range all {
 		types = append(types, string(event.Type))
@@ -138,12 +138,12 @@ func TestEventsPage(t *testing.T) {
 func TestDeleteEndsTheSession(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
-	h.prompt("s1", token, "text hello").rest()
+	h.prompt("s1", token, "text hello").readAll()
 	status, _, body := h.call(request{"DELETE", "/session/s1", "", []string{bearerPassword}})
 	if status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	want(t, "body", body, `{"worktreeKept":false}`)
+	expectEqual(t, "body", body, `{"worktreeKept":false}`)
 	if status, _, _ := h.call(request{"GET", "/stream/s1?token=" + token, "", nil}); status != 401 && status != 404 {
 		t.Errorf("its token still opens: %d", status)
 	}
@@ -154,7 +154,7 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 	token := h.announce("s1", "t1")
 	h.open("s2")
 	s := h.prompt("s1", token, "confirm write {\"path\":\"a\"}\nwait gate")
-	parts := s.until(protocol.PartToolApprovalRequest)
+	parts := s.readUntil(protocol.PartToolApprovalRequest)
 	path := "/session/s1/interactions/" + parts[len(parts)-1].ApprovalID
 	yes, no := `{"approved":true}`, `{"approved":false,"reason":"no"}`
 	for _, c := range []struct {
@@ -179,5 +179,5 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 		}
 	}
 	h.fake.Release("gate")
-	want(t, "the rest", words(s.rest()), "tool-approval-response, tool-result, finish")
+	expectEqual(t, "the rest", partTypes(s.readAll()), "tool-approval-response, tool-result, finish")
 }

@@ -18,15 +18,20 @@ type healthResponse struct {
 	Status string `json:"status"`
 }
 
-// healthz says that the process answers.
+// healthz reports that the process answers requests.
 func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
 	return &healthResponse{Status: "ok"}, nil
 }
 
-// readyz says whether turns can be started.
+// readyz reports whether turns can be started: 503, or 507 storage_full when the
+// journal cannot be written.
 func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) {
 	if a.Ready != nil {
-		if err := a.Ready(ctx); err != nil {
+		err := a.Ready(ctx)
+		if protocol.CodeOf(err) == protocol.CodeStorageFull {
+			return nil, err
+		}
+		if err != nil {
 			return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err}
 		}
 	}
@@ -37,8 +42,8 @@ func (a *API) status(ctx context.Context, _ *struct{}) (*agenthost.HostStatus, e
 	return a.Host.Status(ctx)
 }
 
-// statusEvents sends the whole status at once and after changes, not more often
-// than StatusEvery. There is nothing to resume: every frame says all.
+// statusEvents sends the status immediately and after changes, at most once in
+// StatusEvery. Every frame has the complete status, so a stream needs no resume.
 func (a *API) statusEvents(c echo.Context) error {
 	ctx := c.Request().Context()
 	watch := a.Host.WatchStatus()
@@ -46,7 +51,7 @@ func (a *API) statusEvents(c echo.Context) error {
 	w := sse.NewWriter(c.Response(), sse.WriterOptions{WriteTimeout: a.WriteTimeout})
 	ping := time.NewTicker(orElse(a.Ping, sse.PingInterval))
 	defer ping.Stop()
-	pause := orElse(a.StatusEvery, StatusInterval)
+	minInterval := orElse(a.StatusEvery, StatusInterval)
 	for last := []byte(nil); ; {
 		frame := sse.Ping
 		select {
@@ -65,7 +70,7 @@ func (a *API) statusEvents(c echo.Context) error {
 			}
 			last = frame
 		}
-		if w.Write(frame) != nil || !sleep(ctx, pause) {
+		if w.Write(frame) != nil || !waitFor(ctx, minInterval) {
 			return nil
 		}
 	}
@@ -83,8 +88,8 @@ func (a *API) statusFrame(ctx context.Context) ([]byte, error) {
 	return sse.Encode(sse.Frame{Event: "status", Data: data})
 }
 
-// sleep reports whether the whole time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitFor returns false if ctx ends before d has passed.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -14,16 +14,16 @@ import (
 	"bellhop/protocol"
 )
 
-func TestStatusTellsTheHost(t *testing.T) {
+func TestStatusDescribesTheHost(t *testing.T) {
 	h := newHost(t, nil)
 	status, _, body := h.call(request{"GET", "/status", "", []string{bearerPassword}})
 	if status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	want(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
+	expectEqual(t, "body", body, `{"startedAt":"2026-03-01T12:00:00Z","openTurns":0,"unacknowledged":0,"sessions":[],"workspaces":[],"diskBytes":0,"deadLetters":[],"notices":[]}`)
 }
 
-func TestStatusEventsFollowTheHost(t *testing.T) {
+func TestStatusEventsReportChanges(t *testing.T) {
 	var served *api.API
 	h := newHost(t, func(a *api.API, _ *http.Server) {
 		a.StatusEvery, served = time.Millisecond, a
@@ -44,13 +44,13 @@ func TestStatusEventsFollowTheHost(t *testing.T) {
 		t.Errorf("at once: %+v", first)
 	}
 	turn := h.prompt("s1", h.announce("s1", "t1"), "text a\nwait gate")
-	turn.until(protocol.PartTextDelta)
+	turn.readUntil(protocol.PartTextDelta)
 	for status := next(); status.OpenTurns != 1; status = next() {
 	}
 	h.fake.Release("gate")
 	for status := next(); status.OpenTurns != 0; status = next() {
 	}
-	turn.rest()
+	turn.readAll()
 	served.End()
 	served.End()
 	for {
@@ -98,8 +98,8 @@ func TestNoSecretIsLogged(t *testing.T) {
 		}
 	}
 	call(request{"POST", "/session", `{"sessionId":"s3","webhookUrl":"https://x:y/?token=canary-webhook-token"}`, []string{bearerPassword}})
-	h.prompt("s1", token, "text hello").rest()
-	h.finished("s1")
+	h.prompt("s1", token, "text hello").readAll()
+	h.finishedEvents("s1")
 	call(request{"GET", "/status", "", []string{bearerPassword}})
 	call(request{"GET", "/session/s1/events", "", []string{bearerPassword}})
 	call(request{"POST", "/session/s1/revoke", "", []string{bearerPassword}})

@@ -16,13 +16,13 @@ import (
 	"bellhop/protocol"
 )
 
-// backlogBatch is how much of a backlog shares one write deadline: a slow peer
-// gets time for all of it.
+// backlogBatch is the number of bytes of a backlog that share one write deadline, so
+// that a slow client can receive a long backlog.
 const backlogBatch = 64 << 10
 
-// startStream starts the token's turn, or finds it started, and streams it.
+// startStream starts the token's turn unless it has started, and streams it.
 func (a *API) startStream(c echo.Context) error {
-	grant, err := a.grant(c)
+	grant, err := a.streamGrant(c)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a *API) startStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	raw, err := httpapi.ReadBody(c, maxPrompt)
+	raw, err := httpapi.ReadBody(c, protocol.MaxPrompt)
 	if err != nil {
 		return err
 	}
@@ -38,21 +38,21 @@ func (a *API) startStream(c echo.Context) error {
 	if err := protocol.Decode(raw, &req); err != nil {
 		return err
 	}
-	if err := validatePrompt(&req); err != nil {
+	if err := validateAttachments(&req); err != nil {
 		return err
 	}
-	// The turn is not this request's: it starts even if the peer leaves now.
+	// The turn does not belong to this request: it starts even if the client disconnects.
 	stream, err := a.Host.Start(context.WithoutCancel(c.Request().Context()), grant, &req)
 	if err != nil {
 		return err
 	}
-	return a.serve(c, stream, version)
+	return a.serveStream(c, stream, version)
 }
 
-// attachStream reads or resumes. The Last-Event-ID of a reconnecting
-// EventSource is newer than the ?after= of the URL it keeps.
+// attachStream streams the session or resumes a stream. A reconnecting EventSource
+// keeps the ?after= of its URL, so its Last-Event-ID is newer and wins.
 func (a *API) attachStream(c echo.Context) error {
-	grant, err := a.grant(c)
+	grant, err := a.streamGrant(c)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *API) attachStream(c echo.Context) error {
 		cursor = c.QueryParam("after")
 	}
 	follow := c.QueryParam("follow") == "true"
-	if version != 0 { // its frames have no ids: a turn is always told from its start
+	if version != 0 { // UI chunks have no ids, so the stream starts with the turn
 		cursor, follow = "", false
 	}
 	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, follow)
@@ -75,18 +75,18 @@ func (a *API) attachStream(c echo.Context) error {
 	if stream == nil {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return a.serve(c, stream, version)
+	return a.serveStream(c, stream, version)
 }
 
-// serve writes the stream until its end, or until the peer has left or is too
-// slow. Either resumes by id: to the peer it is no error.
-func (a *API) serve(c echo.Context, stream *agenthost.Stream, version int) error {
+// serveStream writes the stream until its end, or until the client disconnects or is
+// too slow. Those clients resume by id, so it returns no error for them.
+func (a *API) serveStream(c echo.Context, stream *agenthost.Stream, version int) error {
 	defer stream.Close()
-	options, ended := sse.ServeOptions{Ping: a.Ping}, func() bool { return false }
+	options, isFinished := sse.ServeOptions{Ping: a.Ping}, func() bool { return false }
 	if version != 0 {
 		c.Response().Header().Set(uiHeader, "v1")
 		var err error
-		if ended, err = convertStream(stream, &options, version); err != nil {
+		if isFinished, err = convertStream(stream, &options, version); err != nil {
 			return err
 		}
 	}
@@ -95,11 +95,11 @@ func (a *API) serve(c echo.Context, stream *agenthost.Stream, version int) error
 	if err == nil && stream.Live != nil {
 		err = sse.Serve(c.Request().Context(), w, stream.Live, options)
 	}
-	if err == nil && ended() { // not when the stream was cut
+	if err == nil && isFinished() { // a cut stream must not look finished
 		err = w.Write(uiDone)
 	}
 	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {
-		a.Log.Info("a reader was too slow and is cut", "session", c.Param("id"), "peer", c.RealIP())
+		a.Log.Info("closed the stream of a slow reader", "session", c.Param("id"), "peer", c.RealIP())
 	}
 	return nil
 }
@@ -119,19 +119,19 @@ func writeBacklog(w *sse.Writer, frames [][]byte) error {
 	return nil
 }
 
-// validatePrompt checks the form of images. Whether there has to be a prompt
-// depends on the turn: one that is running already ignores it.
-func validatePrompt(req *protocol.PromptRequest) error {
+// validateAttachments checks the format of images. The host checks the text, because
+// an open turn ignores it.
+func validateAttachments(req *protocol.PromptRequest) error {
 	for i, attachment := range req.Attachments {
-		if problem := attachmentProblem(attachment); problem != "" {
+		if problem := findAttachmentProblem(attachment); problem != "" {
 			return protocol.Errorf(protocol.CodeInvalid, "attachments[%d]%s", i, problem)
 		}
 	}
 	return nil
 }
 
-func attachmentProblem(a protocol.Attachment) string {
-	if a.Type != "image" {
+func findAttachmentProblem(a protocol.Attachment) string {
+	if a.Type != protocol.AttachmentImage {
 		return `.type must be "image"`
 	}
 	if !strings.HasPrefix(a.MediaType, "image/") {

@@ -17,7 +17,7 @@ import (
 func TestAPromptIsStreamed(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.prompt("s1", h.announce("s1", "t1"), "text hello \ntext world\ntool look {\"path\":\".\"}\ntext bye")
-	want(t, "parts", words(s.rest()), "text-start, text-delta hello , text-delta world, text-end, tool-call, tool-result, text-start, text-delta bye, text-end, finish")
+	expectEqual(t, "parts", partTypes(s.readAll()), "text-start, text-delta hello , text-delta world, text-end, tool-call, tool-result, text-start, text-delta bye, text-end, finish")
 	for _, id := range s.ids {
 		if _, err := protocol.ParseStreamID(id); err != nil {
 			t.Errorf("the id %q", id)
@@ -29,22 +29,22 @@ func TestResumeIsExact(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\ntext b\ntext c\nwait gate\ntext d")
-	whole := s.until(protocol.PartTextDelta)
-	whole = append(whole, s.until(protocol.PartTextDelta)...)
-	whole = append(whole, s.until(protocol.PartTextDelta)...)
+	whole := s.readUntil(protocol.PartTextDelta)
+	whole = append(whole, s.readUntil(protocol.PartTextDelta)...)
+	whole = append(whole, s.readUntil(protocol.PartTextDelta)...)
 	first, last := s.ids[0], s.ids[len(s.ids)-1]
 	byHeader := h.attach("s1", token, "", "Last-Event-ID: "+first)
 	byQuery := h.attach("s1", token, "&after="+first)
 	newer := h.attach("s1", token, "&after="+first, "Last-Event-ID: "+last)
 	fromStart := h.attach("s1", token, "")
 	h.fake.Release("gate")
-	whole = append(whole, s.rest()...)
-	want(t, "the first reader", words(whole), "text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
+	whole = append(whole, s.readAll()...)
+	expectEqual(t, "the first reader", partTypes(whole), "text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
 	rest := "text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish"
-	want(t, "Last-Event-ID", words(byHeader.rest()), "data-resume ok, "+rest)
-	want(t, "?after", words(byQuery.rest()), "data-resume ok, "+rest)
-	want(t, "the header is newer than the URL", words(newer.rest()), "data-resume ok, text-delta d, text-end, finish")
-	got := words(fromStart.rest())
+	expectEqual(t, "Last-Event-ID", partTypes(byHeader.readAll()), "data-resume ok, "+rest)
+	expectEqual(t, "?after", partTypes(byQuery.readAll()), "data-resume ok, "+rest)
+	expectEqual(t, "the header is newer than the URL", partTypes(newer.readAll()), "data-resume ok, text-delta d, text-end, finish")
+	got := partTypes(fromStart.readAll())
 	if !strings.HasSuffix(got, "text-start, "+rest) {
 		t.Errorf("without a cursor: %s", got)
 	}
@@ -66,20 +66,20 @@ func TestAnIdleSessionAnswersNoContent(t *testing.T) {
 		t.Errorf("before the first turn: %d", got)
 	}
 	s := h.prompt("s1", token, "text hello")
-	s.rest()
+	s.readAll()
 	if got := get("Last-Event-ID: " + s.ids[len(s.ids)-1]); got != http.StatusNoContent {
 		t.Errorf("with the newest id: %d", got)
 	}
 }
 
 // Fault catalogue 67.
-func TestCursorsThatNameNothingAreAGapAndNeverAnError(t *testing.T) {
+func TestUnknownCursorsAreAGapAndNotAnError(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text hello\nwait gate")
-	s.until(protocol.PartTextDelta)
+	s.readUntil(protocol.PartTextDelta)
 	other := h.prompt("s2", h.announce("s2", "t2"), strings.Repeat("text x\n", 50))
-	other.rest()
+	other.readAll()
 	for name, cursor := range map[string]string{
 		"text":               "hello",
 		"a negative number":  "-1",
@@ -106,23 +106,23 @@ func TestCursorsThatNameNothingAreAGapAndNeverAnError(t *testing.T) {
 				streams["header"] = h.attach("s1", token, "", "Last-Event-ID: "+cursor)
 			}
 			for way, got := range streams {
-				want(t, way, words(got.until(protocol.PartTextDelta)), "data-resume gap, text-start, text-delta hello")
+				expectEqual(t, way, partTypes(got.readUntil(protocol.PartTextDelta)), "data-resume gap, text-start, text-delta hello")
 				got.cancel()
 			}
 		})
 	}
 	h.fake.Release("gate")
-	s.rest()
-	want(t, "after the end", words(h.attach("s1", token, "&after=nonsense").rest()), "data-resume gap, text-start, text-delta hello, text-end, finish")
+	s.readAll()
+	expectEqual(t, "after the end", partTypes(h.attach("s1", token, "&after=nonsense").readAll()), "data-resume gap, text-start, text-delta hello, text-end, finish")
 }
 
 func TestADisconnectNeverStopsATurn(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.prompt("s1", h.announce("s1", "t1"), "text a\nwait gate\ntext b")
-	s.until(protocol.PartTextDelta)
+	s.readUntil(protocol.PartTextDelta)
 	s.cancel()
 	h.fake.Release("gate")
-	events := h.finished("s1")
+	events := h.finishedEvents("s1")
 	var text string
 	var finish protocol.FinishReason
 	for _, event := range events {
@@ -142,12 +142,12 @@ func TestFollowOutlivesTurns(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.attach("s1", h.open("s1"), "&follow=true")
 	for _, turn := range []string{"t1", "t2"} {
-		h.prompt("s1", h.announce("s1", turn), "text "+turn).rest()
-		want(t, turn, strings.TrimPrefix(words(s.until(protocol.PartFinish)), "data-resume ok, "), "text-start, text-delta "+turn+", text-end, finish")
+		h.prompt("s1", h.announce("s1", turn), "text "+turn).readAll()
+		expectEqual(t, turn, strings.TrimPrefix(partTypes(s.readUntil(protocol.PartFinish)), "data-resume ok, "), "text-start, text-delta "+turn+", text-end, finish")
 	}
 }
 
-func TestPromptsThatStartNothing(t *testing.T) {
+func TestInvalidPromptsStartNoTurn(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	for name, c := range map[string]struct {
@@ -179,25 +179,25 @@ func TestPromptsThatStartNothing(t *testing.T) {
 	if got := h.fake.Prompts(); len(got) != 0 {
 		t.Fatalf("a turn began: %d", len(got))
 	}
-	h.prompt("s1", token, "text hello").rest() // the token still starts its turn
+	h.prompt("s1", token, "text hello").readAll() // the token still starts its turn
 }
 
 func TestImagesReachTheAgent(t *testing.T) {
 	h := newHost(t, nil)
 	image := base64.StdEncoding.EncodeToString(make([]byte, 8<<20))
 	body := fmt.Sprintf(`{"prompt":"text nice","attachments":[{"type":"image","mediaType":"image/png","data":%q}]}`, image)
-	h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), body, nil}).rest()
+	h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), body, nil}).readAll()
 	got := h.fake.Prompts()
 	if len(got) != 1 || got[0].Text != "text nice" || len(got[0].Attachments) != 1 || got[0].Attachments[0].Data != image {
 		t.Errorf("got %d prompts", len(got))
 	}
 }
 
-func TestASecondPromptOfARunningTurnAttaches(t *testing.T) {
+func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	first := h.prompt("s1", token, "text a\nwait gate")
-	first.until(protocol.PartTextDelta)
+	first.readUntil(protocol.PartTextDelta)
 	second := h.prompt("s1", token, "text never")
 	third := h.announce("s1", "t2")
 	status, _, body := h.call(request{"POST", "/stream/s1?token=" + third, `{"prompt":"text x"}`, nil})
@@ -206,27 +206,27 @@ func TestASecondPromptOfARunningTurnAttaches(t *testing.T) {
 		t.Errorf("another turn: %d %s", status, body)
 	}
 	h.fake.Release("gate")
-	if got := words(second.rest()); !strings.HasSuffix(got, "text-start, text-delta a, text-end, finish") {
+	if got := partTypes(second.readAll()); !strings.HasSuffix(got, "text-start, text-delta a, text-end, finish") {
 		t.Errorf("the second: %s", got)
 	}
-	first.rest()
+	first.readAll()
 }
 
 func TestInterruptAnswersWhenTheTurnHasStopped(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\nhang")
-	s.until(protocol.PartTextDelta)
+	s.readUntil(protocol.PartTextDelta)
 	status, _, body := h.call(request{"POST", "/session/s1/interrupt?token=" + token, "", nil})
 	if status != http.StatusOK || h.fake.Running() != 0 {
 		t.Errorf("got %d, %d turns run", status, h.fake.Running())
 	}
-	want(t, "body", body, `{"success":true}`)
-	want(t, "the rest", words(s.rest()), "text-end, abort")
+	expectEqual(t, "body", body, `{"success":true}`)
+	expectEqual(t, "the rest", partTypes(s.readAll()), "text-end, abort")
 }
 
-// Fault catalogue 70 and 71: a silent turn lives behind proxies that cut idle connections, and under a
-// server's write timeout.
+// Fault catalogue 70 and 71: pings keep a silent stream open, behind proxies that close
+// idle connections and under a server's write timeout.
 func TestASilentStreamIsKeptAlive(t *testing.T) {
 	h := newHost(t, func(a *api.API, s *http.Server) {
 		a.Ping = 20 * time.Millisecond
@@ -260,21 +260,21 @@ func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 		session := fmt.Sprintf("s%d", i)
 		token := h.announce(session, "t1")
 		first := h.prompt(session, token, "text a\nhang")
-		first.until(protocol.PartTextDelta)
+		first.readUntil(protocol.PartTextDelta)
 		streams = append(streams, first)
 		for range 4 {
 			reader := h.attach(session, token, "")
-			reader.until(protocol.PartTextDelta)
+			reader.readUntil(protocol.PartTextDelta)
 			streams = append(streams, reader)
 		}
 	}
 	following := h.attach("idle", h.open("idle"), "&follow=true")
 	h.stop()
-	following.rest() // nothing was open: a clean end is all
+	following.readAll() // nothing was open: a clean end is all
 	for _, s := range streams {
-		parts := s.rest()
+		parts := s.readAll()
 		if len(parts) == 0 || !parts[len(parts)-1].Terminal() {
-			t.Errorf("the stream ended with %s", words(parts))
+			t.Errorf("the stream ended with %s", partTypes(parts))
 		}
 	}
 	if h.fake.Running() != 0 {

@@ -8,11 +8,11 @@ import (
 
 type terminalRequest struct {
 	ID       string `param:"id" json:"-"`
-	Attached bool   `json:"attached"` // the client that was asked for is open: the agent is in use
+	Attached bool   `json:"attached"` // report that the terminal client is still open
 }
 
-// terminal answers with secrets: whoever has the host's password may run its
-// agents anyway.
+// terminal returns the command of the agent's terminal client, including secrets.
+// Callers have the agent password, so they can run the host's agents anyway.
 func (a *API) terminal(ctx context.Context, req *terminalRequest) (*agenthost.Terminal, error) {
 	if req.Attached {
 		return &agenthost.Terminal{}, a.Host.TerminalOpen(req.ID)

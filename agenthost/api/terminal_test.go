@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestTerminalIsForTheHoldersOfThePassword(t *testing.T) {
+func TestTerminalNeedsThePassword(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.open("s1")
 	for _, c := range []struct {

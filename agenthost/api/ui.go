@@ -13,13 +13,13 @@ import (
 	"bellhop/protocol"
 )
 
-// uiHeader tells the AI SDK's transport what it reads.
+// uiHeader marks a UI message stream for the AI SDK's transport.
 const uiHeader = "X-Vercel-Ai-Ui-Message-Stream"
 
 var uiDone = []byte("data: " + uistream.Done + "\n\n")
 
-// uiVersion is the version of the AI SDK that the UI message stream is asked for,
-// 0 for the native stream.
+// uiVersion returns the requested AI SDK version of the UI message stream, or 0 for
+// the native stream.
 func uiVersion(c echo.Context) (int, error) {
 	switch format := c.QueryParam("format"); format {
 	case "", "native":
@@ -39,20 +39,20 @@ func uiVersion(c echo.Context) (int, error) {
 	return version, nil
 }
 
-// convertStream makes a stream of native frames one of UI message chunks. ended
-// reports whether the turn's end is among them.
-func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version int) (ended func() bool, err error) {
+// convertStream converts native frames to UI message chunks. isFinished reports
+// whether the turn's end was converted.
+func convertStream(stream *agenthost.Stream, options *sse.ServeOptions, version int) (isFinished func() bool, err error) {
 	converter := uistream.New(stream.TurnID, version)
 	options.Convert = func(batch [][]byte) ([][]byte, error) {
 		out := make([][]byte, 0, len(batch))
 		for _, encoded := range batch {
 			frame, err := sse.NewReader(bytes.NewReader(encoded)).Next()
 			if err != nil {
-				return nil, fmt.Errorf("a frame of our own cannot be read: %w", err)
+				return nil, fmt.Errorf("read a native frame: %w", err)
 			}
 			chunks, err := converter.Convert(frame.Data)
 			if err != nil {
-				return nil, fmt.Errorf("a part of our own cannot be converted: %w", err)
+				return nil, fmt.Errorf("convert a part: %w", err)
 			}
 			for _, chunk := range chunks {
 				if out, err = appendChunk(out, chunk); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// chunks reads the data of every frame to the clean end.
+// chunks returns the data of every frame up to the clean end.
 func (s *stream) chunks() []string {
 	s.t.Helper()
 	var out []string
@@ -32,7 +32,7 @@ func TestTheUIMessageStream(t *testing.T) {
 		`{"type":"text-end","id":"ID"} {"type":"finish-step"} {"type":"finish","finishReason":"stop"} [DONE]`
 	told := func(s *stream) string {
 		t.Helper()
-		want(t, "the header", s.resp.Header.Get("X-Vercel-Ai-Ui-Message-Stream"), "v1")
+		expectEqual(t, "the header", s.resp.Header.Get("X-Vercel-Ai-Ui-Message-Stream"), "v1")
 		all := strings.Join(s.chunks(), " ")
 		if _, id, found := strings.Cut(all, `"id":"`); found {
 			id, _, _ = strings.Cut(id, `"`)
@@ -41,17 +41,17 @@ func TestTheUIMessageStream(t *testing.T) {
 		return all
 	}
 	post := request{"POST", "/stream/s1?format=ui&token=" + token, `{"prompt":"text hello"}`, nil}
-	want(t, "the stream", told(h.stream(post)), turn)
-	want(t, "told again", told(h.stream(post)), turn)
+	expectEqual(t, "the stream", told(h.stream(post)), turn)
+	expectEqual(t, "told again", told(h.stream(post)), turn)
 	if five := told(h.stream(request{"POST", "/stream/s1?format=ui&v=5&token=" + token, `{"prompt":"x"}`, nil})); strings.Contains(five, "finishReason") {
 		t.Errorf("for version 5: %s", five)
 	}
 }
 
-func TestTheUIMessageStreamTellsAnOpenTurnFromItsStart(t *testing.T) {
+func TestTheUIMessageStreamBeginsAtTheStartOfAnOpenTurn(t *testing.T) {
 	h := newHost(t, nil)
 	native := h.prompt("s1", h.announce("s1", "t1"), "text hello\nask Which?\ntext bye")
-	native.until("data-ask")
+	native.readUntil("data-ask")
 	token := h.open("s1", `"attach":true`)
 	s := h.attach("s1", token, "&format=ui&after="+native.ids[len(native.ids)-1])
 	var got []string
@@ -68,7 +68,7 @@ func TestTheUIMessageStreamTellsAnOpenTurnFromItsStart(t *testing.T) {
 	s.cancel()
 }
 
-func TestFormatsThatThereAreNot(t *testing.T) {
+func TestUnknownStreamFormatsAreRefused(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	for query, answer := range map[string]string{
@@ -78,10 +78,10 @@ func TestFormatsThatThereAreNot(t *testing.T) {
 	} {
 		for _, q := range []request{{"POST", "/stream/s1?token=" + token + query, `{"prompt":"text x"}`, nil}, {"GET", "/stream/s1?token=" + token + query, "", nil}} {
 			status, _, body := h.call(q)
-			want(t, q.method+" "+query, itoa(status)+" "+body, "400 "+answer)
+			expectEqual(t, q.method+" "+query, itoa(status)+" "+body, "400 "+answer)
 		}
 	}
-	h.prompt("s1", token, "text x").rest() // nothing was started by them
+	h.prompt("s1", token, "text x").readAll() // nothing was started by them
 }
 
 // A stream that is cut must not look like a turn that has ended.

@@ -1,16 +1,17 @@
-// Package journal is an agent host's memory on disk: one SQLite file with
+// Package journal keeps what an agent host must not forget in one SQLite file:
 // sessions, turns, events, interactions, token hashes, offset reservations and
-// the outbox's position. It implements agenthost.Journal.
+// the outbox's position. It implements agenthost.Journal. tables.go lists the
+// columns of each table; a column is added there and in a file of schema/.
 //
-// It owns durability and nothing else: what belongs into one write, and in which
-// order, the domain decides.
+// It owns durability only. The domain decides what one write contains and in
+// which order writes happen.
 //
-// One goroutine writes. Requests that arrive while a commit is under way share
-// the next one, each in a savepoint of its own, so that many busy sessions cost
-// few syncs and a bad request fails alone. Readers have connections of their own
-// and see what was committed.
+// One goroutine writes. Requests that arrive during a commit share the next one,
+// each in a savepoint of its own: many busy sessions cost few syncs, and a bad
+// request fails alone. Readers have connections of their own and see what was
+// committed.
 //
-// A file that is damaged is renamed to journal.db.damaged-<time> with its
-// companions, and an empty one takes its place: the host's sessions then go on
-// under a higher epoch (protocol section 2, Epochs).
+// A damaged file is renamed to journal.db.damaged-<time> together with its -wal
+// and -shm files, and an empty one takes its place. The host's sessions then
+// continue under a higher epoch (protocol section 2, Epochs).
 package journal

@@ -16,15 +16,15 @@ import (
 	_ "github.com/ncruces/go-sqlite3/driver" // database/sql for the readers
 
 	"bellhop/agenthost"
+	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
 const (
 	fileName    = "journal.db"
 	readerConns = 4
-	// checkedAtOpen is up to which size a file is read whole at Open, to find
-	// damage before it is relied on. A second for this much is what a start may
-	// cost.
+	// checkedAtOpen is the largest file in bytes that Open reads completely to
+	// find damage. Reading this much takes about a second.
 	checkedAtOpen = 256 << 20
 )
 
@@ -44,10 +44,13 @@ type Journal struct {
 
 var _ agenthost.Journal = (*Journal)(nil)
 
-// Open opens <dir>/journal.db, making it if there is none. A damaged file is set
-// aside and reported by Notices; other failures are errors. One process at a
-// time may have a journal open.
-func Open(dir string, now time.Time) (*Journal, error) {
+// Open opens <dir>/journal.db and creates it if it is missing. A damaged file is
+// set aside and reported by Notices; other failures are errors. Only one process
+// at a time can have a journal open.
+func Open(dir string, now time.Time) (*Journal, error) { return openOn("", dir, now) }
+
+// openOn opens a journal on a VFS of SQLite; "" is the operating system's.
+func openOn(vfs, dir string, now time.Time) (*Journal, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -60,7 +63,7 @@ func Open(dir string, now time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := open(path, now)
+	j, err := open(location{path, vfs}, now)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
@@ -68,18 +71,30 @@ func Open(dir string, now time.Time) (*Journal, error) {
 	return j, nil
 }
 
-func open(path string, now time.Time) (*Journal, error) {
-	conn, err := openWriter(path)
+// location is a file, and the VFS that SQLite uses for it.
+type location struct{ path, vfs string }
+
+// uri is the form in which SQLite takes both.
+func (l location) uri(query url.Values) string {
+	if l.vfs != "" {
+		query.Set("vfs", l.vfs)
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: l.path, RawQuery: query.Encode()}).String()
+}
+
+func open(at location, now time.Time) (*Journal, error) {
+	path := at.path
+	conn, err := openWriter(at)
 	if damaged(err) {
 		if err := setAside(path, now); err != nil {
 			return nil, err
 		}
-		conn, err = openWriter(path)
+		conn, err = openWriter(at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	readers, err := openReaders(path)
+	readers, err := openReaders(at)
 	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("open journal for reading: %w", err)
@@ -95,14 +110,13 @@ func open(path string, now time.Time) (*Journal, error) {
 	return j, nil
 }
 
-// Notices tell of journals that were set aside, for as long as their files are
-// there.
+// Notices name the damaged journals that were set aside and still exist.
 func (j *Journal) Notices() []string { return j.notices }
 
-// Path is the journal's file.
+// Path returns the path of the journal's file.
 func (j *Journal) Path() string { return j.path }
 
-// Close finishes the writes under way and closes the file.
+// Close waits for the writes that have begun and closes the file.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
@@ -116,11 +130,8 @@ func (j *Journal) Close() error {
 	return errors.Join(j.readers.Close(), j.lock.Close())
 }
 
-func openReaders(path string) (*sql.DB, error) {
-	uri := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: url.Values{
-		"_pragma": {"busy_timeout(5000)", "query_only(1)"},
-	}.Encode()}
-	db, err := sql.Open("sqlite3", uri.String())
+func openReaders(at location) (*sql.DB, error) {
+	db, err := sql.Open("sqlite3", at.uri(url.Values{"_pragma": {"busy_timeout(5000)", "query_only(1)"}}))
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +143,8 @@ func openReaders(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-func openWriter(path string) (_ *sqlite3.Conn, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would use the umask
+func openWriter(at location) (_ *sqlite3.Conn, err error) {
+	file, err := os.OpenFile(at.path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would use the umask
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +152,7 @@ func openWriter(path string) (_ *sqlite3.Conn, err error) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	conn, err := sqlite3.Open(path)
+	conn, err := sqlite3.Open(at.uri(url.Values{}))
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +176,14 @@ func openWriter(path string) (_ *sqlite3.Conn, err error) {
 	return conn, migrate(conn)
 }
 
-// fault translates an error of SQLite for the domain.
+// fault translates an error of SQLite into one that the domain knows.
 func fault(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		return &protocol.Error{Code: protocol.CodeNotFound, Message: what + " not found"}
-	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR_SHMSIZE):
+	case database.SQLiteFull(err):
 		return &protocol.Error{
 			Code: protocol.CodeStorageFull, Message: "The agent host's disk is full",
 			Hint: "Make room on the host; nothing that was acknowledged is lost", Err: err,
@@ -182,8 +193,8 @@ func fault(what string, err error) error {
 	}
 }
 
-// Limit bounds the file's size in pages of 4 KiB, as a full disk would; the bound
-// is never below the present size and lasts until Close.
+// Limit makes writes fail as on a full disk when the file exceeds this many pages
+// of 4 KiB. A limit below the present size is raised to it. It lasts until Close.
 func (j *Journal) Limit(ctx context.Context, pages int) error {
 	return j.exec(ctx, func(c *sqlite3.Conn) error { return c.Exec("PRAGMA max_page_count = " + strconv.Itoa(pages)) })
 }

@@ -127,7 +127,7 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	prompt, err := j.Prompt(ctx, "s", "t1")
 	want(t, "prompt", prompt, "go", err)
 	prompt, err = j.Prompt(ctx, "s", "t0")
-	want(t, "a prompt nobody kept", prompt, "", err)
+	want(t, "a prompt that was not kept", prompt, "", err)
 	n, err := j.CountPending(ctx, "s", protocol.Cursor{Epoch: 1, Seq: 2})
 	want(t, "count", n, 1, err)
 	for what, err := range map[string]error{
@@ -152,34 +152,40 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 	want(t, "its prompts", prompt, "", err)
 }
 
-// What an earlier program wrote is taken over.
+// A journal that the first version of the program wrote is migrated when it is opened.
 func TestAnEarlierJournalIsTakenOver(t *testing.T) {
 	dir := t.TempDir()
-	j, err := Open(dir, noon)
+	schema, err := schemas.ReadFile("schema/0001_journal.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
-	err = j.exec(t.Context(), func(c *sqlite3.Conn) error {
-		return c.Exec("DROP TABLE prompts; ALTER TABLE sessions DROP COLUMN dir; ALTER TABLE sessions DROP COLUMN secret; PRAGMA user_version = 1")
-	})
+	conn, err := sqlite3.Open(filepath.Join(dir, fileName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Close(); err != nil {
+	err = conn.Exec(string(schema) + fmt.Sprintf(`PRAGMA user_version = 1;
+		INSERT INTO sessions (id, broker_id, webhook_url, basic, agent, project, model, native, epoch, seq, acked_epoch, acked_seq,
+			offset_reserved, status, reason, remembered, outbox_state, outbox_error, created_at, active_at)
+		VALUES ('s', 'b', 'http://x/?token=y', 1, 'a', 'p', 'm', 'n', 1, 1, 1, 1, 4097, '%s', 'waiting', '["rm"]', '%s', 'e', %[3]d, %[3]d);
+		INSERT INTO events (session_id, epoch, seq, event_id, turn_id, type, body, frame_epoch, frame, part)
+		VALUES ('s', 1, 1, 'e1', 't1', 'text', CAST('{"seq":1}' AS BLOB), 1, 10, CAST('part' AS BLOB))`,
+		protocol.StatusIdle, agenthost.OutboxOK, noon.UnixMilli()))
+	if err := errors.Join(err, conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	j = opened(t, dir)
+	j := opened(t, dir)
 	before := session("s", 1)
 	before.Dir, before.Secret = "", ""
 	loaded, err := j.Load(t.Context())
 	want(t, "load", loaded, []agenthost.Loaded{{Session: *before}}, err)
+	events, err := j.Events(t.Context(), "s", 1, 0, 10)
+	want(t, "events", events, []agenthost.EventRecord{event("s", 1)}, err)
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Prompts: []agenthost.PromptRecord{{SessionID: "s", TurnID: "t", Text: "x"}}})
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestAWriteIsWholeOrNotAtAll(t *testing.T) {
+func TestAWriteIsAtomic(t *testing.T) {
 	j := opened(t, t.TempDir())
 	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
 	err := j.Write(t.Context(), &agenthost.Write{
@@ -253,7 +259,7 @@ func TestAFullDiskFailsClearlyAndServiceResumes(t *testing.T) {
 
 func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
 	for name, damage := range map[string]func(raw []byte){
-		"no database":       func(raw []byte) { copy(raw, "garbage garbage garbage") },
+		"no database":       func(raw []byte) { copy(raw, "not a database at all") },
 		"damage inside":     func(raw []byte) { clear(raw[len(raw)/2:]) },
 		"a torn first page": func(raw []byte) { clear(raw[100:4096]) },
 	} {

@@ -2,19 +2,16 @@ package journal
 
 import (
 	"context"
-	"encoding/json"
 
 	"bellhop/agenthost"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-const sessionColumns = `id, broker_id, webhook_url, basic, agent, project, model, native, epoch, seq, acked_epoch, acked_seq,
-	offset_reserved, status, reason, remembered, outbox_state, outbox_error, created_at, active_at, dir, secret`
-
-// Load returns every session with what is unfinished in it: five queries,
-// however many sessions there are.
+// Load returns every session with its unfinished turns and questions. It takes
+// five queries for any number of sessions.
 func (j *Journal) Load(ctx context.Context) ([]agenthost.Loaded, error) {
-	records, err := rows(ctx, j, "sessions", scanSession, "SELECT "+sessionColumns+" FROM sessions ORDER BY id")
+	records, err := find(ctx, j, sessions, "sessions", "ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -31,19 +28,17 @@ func (j *Journal) Load(ctx context.Context) ([]agenthost.Loaded, error) {
 }
 
 func (j *Journal) loadUnfinished(ctx context.Context, index map[string]*agenthost.Loaded) error {
-	turns, err := rows(ctx, j, "turns", scanTurn,
-		"SELECT "+turnColumns+" FROM turns WHERE state <> 'finished' ORDER BY session_id, announced_at, id")
+	unfinished, err := find(ctx, j, turns, "turns", "WHERE state <> 'finished' ORDER BY session_id, announced_at, id")
 	if err != nil {
 		return err
 	}
-	for _, t := range turns {
+	for _, t := range unfinished {
 		if l := index[t.SessionID]; l != nil {
 			l.Turns = append(l.Turns, t)
 		}
 	}
-	interactions, err := rows(ctx, j, "interactions", scanInteraction,
-		"SELECT "+interactionColumns+" FROM interactions WHERE state = 'open' ORDER BY session_id, created_at, id")
-	for _, i := range interactions {
+	open, err := find(ctx, j, interactions, "interactions", "WHERE state = 'open' ORDER BY session_id, created_at, id")
+	for _, i := range open {
 		if l := index[i.SessionID]; l != nil {
 			l.Interactions = append(l.Interactions, i)
 		}
@@ -51,43 +46,40 @@ func (j *Journal) loadUnfinished(ctx context.Context, index map[string]*agenthos
 	return err
 }
 
+type position struct {
+	session string
+	frame   protocol.StreamID
+	pending int64
+}
+
+// lastFrames takes last_epoch from the row that has the maximum, as SQLite does.
+var lastFrames = table.New("turns",
+	table.Text("session_id", func(p *position) *string { return &p.session }),
+	table.Integer("last_epoch", func(p *position) *int64 { return &p.frame.Epoch }),
+	table.Integer("max(last_offset)", func(p *position) *int64 { return &p.frame.Offset }),
+)
+
+var pendingEvents = table.New(`sessions s JOIN events e
+	ON e.session_id = s.id AND (e.epoch, e.seq) > (s.acked_epoch, s.acked_seq)`,
+	table.Text("s.id", func(p *position) *string { return &p.session }),
+	table.Integer("count(*)", func(p *position) *int64 { return &p.pending }),
+)
+
 func (j *Journal) loadPositions(ctx context.Context, index map[string]*agenthost.Loaded) error {
-	type position struct {
-		id    string
-		frame protocol.StreamID
-		n     int64
-	}
-	// SQLite takes the other columns from the row of the max.
-	last, err := rows(ctx, j, "last frames", func(s scanner) (p position, err error) {
-		return p, s.Scan(&p.id, &p.frame.Epoch, &p.frame.Offset)
-	}, "SELECT session_id, last_epoch, max(last_offset) FROM turns WHERE last_offset > 0 GROUP BY session_id")
+	last, err := find(ctx, j, lastFrames, "last frames", "WHERE last_offset > 0 GROUP BY session_id")
 	if err != nil {
 		return err
 	}
 	for _, p := range last {
-		if l := index[p.id]; l != nil {
+		if l := index[p.session]; l != nil {
 			l.LastFrame = p.frame
 		}
 	}
-	pending, err := rows(ctx, j, "pending events", func(s scanner) (p position, err error) {
-		return p, s.Scan(&p.id, &p.n)
-	}, `SELECT s.id, count(*) FROM sessions s JOIN events e
-		ON e.session_id = s.id AND (e.epoch, e.seq) > (s.acked_epoch, s.acked_seq) GROUP BY s.id`)
-	for _, p := range pending {
-		if l := index[p.id]; l != nil {
-			l.Pending = p.n
+	counts, err := find(ctx, j, pendingEvents, "pending events", "GROUP BY s.id")
+	for _, p := range counts {
+		if l := index[p.session]; l != nil {
+			l.Pending = p.pending
 		}
 	}
 	return err
-}
-
-func scanSession(s scanner) (r agenthost.SessionRecord, err error) {
-	var remembered string
-	err = s.Scan(&r.ID, &r.BrokerID, &r.WebhookURL, &r.Basic, &r.Agent, &r.Project, &r.Model, &r.Native,
-		&r.Cursor.Epoch, &r.Cursor.Seq, &r.Acked.Epoch, &r.Acked.Seq, &r.OffsetReserved, &r.Status, &r.Reason,
-		&remembered, &r.Outbox, &r.OutboxError, moment{&r.CreatedAt}, moment{&r.ActiveAt}, &r.Dir, &r.Secret)
-	if err == nil {
-		err = json.Unmarshal([]byte(remembered), &r.Remembered)
-	}
-	return r, err
 }

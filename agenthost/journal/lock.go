@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// lock makes a second process on the same directory fail at its start instead of
-// giving positions twice. The system drops the lock when the process dies.
+// lock makes a second process on the same directory fail at its start. Without it
+// both would assign the same positions. The system releases the lock when the
+// process dies.
 func lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 //go:embed schema/*.sql
 var schemas embed.FS
 
-// migrate runs the schema files that the file has not seen, each with its
-// version in one transaction. Versions count from 1 and are the files' numbers.
+// migrate runs the schema files that the journal does not have yet, each in one
+// transaction with its version: the number of the file, counted from 1.
 func migrate(conn *sqlite3.Conn) error {
 	files, err := schemas.ReadDir("schema")
 	if err != nil {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"bellhop/agenthost"
 )
 
-// maxGroup bounds what shares a commit, and so how long the first waits for the
-// last.
+// maxGroup limits how many requests share a commit, and so how long the first of
+// them waits for the last.
 const maxGroup = 256
 
 var errClosed = errors.New("journal: closed")
@@ -24,8 +25,8 @@ type request struct {
 	done  chan struct{}
 }
 
-// Write makes w durable. ctx is looked at before it begins only: once queued, its
-// result is what happened.
+// Write makes w durable. It ignores the end of ctx once w is queued: the caller
+// must learn whether w was written.
 func (j *Journal) Write(ctx context.Context, w *agenthost.Write) error {
 	return j.send(ctx, &request{write: w})
 }
@@ -46,7 +47,7 @@ func (j *Journal) send(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// write is the one writer.
+// write runs in the only goroutine that writes, until requests is closed.
 func (j *Journal) write(w *writer) {
 	defer close(j.done)
 	defer w.close()
@@ -79,10 +80,11 @@ type writer struct {
 	conn  *sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
 	group []*request
+	args  []any // of the statement that runs
 }
 
-// commit sets the result of every request. When the group fails as a whole (no
-// room for one of them takes the transaction down with it), each is tried alone.
+// commit sets the result of every request. If the transaction fails (a full disk
+// ends it for all requests), each request is tried alone.
 func (w *writer) commit(group []*request) {
 	if err := w.transaction(group); err == nil {
 		return
@@ -115,8 +117,8 @@ func (w *writer) transaction(group []*request) (err error) {
 	return w.conn.Exec("COMMIT")
 }
 
-// savepoint applies one request. A failure that leaves the transaction alive is
-// the request's own.
+// savepoint applies one request. An error that does not end the transaction
+// concerns this request only, and is not returned.
 func (w *writer) savepoint(r *request) error {
 	if err := w.run("SAVEPOINT request"); err != nil {
 		return err
@@ -179,6 +181,12 @@ func bind(stmt *sqlite3.Stmt, i int, arg any) error {
 		return stmt.BindBlob(i, v)
 	case time.Time:
 		return stmt.BindInt64(i, millis(v))
+	case driver.Valuer: // the error of a value that could not be encoded
+		value, err := v.Value()
+		if err != nil {
+			return err
+		}
+		return bind(stmt, i, value)
 	default:
 		return fmt.Errorf("cannot bind %T", arg)
 	}
@@ -188,12 +196,5 @@ func (w *writer) close() {
 	for _, stmt := range w.stmts {
 		_ = stmt.Close()
 	}
-	_ = w.conn.Close() // checkpoints; what it cannot do now, the next Open does
-}
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
+	_ = w.conn.Close() // checkpoints; if that fails, the next Open does it
 }

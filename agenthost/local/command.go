@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	maxCommands  = 4 // that run at a time, on the whole host
-	usualTime    = 2 * time.Minute
-	maxSeconds   = 600
-	maxOutput    = 32 << 10 // bytes, the last ones
-	commandGrace = 2 * time.Second
+	maxCommands    = 4 // running commands on the whole host
+	defaultTimeout = 2 * time.Minute
+	maxSeconds     = 600
+	maxOutput      = 32 << 10 // bytes; only the end of the output is returned
+	commandGrace   = 2 * time.Second
 )
 
-// passedOn is what commands get of the host's environment.
-var passedOn = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
+// inheritedVariables are the only variables of the host that commands get.
+var inheritedVariables = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 
 type commandInput struct {
 	pathInput
@@ -33,23 +33,20 @@ type commandInput struct {
 type commandOutput struct {
 	ExitCode  int    `json:"exitCode"`
 	Output    string `json:"output"`
-	Truncated bool   `json:"truncated,omitempty"` // the beginning is missing
+	Truncated bool   `json:"truncated,omitempty"` // the beginning of the output is missing
 	TimedOut  bool   `json:"timedOut,omitempty"`
 }
 
-// executeCommand runs until the command ends, its time is over, or the caller
-// leaves; nothing of it stays behind.
+// executeCommand runs a named command. It stops the command and its child processes at
+// the time limit and when the caller disconnects.
 func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*commandOutput, error) {
-	g, err := s.about(ctx, in.Path)
+	g, err := s.grantFor(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	limit := usualTime
-	if in.TimeoutSeconds != 0 {
-		limit = time.Duration(in.TimeoutSeconds) * time.Second
-	}
-	if limit < 0 || limit > maxSeconds*time.Second {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "timeoutSeconds must be 1 to %d", maxSeconds)
+	timeout, err := in.timeout()
+	if err != nil {
+		return nil, err
 	}
 	args, known := s.Workspaces.Command(g.Path, in.Command)
 	if !known {
@@ -59,8 +56,8 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 		}
 	}
 	select {
-	case s.running <- struct{}{}:
-		defer func() { <-s.running }()
+	case s.commandSlots <- struct{}{}:
+		defer func() { <-s.commandSlots }()
 	default:
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "Too many commands run", Hint: "Wait for one to end"}
 	}
@@ -68,16 +65,27 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 	if err != nil {
 		return nil, err
 	}
-	ctx, leave := s.whileThere(ctx)
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, release := s.untilCallerLeaves(ctx)
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return s.run(ctx, args, g.Path, append(environment(), "HOME="+home))
+	return s.runCommand(ctx, args, g.Path, append(inheritedEnvironment(), "HOME="+home))
 }
 
-func environment() []string {
+func (in *commandInput) timeout() (time.Duration, error) {
+	timeout := defaultTimeout
+	if in.TimeoutSeconds != 0 {
+		timeout = time.Duration(in.TimeoutSeconds) * time.Second
+	}
+	if timeout < 0 || timeout > maxSeconds*time.Second {
+		return 0, protocol.Errorf(protocol.CodeInvalid, "timeoutSeconds must be 1 to %d", maxSeconds)
+	}
+	return timeout, nil
+}
+
+func inheritedEnvironment() []string {
 	var env []string
-	for _, name := range passedOn {
+	for _, name := range inheritedVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
@@ -85,9 +93,9 @@ func environment() []string {
 	return env
 }
 
-func (s *Server) run(ctx context.Context, args []string, dir string, env []string) (*commandOutput, error) {
-	kept := &lastBytes{}
-	child, err := process.Start(process.Command{Args: args, Dir: dir, Env: env, Output: kept, Records: s.Records})
+func (s *Server) runCommand(ctx context.Context, args []string, dir string, env []string) (*commandOutput, error) {
+	output := &tailBuffer{}
+	child, err := process.Start(process.Command{Args: args, Dir: dir, Env: env, Output: output, Records: s.Records})
 	if err != nil {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The command cannot be started",
@@ -99,41 +107,49 @@ func (s *Server) run(ctx context.Context, args []string, dir string, env []strin
 	case <-child.Done():
 	case <-ctx.Done():
 		out.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*commandGrace)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*commandGrace)
 		defer cancel()
-		if err := child.Stop(ending, commandGrace); err != nil {
-			s.Log.ErrorContext(ctx, "a command cannot be stopped", "err", err)
+		if err := child.Stop(stopCtx, commandGrace); err != nil {
+			s.Log.ErrorContext(ctx, "cannot stop a command", "err", err)
 		}
 	}
-	var exit *exec.ExitError
-	if err := child.Wait(); errors.As(err, &exit) {
-		out.ExitCode = exit.ExitCode()
-	} else if err != nil {
-		out.ExitCode = -1
-	}
-	out.Output, out.Truncated = kept.text()
+	out.ExitCode = exitCode(child.Wait())
+	out.Output, out.Truncated = output.text()
 	return out, nil
 }
 
-// lastBytes keeps the end of what is written.
-type lastBytes struct {
-	mu   sync.Mutex
-	kept []byte
-	cut  bool
+// exitCode returns -1 if the command did not exit by itself.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	default:
+		return -1
+	}
 }
 
-func (l *lastBytes) Write(p []byte) (int, error) {
+// tailBuffer keeps the last maxOutput bytes that are written to it.
+type tailBuffer struct {
+	mu        sync.Mutex
+	tail      []byte
+	truncated bool
+}
+
+func (l *tailBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = append(l.kept, p...)
-	if more := len(l.kept) - maxOutput; more > 0 {
-		l.kept, l.cut = append(l.kept[:0], l.kept[more:]...), true
+	l.tail = append(l.tail, p...)
+	if more := len(l.tail) - maxOutput; more > 0 {
+		l.tail, l.truncated = append(l.tail[:0], l.tail[more:]...), true
 	}
 	return len(p), nil
 }
 
-func (l *lastBytes) text() (string, bool) {
+func (l *tailBuffer) text() (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return protocol.SanitizeText(strings.ToValidUTF8(string(l.kept), "\uFFFD")), l.cut
+	return protocol.SanitizeText(strings.ToValidUTF8(string(l.tail), "\uFFFD")), l.truncated
 }

@@ -1,12 +1,12 @@
-// Package local is what an agent host offers to the programs in its workspaces,
-// on a loopback listener of its own: POST /hook, where a Claude Code that a person
-// runs in a terminal tells what it does, and /mcp, tools for the workspace itself.
+// Package local serves the programs in an agent host's workspaces on a separate
+// loopback listener. POST /hook receives the status of a Claude Code that a user
+// runs in a terminal. /mcp offers tools for the workspace.
 //
-// It owns the words of hooks and of tools, who may call them, and the running of
-// named commands. What a status means is package agenthost's, what a workspace is
-// the WorkspaceManager's.
+// It owns the formats of hooks and tools, their access control, and running named
+// commands. Package agenthost owns the effect of a status, the WorkspaceManager
+// the workspaces.
 //
-// Every request carries the secret of one workspace. X-Workspace-Path selects
-// among the workspaces that the secret may see, and gives no right by itself: the
-// session's own, and those that its agent has made.
+// Every request carries the workspace secret of a session. It allows the session's
+// workspace and those that its agent created. X-Workspace-Path selects one of them
+// and grants no access by itself.
 package local

@@ -7,8 +7,8 @@ import (
 	"bellhop/protocol"
 )
 
-// maxHook bounds a hook's body, which repeats what a tool was given and answered.
-const maxHook = 4 << 20
+// maxHookBody is large because a hook repeats the input and the output of a tool.
+const maxHookBody = 4 << 20
 
 // hookRequest is {type:"status",status} or the input of a Claude Code hook.
 type hookRequest struct {
@@ -20,12 +20,12 @@ type hookRequest struct {
 	Notification string `json:"notification_type"`
 }
 
-// hook answers {} to whatever it understands: it decides nothing for the program.
+// hook answers {} to every valid hook, which leaves all decisions to the program.
 func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
 	report := agenthost.HookReport{Program: in.SessionID}
 	switch {
 	case in.Event != "":
-		report.Status, report.Reason = in.meaning()
+		report.Status, report.Reason = in.status()
 	case in.Type == "status":
 		switch in.Status {
 		case protocol.StatusNone, protocol.StatusIdle, protocol.StatusBusy:
@@ -43,10 +43,10 @@ func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
 	return &struct{}{}, nil
 }
 
-// meaning is what a hook tells of its program; no status tells only that there is
-// one. A sub-agent's end says nothing of the agent, and tools run only while one
-// works.
-func (in *hookRequest) meaning() (status protocol.Status, reason string) {
+// status maps a hook to the status of its program. An empty status means only that
+// the program is running. The end of a sub-agent is ignored, because the agent itself
+// may continue. Tools run only while the agent is busy.
+func (in *hookRequest) status() (status protocol.Status, reason string) {
 	switch in.Event {
 	case "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure":
 		return protocol.StatusBusy, ""

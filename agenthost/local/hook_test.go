@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestWhatHooksTell(t *testing.T) {
+func TestStatusOfHooks(t *testing.T) {
 	const me = `"session_id":"tui",`
 	type state struct {
 		status protocol.Status
@@ -35,31 +35,31 @@ func TestWhatHooksTell(t *testing.T) {
 		{"and its end", []string{`{"type":"status","status":"busy"}`, `{"type":"status","status":"none"}`}, idle},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t)
+			s := newTestHost(t)
 			_, spec := s.session()
 			for _, hook := range c.hooks {
 				s.hook(spec.Local.Secret, hook)
 			}
-			s.doing(spec.Dir, c.want.status, c.want.reason)
+			s.waitForWorkspace(spec.Dir, c.want.status, c.want.reason)
 		})
 	}
 }
 
-// The host knows what its own turn does; a hook of the program that works on it
-// cannot say otherwise.
-func TestAHookOfTheTurnsOwnProgramRaisesNothing(t *testing.T) {
-	s := newSite(t)
+// During a turn the host knows the status itself, so it ignores hooks of the turn's
+// program.
+func TestHooksOfTheTurnsOwnProgramAreIgnored(t *testing.T) {
+	s := newTestHost(t)
 	id, spec := s.session()
 	s.begin(id, "native own\nask why?")
-	s.doing(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
+	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
 	s.hook(spec.Local.Secret, `{"session_id":"own","hook_event_name":"PreToolUse"}`)
-	s.doing(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
+	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, protocol.ReasonWaiting)
 	s.hook(spec.Local.Secret, `{"session_id":"another","hook_event_name":"PreToolUse"}`)
-	s.doing(spec.Dir, protocol.StatusBusy, "")
+	s.waitForWorkspace(spec.Dir, protocol.StatusBusy, "")
 }
 
-func TestWhoMayCall(t *testing.T) {
-	s := newSite(t)
+func TestAccessWithSecretsAndPaths(t *testing.T) {
+	s := newTestHost(t)
 	_, mine := s.session()
 	_, other := s.session()
 	const hook = `{"type":"status","status":"busy"}`
@@ -93,16 +93,16 @@ func TestWhoMayCall(t *testing.T) {
 			}
 		})
 	}
-	s.doing(other.Dir, protocol.StatusIdle, "")
+	s.waitForWorkspace(other.Dir, protocol.StatusIdle, "")
 	if strings.Contains(s.log.String(), mine.Local.Secret) {
 		t.Error("the log shows a secret")
 	}
 }
 
-// A program that outlives the host is still known to the next one, and what it
-// says of its secret nobody reads.
-func TestASecretOutlivesTheHostAndIsNeverSaid(t *testing.T) {
-	s := newSite(t)
+// A restarted host accepts the secrets of programs that kept running, and logs no
+// secret.
+func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
+	s := newTestHost(t)
 	id, spec := s.session()
 	for _, variable := range []string{
 		"BELLHOP_WORKSPACE_PATH=" + spec.Dir, "BELLHOP_WORKSPACE_SECRET=" + spec.Local.Secret,
@@ -132,7 +132,7 @@ func TestASecretOutlivesTheHostAndIsNeverSaid(t *testing.T) {
 	s.end()
 	s.start()
 	s.hook(spec.Local.Secret, `{"hook_event_name":"UserPromptSubmit"}`)
-	s.doing(spec.Dir, protocol.StatusBusy, "")
+	s.waitForWorkspace(spec.Dir, protocol.StatusBusy, "")
 	s.turn(id, "text again")
 	specs := s.fake.Specs()
 	if last := specs[len(specs)-1]; last.Local.Secret != spec.Local.Secret || last.Local.HookURL != s.url+"/hook" {

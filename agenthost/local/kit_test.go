@@ -30,16 +30,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// guard ends a test that hangs.
-const guard = 30 * time.Second
+// testTimeout ends a test that hangs.
+const testTimeout = 30 * time.Second
 
-// site is a host with its loopback listener. Sessions are headless: no broker is
-// needed to ask them anything.
-type site struct {
+// testHost is a host with its loopback listener. Its sessions are headless, so it needs
+// no broker.
+type testHost struct {
 	*testing.T
 	data   string
 	root   string // of the sessions' directories
-	spaces *spaces
+	spaces *fakeWorkspaces
 	fake   *providertest.Fake
 	log    *safeBuffer
 	more   map[string]agenthost.Provider
@@ -66,22 +66,22 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-func newSite(t *testing.T) *site {
+func newTestHost(t *testing.T) *testHost {
 	t.Helper()
-	return siteOf(t, nil)
+	return newTestHostWith(t, nil)
 }
 
-// siteOf has further agents.
-func siteOf(t *testing.T, more map[string]agenthost.Provider) *site {
+// newTestHostWith adds further agents.
+func newTestHostWith(t *testing.T, more map[string]agenthost.Provider) *testHost {
 	t.Helper()
-	s := &site{T: t, data: t.TempDir(), root: t.TempDir(), fake: &providertest.Fake{}, log: &safeBuffer{}, more: more}
-	s.spaces = &spaces{root: s.root, notes: map[string]map[string]string{}, commands: map[string][]string{}}
+	s := &testHost{T: t, data: t.TempDir(), root: t.TempDir(), fake: &providertest.Fake{}, log: &safeBuffer{}, more: more}
+	s.spaces = &fakeWorkspaces{root: s.root, notes: map[string]map[string]string{}, commands: map[string][]string{}}
 	s.start()
 	return s
 }
 
-// start runs a host on the site's journal until end.
-func (s *site) start() {
+// start runs a host on the journal until end.
+func (s *testHost) start() {
 	s.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *site) start() {
 	s.Cleanup(s.end)
 }
 
-// session opens a session, lets it have a turn, and returns what its agent got.
-func (s *site) session() (id string, spec agenthost.AgentSpec) {
+// session opens a session, runs one turn and returns its agent's AgentSpec.
+func (s *testHost) session() (id string, spec agenthost.AgentSpec) {
 	s.Helper()
 	res, err := s.host.OpenHeadless(s.Context(), &agenthost.HeadlessRequest{})
 	if err != nil {
@@ -138,25 +138,25 @@ func (s *site) session() (id string, spec agenthost.AgentSpec) {
 	return res.SessionID, specs[len(specs)-1]
 }
 
-func (s *site) turn(id, prompt string) {
+func (s *testHost) turn(id, prompt string) {
 	s.Helper()
 	s.begin(id, prompt)
-	s.until("the turn ends", func(st *agenthost.HostStatus) bool { return st.OpenTurns == 0 })
+	s.waitForStatus("the turn ends", func(st *agenthost.HostStatus) bool { return st.OpenTurns == 0 })
 }
 
-func (s *site) begin(id, prompt string) {
+func (s *testHost) begin(id, prompt string) {
 	s.Helper()
 	if err := s.host.Input(s.Context(), agenthost.Grant{SessionID: id}, &protocol.PromptRequest{Prompt: prompt}); err != nil {
 		s.Fatal(err)
 	}
 }
 
-// until waits for a status that follows from something under way.
-func (s *site) until(what string, holds func(*agenthost.HostStatus) bool) {
+// waitForStatus polls the host's status until the condition holds.
+func (s *testHost) waitForStatus(what string, holds func(*agenthost.HostStatus) bool) {
 	s.Helper()
 	watch := s.host.WatchStatus()
 	defer watch.Close()
-	limit := time.NewTimer(guard)
+	limit := time.NewTimer(testTimeout)
 	defer limit.Stop()
 	for {
 		select {
@@ -171,10 +171,10 @@ func (s *site) until(what string, holds func(*agenthost.HostStatus) bool) {
 	}
 }
 
-// doing waits until a workspace shows a status and a reason.
-func (s *site) doing(path string, status protocol.Status, reason string) {
+// waitForWorkspace waits until a workspace has a status and a reason.
+func (s *testHost) waitForWorkspace(path string, status protocol.Status, reason string) {
 	s.Helper()
-	s.until(path+" is "+string(status)+" "+reason, func(st *agenthost.HostStatus) bool {
+	s.waitForStatus(path+" is "+string(status)+" "+reason, func(st *agenthost.HostStatus) bool {
 		for _, w := range st.Workspaces {
 			if w.Path == path {
 				return w.Status == status && w.Reason == reason
@@ -191,7 +191,7 @@ type request struct {
 
 func bearer(secret string) string { return "Authorization: Bearer " + secret }
 
-func (s *site) call(q request) (int, string) {
+func (s *testHost) call(q request) (int, string) {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), q.method, s.url+q.path, strings.NewReader(q.body))
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *site) call(q request) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(body))
 }
 
-func (s *site) hook(secret, body string) {
+func (s *testHost) hook(secret, body string) {
 	s.Helper()
 	if status, answer := s.call(request{"POST", "/hook", body, []string{bearer(secret)}}); status != http.StatusOK || answer != "{}" {
 		s.Fatalf("%s: %d %s", body, status, answer)
@@ -236,7 +236,7 @@ func (a asAgent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (s *site) connect(a asAgent) *sdk.ClientSession {
+func (s *testHost) connect(a asAgent) *sdk.ClientSession {
 	s.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(s.Context(), &sdk.StreamableClientTransport{
@@ -252,8 +252,8 @@ func (s *site) connect(a asAgent) *sdk.ClientSession {
 	return session
 }
 
-// tool calls a tool and returns what it answered or what it complained of.
-func (s *site) tool(session *sdk.ClientSession, name string, args map[string]any) (out map[string]any, failure string) {
+// tool calls a tool and returns its result or its error text.
+func (s *testHost) tool(session *sdk.ClientSession, name string, args map[string]any) (out map[string]any, failure string) {
 	s.Helper()
 	result, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
@@ -266,9 +266,9 @@ func (s *site) tool(session *sdk.ClientSession, name string, args map[string]any
 	return out, ""
 }
 
-// spaces are plain directories with notes: a stand-in whose answers a test can
-// choose.
-type spaces struct {
+// fakeWorkspaces implements WorkspaceManager with plain directories. Tests choose its
+// results.
+type fakeWorkspaces struct {
 	root     string
 	commands map[string][]string
 
@@ -277,7 +277,7 @@ type spaces struct {
 	dirty bool
 }
 
-func (m *spaces) Dir(_ context.Context, sessionID, _ string) (dir, stateDir string, err error) {
+func (m *fakeWorkspaces) Dir(_ context.Context, sessionID, _ string) (dir, stateDir string, err error) {
 	dir, stateDir = filepath.Join(m.root, sessionID), filepath.Join(m.root, "state-"+sessionID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -287,21 +287,21 @@ func (m *spaces) Dir(_ context.Context, sessionID, _ string) (dir, stateDir stri
 	return dir, stateDir, errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(stateDir, 0o700))
 }
 
-func (m *spaces) of(path string) (map[string]string, error) {
+func (m *fakeWorkspaces) of(path string) (map[string]string, error) {
 	if notes := m.notes[path]; notes != nil {
 		return notes, os.MkdirAll(path, 0o700)
 	}
 	return nil, protocol.Errorf(protocol.CodeNotFound, "No such workspace")
 }
 
-func (m *spaces) Info(_ context.Context, path string) (agenthost.WorkspaceInfo, error) {
+func (m *fakeWorkspaces) Info(_ context.Context, path string) (agenthost.WorkspaceInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, err := m.of(path)
 	return agenthost.WorkspaceInfo{Path: path, Branch: "b", Dirty: m.dirty}, err
 }
 
-func (m *spaces) Create(_ context.Context, _, name string) (agenthost.WorkspaceInfo, error) {
+func (m *fakeWorkspaces) Create(_ context.Context, _, name string) (agenthost.WorkspaceInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	path := filepath.Join(m.root, name)
@@ -312,7 +312,7 @@ func (m *spaces) Create(_ context.Context, _, name string) (agenthost.WorkspaceI
 	return agenthost.WorkspaceInfo{Path: path, Branch: "bellhop/" + name}, nil
 }
 
-func (m *spaces) Delete(_ context.Context, path string, force bool) error {
+func (m *fakeWorkspaces) Delete(_ context.Context, path string, force bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dirty && !force {
@@ -323,14 +323,14 @@ func (m *spaces) Delete(_ context.Context, path string, force bool) error {
 	return err
 }
 
-func (m *spaces) Metadata(_ context.Context, path string) (map[string]string, error) {
+func (m *fakeWorkspaces) Metadata(_ context.Context, path string) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	notes, err := m.of(path)
 	return maps.Clone(notes), err
 }
 
-func (m *spaces) SetMetadata(_ context.Context, path, key string, value *string) error {
+func (m *fakeWorkspaces) SetMetadata(_ context.Context, path, key string, value *string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	notes, err := m.of(path)
@@ -343,7 +343,7 @@ func (m *spaces) SetMetadata(_ context.Context, path, key string, value *string)
 	return nil
 }
 
-func (m *spaces) Command(_, name string) ([]string, bool) {
+func (m *fakeWorkspaces) Command(_, name string) ([]string, bool) {
 	args, ok := m.commands[name]
 	return args, ok
 }

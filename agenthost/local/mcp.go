@@ -18,29 +18,17 @@ import (
 )
 
 // maxCall caps a request to /mcp.
-const maxCall = 256 << 10
+const maxCallBody = 256 << 10
 
 const instructions = `These tools are about the workspace you work in: its state, notes that outlive you, further workspaces of the same project, and commands that the operator allows. Files are not their business.`
 
-// serveMCP keeps no sessions: every request says by its secret what it is about.
-// A message is held to what every body is held to before the SDK, whose decoder
-// is more lenient, sees it.
+// serveMCP serves MCP without sessions, because the secret of each request names its
+// workspace. It checks the body with the same strict parser as other routes, because
+// the SDK's decoder is more lenient.
 func (s *Server) serveMCP() echo.HandlerFunc {
-	log := slog.New(faults{s.Log.Handler()})
-	server := sdk.NewServer(
-		&sdk.Implementation{Name: "bellhop", Title: "Bellhop workspace", Version: s.Version},
-		&sdk.ServerOptions{
-			Instructions: instructions, Logger: log,
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
-		},
-	)
-	s.addTools(server)
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, Logger: log, MaxRequestBodyBytes: maxCall,
-		DisableLocalhostProtection: true, // internal/httpapi guards Host
-	})
+	handler := s.mcpHandler()
 	return func(c echo.Context) error {
-		raw, err := httpapi.ReadBody(c, maxCall)
+		raw, err := httpapi.ReadBody(c, maxCallBody)
 		if err != nil {
 			return err
 		}
@@ -54,29 +42,45 @@ func (s *Server) serveMCP() echo.HandlerFunc {
 	}
 }
 
+func (s *Server) mcpHandler() http.Handler {
+	log := slog.New(warningsOnly{s.Log.Handler()})
+	server := sdk.NewServer(
+		&sdk.Implementation{Name: "bellhop", Title: "Bellhop workspace", Version: s.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions, Logger: log,
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
+		},
+	)
+	s.addTools(server)
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, Logger: log, MaxRequestBodyBytes: maxCallBody,
+		DisableLocalhostProtection: true, // internal/httpapi guards Host
+	})
+}
+
 func noStream(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, POST")
 	return echo.ErrMethodNotAllowed
 }
 
-// add makes a function a tool.
-func add[In, Out any](s *Server, server *sdk.Server, tool *sdk.Tool, do func(ctx context.Context, in *In) (*Out, error)) {
+// addTool registers do as a tool.
+func addTool[In, Out any](s *Server, server *sdk.Server, tool *sdk.Tool, do func(ctx context.Context, in *In) (*Out, error)) {
 	sdk.AddTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, *Out, error) {
 		out, err := do(ctx, &in)
 		if err != nil {
-			return nil, nil, s.forModel(ctx, tool.Name, err)
+			return nil, nil, s.toolError(ctx, tool.Name, err)
 		}
-		text, err := forReading(out)
+		text, err := toolText(out)
 		if err != nil {
-			return nil, nil, s.forModel(ctx, tool.Name, err)
+			return nil, nil, s.toolError(ctx, tool.Name, err)
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
 	})
 }
 
-// forReading is the answer as text, without the escapes of <, > and & that the SDK
-// would make and clients hand on to their models.
-func forReading(out any) (string, error) {
+// toolText encodes a result as JSON text without escaping <, > and &. The SDK would
+// escape them, and clients pass the text to their models.
+func toolText(out any) (string, error) {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -84,9 +88,9 @@ func forReading(out any) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// forModel writes an error for a model: what is wrong, how to mend it, the code.
-// Causes go to the log.
-func (s *Server) forModel(ctx context.Context, tool string, err error) error {
+// toolError formats an error for a model: message, hint and code. It logs the cause of
+// internal errors.
+func (s *Server) toolError(ctx context.Context, tool string, err error) error {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code == protocol.CodeInternal {
 		s.Log.ErrorContext(ctx, "tool failed", "tool", tool, "err", err)
@@ -99,13 +103,17 @@ func (s *Server) forModel(ctx context.Context, tool string, err error) error {
 	return errors.New(text + " (" + string(e.Code) + ")")
 }
 
-// faults keeps the SDK's news of every connection out of the log.
-type faults struct{ slog.Handler }
+// warningsOnly drops the SDK's debug and info messages about every connection.
+type warningsOnly struct{ slog.Handler }
 
-func (f faults) Enabled(ctx context.Context, level slog.Level) bool {
+func (f warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && f.Handler.Enabled(ctx, level)
 }
 
-func (f faults) WithAttrs(attrs []slog.Attr) slog.Handler { return faults{f.Handler.WithAttrs(attrs)} }
+func (f warningsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warningsOnly{f.Handler.WithAttrs(attrs)}
+}
 
-func (f faults) WithGroup(name string) slog.Handler { return faults{f.Handler.WithGroup(name)} }
+func (f warningsOnly) WithGroup(name string) slog.Handler {
+	return warningsOnly{f.Handler.WithGroup(name)}
+}

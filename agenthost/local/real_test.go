@@ -21,7 +21,7 @@ import (
 	"bellhop/protocol"
 )
 
-// realAgents are those whose programs the tests run.
+// realAgents are the agents that the tests run.
 var realAgents = map[string]struct {
 	model, tool string
 	provider    func(path, llm, records string) agenthost.Provider
@@ -43,14 +43,14 @@ var realAgents = map[string]struct {
 	}},
 }
 
-// Real agents, before a scripted model, reach the host's tools by the configuration
-// that their providers write.
+// Real agents with a scripted model call the host's tools, by the configuration that
+// their providers write.
 func TestRealAgentsCallTheHostsTools(t *testing.T) {
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			path := agents.Find(t, name)
 			llm := mockllm.New(t)
-			s := siteOf(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
+			s := newTestHostWith(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
 			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
 			if err != nil {
 				t.Fatal(err)
@@ -85,11 +85,11 @@ func at(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return path, nil }
 }
 
-// approveAll says yes to whatever is asked until the turn is over.
-func (s *site) approveAll(id string) {
+// approveAll allows every permission until the turn ends.
+func (s *testHost) approveAll(id string) {
 	s.Helper()
 	yes := true
-	s.until("the turn ends", func(st *agenthost.HostStatus) bool {
+	s.waitForStatus("the turn ends", func(st *agenthost.HostStatus) bool {
 		if st.OpenTurns == 0 {
 			return true
 		}
@@ -113,12 +113,12 @@ func (s *site) approveAll(id string) {
 	})
 }
 
-// A Claude Code that a person starts with what its provider gives the terminal
-// tells by its own hooks what it does, and the session's broker would hear of it.
-func TestARealClaudeInATerminalShowsWhatItDoes(t *testing.T) {
+// A Claude Code in a terminal, started with the provider's terminal command, reports its
+// status by hooks.
+func TestHooksOfARealClaudeInATerminal(t *testing.T) {
 	path := agents.Find(t, "claude")
 	llm := mockllm.New(t)
-	s := newSite(t)
+	s := newTestHost(t)
 	id, spec := s.session()
 	spec.Native = ""
 	agent, err := claude.New(claude.Options{
@@ -139,11 +139,11 @@ func TestARealClaudeInATerminalShowsWhatItDoes(t *testing.T) {
 	if err := person.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.doing(spec.Dir, protocol.StatusBusy, "")
-	s.until("the session says why", func(st *agenthost.HostStatus) bool {
+	s.waitForWorkspace(spec.Dir, protocol.StatusBusy, "")
+	s.waitForStatus("the session says why", func(st *agenthost.HostStatus) bool {
 		return st.Sessions[0].ID == id && st.Sessions[0].Reason == protocol.ReasonTerminal
 	})
-	s.doing(spec.Dir, protocol.StatusIdle, "")
+	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, "")
 	if err := person.Wait(); err != nil {
 		t.Errorf("%v: %s", err, said.String())
 	}

@@ -13,14 +13,14 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// After a restart of the host each agent knows what was said before it: by its own
-// memory, or where that is gone by the host's.
-func TestRealAgentsGoOnAfterARestart(t *testing.T) {
+// After a restart of the host each agent knows the earlier conversation: from its own
+// memory, or if that is lost from restored context.
+func TestRealAgentsContinueAfterARestart(t *testing.T) {
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
 			path := agents.Find(t, name)
 			llm := mockllm.New(t)
-			s := siteOf(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
+			s := newTestHostWith(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
 			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
 			if err != nil {
 				t.Fatal(err)
@@ -31,7 +31,7 @@ func TestRealAgentsGoOnAfterARestart(t *testing.T) {
 				{"xylograph", ""}, {"second", "xylograph"}, {"third", "xylograph"},
 			} {
 				if life == 2 {
-					forget(t, filepath.Join(s.root, "state-"+id))
+					emptyHome(t, filepath.Join(s.root, "state-"+id))
 				}
 				before := len(llm.Requests())
 				s.turn(id, "The word of this turn is "+want.word)
@@ -52,8 +52,8 @@ func TestRealAgentsGoOnAfterARestart(t *testing.T) {
 	}
 }
 
-// forget empties the agent's home.
-func forget(t *testing.T, home string) {
+// emptyHome deletes the agent's memory.
+func emptyHome(t *testing.T, home string) {
 	t.Helper()
 	entries, err := os.ReadDir(home)
 	if err != nil {

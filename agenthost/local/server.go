@@ -14,45 +14,45 @@ import (
 	"bellhop/protocol"
 )
 
-// pathHeader selects a workspace.
+// pathHeader selects one of the workspaces that the secret allows.
 const pathHeader = "X-Workspace-Path"
 
-// creatorKey is the metadata that says which session made a workspace; agents
-// cannot set keys that begin with reserved.
+// creatorKey is the metadata key with the session that created a workspace. Agents
+// cannot set keys that begin with reservedPrefix.
 const (
-	reserved   = "bellhop."
-	creatorKey = reserved + "session"
+	reservedPrefix = "bellhop."
+	creatorKey     = reservedPrefix + "session"
 )
 
 // Server serves the listener. Host, Workspaces and Log are required.
 type Server struct {
 	Host       *agenthost.Host
 	Workspaces agenthost.WorkspaceManager
-	Records    string // directory for process.Sweep; "" keeps no record
+	Records    string // directory for process.Sweep; "" = no records
 	Version    string
 	Log        *slog.Logger
 
-	running chan struct{}   // one for each command that runs
-	ended   context.Context //nolint:containedctx // the server's life, which no request's context tells of
-	end     context.CancelFunc
+	commandSlots chan struct{}   // one element for each command that runs
+	lifetime     context.Context //nolint:containedctx // ends with the server, unlike the contexts of requests
+	endLifetime  context.CancelFunc
 }
 
-// End ends the commands that run. It is for http.Server.RegisterOnShutdown, after
-// Routes.
-func (s *Server) End() { s.end() }
+// End stops the running commands. Call it after Routes, by
+// http.Server.RegisterOnShutdown.
+func (s *Server) End() { s.endLifetime() }
 
-// Routes registers every route on e, which httpapi.New made.
+// Routes registers every route on e, which httpapi.New returned.
 func (s *Server) Routes(e *echo.Echo) {
-	s.running = make(chan struct{}, maxCommands)
-	s.ended, s.end = context.WithCancel(context.Background())
+	s.commandSlots = make(chan struct{}, maxCommands)
+	s.lifetime, s.endLifetime = context.WithCancel(context.Background())
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
-	e.POST("/hook", httpapi.Handle(http.StatusOK, s.hook, httpapi.MaxBody(maxHook)), s.requireSecret)
+	e.POST("/hook", httpapi.Handle(http.StatusOK, s.hook, httpapi.MaxBody(maxHookBody)), s.requireSecret)
 	e.POST("/mcp", s.serveMCP(), s.requireSecret)
 	e.GET("/mcp", noStream, s.requireSecret)
 }
 
-// requireSecret puts who asks, and for which workspace, into the context. That
-// alone shows that the workspace is in use.
+// requireSecret checks the secret, stores the caller and its workspace in the context,
+// and marks the workspace as active.
 func (s *Server) requireSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -62,18 +62,18 @@ func (s *Server) requireSecret(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Response().Header().Set("WWW-Authenticate", "Bearer")
 			return err
 		}
-		if g.Path, err = s.selected(r.Context(), g, r.Header.Get(pathHeader)); err != nil {
+		if g.Path, err = s.selectPath(r.Context(), g, r.Header.Get(pathHeader)); err != nil {
 			return err
 		}
 		s.Host.MarkActive(g)
-		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{g, r.Context()})))
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, requestCaller{g, r.Context()})))
 		return next(c)
 	}
 }
 
-// caller is who sent the request, and its context: the SDK hands its tools another,
-// which goes on when the caller has left.
-type caller struct {
+// requestCaller holds the grant and the context of a request. The SDK calls tools with
+// another context, which does not end when the caller disconnects.
+type requestCaller struct {
 	grant   agenthost.LocalGrant
 	request context.Context //nolint:containedctx // see above
 }
@@ -81,28 +81,29 @@ type caller struct {
 type callerKey struct{}
 
 func grantOf(ctx context.Context) agenthost.LocalGrant {
-	c, _ := ctx.Value(callerKey{}).(caller)
+	c, _ := ctx.Value(callerKey{}).(requestCaller)
 	return c.grant
 }
 
-// whileThere ends when ctx does, the caller leaves, or the server ends.
-func (s *Server) whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilCallerLeaves returns a context that ends with ctx, with the caller's request or
+// with the server.
+func (s *Server) untilCallerLeaves(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	ended := context.AfterFunc(s.ended, cancel)
-	left := func() bool { return false }
-	if c, known := ctx.Value(callerKey{}).(caller); known {
-		left = context.AfterFunc(c.request, cancel)
+	stopLifetime := context.AfterFunc(s.lifetime, cancel)
+	stopCaller := func() bool { return false }
+	if c, known := ctx.Value(callerKey{}).(requestCaller); known {
+		stopCaller = context.AfterFunc(c.request, cancel)
 	}
 	return ctx, func() {
-		ended()
-		left()
+		stopLifetime()
+		stopCaller()
 		cancel()
 	}
 }
 
-// selected is the workspace that a request is about: the named one, if the
-// session may see it, or else the session's own.
-func (s *Server) selected(ctx context.Context, g agenthost.LocalGrant, path string) (string, error) {
+// selectPath returns path if the session may use that workspace, and the session's own
+// workspace if path is empty. CodeForbidden: another workspace.
+func (s *Server) selectPath(ctx context.Context, g agenthost.LocalGrant, path string) (string, error) {
 	if path == "" {
 		return g.Path, nil
 	}
@@ -110,7 +111,7 @@ func (s *Server) selected(ctx context.Context, g agenthost.LocalGrant, path stri
 		return path, nil
 	}
 	if filepath.IsAbs(path) {
-		if about, err := s.Workspaces.Metadata(ctx, path); err == nil && about[creatorKey] == g.SessionID {
+		if metadata, err := s.Workspaces.Metadata(ctx, path); err == nil && metadata[creatorKey] == g.SessionID {
 			return path, nil
 		}
 	}

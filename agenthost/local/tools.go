@@ -12,9 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Bounds of a workspace's metadata.
+// Caps on a workspace's metadata.
 const (
-	maxKeys  = 60      // and some of the host's own
+	maxKeys  = 60      // leaves four of the workspace's keys for the host
 	maxValue = 4 << 10 // bytes
 )
 
@@ -65,61 +65,61 @@ type deleteOutput struct {
 	Deleted bool `json:"deleted"`
 }
 
-func no() *bool { return new(bool) }
+func newFalse() *bool { return new(bool) }
 
-// addTools adds the tools. Some clients allow no dot in a name, which is why the
-// names have another mark than the titles.
+// addTools registers the tools. Names contain "_" instead of the dot in the titles,
+// because some clients do not allow dots.
 func (s *Server) addTools(server *sdk.Server) {
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_getStatus", Title: "workspace.getStatus",
 		Description: "Tells of a workspace: its branch, whether it has uncommitted changes (dirty), and what its agents do (none, idle or busy).",
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: no()},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.getStatus)
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_getMetadata", Title: "workspace.getMetadata",
 		Description: "Returns the notes kept with a workspace, as keys and values.",
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: no()},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.getMetadata)
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_setMetadata", Title: "workspace.setMetadata",
 		Description: "Sets one note of a workspace, or deletes it when value is left out. Notes outlive the conversation. Returns all notes.",
-		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: no()},
+		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.setMetadata)
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_create", Title: "workspace.create",
 		Description: "Makes another workspace of this project: a directory of its own, on its own branch.",
-		Annotations: &sdk.ToolAnnotations{DestructiveHint: no(), OpenWorldHint: no()},
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: newFalse(), OpenWorldHint: newFalse()},
 	}, s.create)
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_delete", Title: "workspace.delete",
 		Description: "Deletes a workspace that you made with workspace_create. Uncommitted or unpushed work is refused unless force is true. " +
 			"Workspaces in which a session works cannot be deleted, your own among them.",
-		Annotations: &sdk.ToolAnnotations{OpenWorldHint: no()},
+		Annotations: &sdk.ToolAnnotations{OpenWorldHint: newFalse()},
 	}, s.deleteWorkspace)
-	add(s, server, &sdk.Tool{
+	addTool(s, server, &sdk.Tool{
 		Name: "workspace_executeCommand", Title: "workspace.executeCommand",
 		Description: "Runs a command that the operator has named for this project, in the workspace, and returns its exit status and the end of its output.",
 	}, s.executeCommand)
 }
 
-// about is the workspace that a tool is called for.
-func (s *Server) about(ctx context.Context, path string) (agenthost.LocalGrant, error) {
+// grantFor returns the caller's grant with the workspace that a tool's path selects.
+func (s *Server) grantFor(ctx context.Context, path string) (agenthost.LocalGrant, error) {
 	g := grantOf(ctx)
 	if path == "" {
 		return g, nil
 	}
-	own, err := s.Host.LocalPath(g)
+	sessionPath, err := s.Host.LocalPath(g)
 	if err != nil {
 		return g, err
 	}
-	asked := g
-	asked.Path = own
-	g.Path, err = s.selected(ctx, asked, path)
+	sessionGrant := g
+	sessionGrant.Path = sessionPath
+	g.Path, err = s.selectPath(ctx, sessionGrant, path)
 	return g, err
 }
 
 func (s *Server) getStatus(ctx context.Context, in *pathInput) (*statusOutput, error) {
-	g, err := s.about(ctx, in.Path)
+	g, err := s.grantFor(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -135,52 +135,52 @@ func (s *Server) getStatus(ctx context.Context, in *pathInput) (*statusOutput, e
 }
 
 func (s *Server) getMetadata(ctx context.Context, in *pathInput) (*metadataOutput, error) {
-	g, err := s.about(ctx, in.Path)
+	g, err := s.grantFor(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}
-	return s.metadata(ctx, g.Path)
+	return s.visibleMetadata(ctx, g.Path)
 }
 
-func (s *Server) metadata(ctx context.Context, path string) (*metadataOutput, error) {
+func (s *Server) visibleMetadata(ctx context.Context, path string) (*metadataOutput, error) {
 	all, err := s.Workspaces.Metadata(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	shown := make(map[string]string, len(all))
+	visible := make(map[string]string, len(all))
 	for key, value := range all {
-		if !strings.HasPrefix(key, reserved) {
-			shown[key] = value
+		if !strings.HasPrefix(key, reservedPrefix) {
+			visible[key] = value
 		}
 	}
-	return &metadataOutput{Metadata: shown}, nil
+	return &metadataOutput{Metadata: visible}, nil
 }
 
 func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput, error) {
-	g, err := s.about(ctx, in.Path)
+	g, err := s.grantFor(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !keyForm.MatchString(in.Key) || strings.HasPrefix(in.Key, reserved):
-		return nil, protocol.Errorf(protocol.CodeInvalid, "The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reserved)
+	case !keyForm.MatchString(in.Key) || strings.HasPrefix(in.Key, reservedPrefix):
+		return nil, protocol.Errorf(protocol.CodeInvalid, "The key must be 1 to 64 of A-Z a-z 0-9 . _ -, begin with a letter or digit and not with %s", reservedPrefix)
 	case in.Value != nil && len(*in.Value) > maxValue:
 		return nil, protocol.Errorf(protocol.CodeTooLarge, "A value may have %d bytes", maxValue)
 	}
-	kept, err := s.metadata(ctx, g.Path)
+	current, err := s.visibleMetadata(ctx, g.Path)
 	if err != nil {
 		return nil, err
 	}
-	if _, known := kept.Metadata[in.Key]; in.Value != nil && !known && len(kept.Metadata) >= maxKeys {
+	if _, known := current.Metadata[in.Key]; in.Value != nil && !known && len(current.Metadata) >= maxKeys {
 		return nil, &protocol.Error{Code: protocol.CodeTooLarge, Message: "The workspace has as many keys as it may", Hint: "Delete one"}
 	}
 	if err := s.Workspaces.SetMetadata(ctx, g.Path, in.Key, in.Value); err != nil {
 		return nil, err
 	}
-	return s.metadata(ctx, g.Path)
+	return s.visibleMetadata(ctx, g.Path)
 }
 
-// create makes the workspace visible to its session alone.
+// create creates a workspace and records the session, which alone may use it.
 func (s *Server) create(ctx context.Context, in *createInput) (*createOutput, error) {
 	g := grantOf(ctx)
 	info, err := s.Workspaces.Create(ctx, g.Project, in.Name)
@@ -188,7 +188,7 @@ func (s *Server) create(ctx context.Context, in *createInput) (*createOutput, er
 		return nil, err
 	}
 	if err := s.Workspaces.SetMetadata(ctx, info.Path, creatorKey, &g.SessionID); err != nil {
-		// Nobody could reach it.
+		// Without the record, no session could use or delete it.
 		return nil, errors.Join(err, s.Workspaces.Delete(context.WithoutCancel(ctx), info.Path, false))
 	}
 	return &createOutput{Path: info.Path, Branch: info.Branch}, nil
@@ -198,7 +198,7 @@ func (s *Server) deleteWorkspace(ctx context.Context, in *deleteInput) (*deleteO
 	if in.Path == "" {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "path is required")
 	}
-	g, err := s.about(ctx, in.Path)
+	g, err := s.grantFor(ctx, in.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func TestEveryClientTakesTheToolsNames(t *testing.T) {
-	s := newSite(t)
+func TestToolNamesSuitEveryClient(t *testing.T) {
+	s := newTestHost(t)
 	_, spec := s.session()
 	listed, err := s.connect(asAgent{spec.Local.Secret, spec.Dir}).ListTools(t.Context(), nil)
 	if err != nil {
@@ -39,8 +39,8 @@ func TestEveryClientTakesTheToolsNames(t *testing.T) {
 	}
 }
 
-func TestTheStoryOfAWorkspace(t *testing.T) {
-	s := newSite(t)
+func TestToolsOfAWorkspace(t *testing.T) {
+	s := newTestHost(t)
 	_, spec := s.session()
 	me := s.connect(asAgent{secret: spec.Local.Secret})
 	s.spaces.dirty = true
@@ -91,8 +91,8 @@ func TestTheStoryOfAWorkspace(t *testing.T) {
 	}
 }
 
-func TestWhatToolsRefuse(t *testing.T) {
-	s := newSite(t)
+func TestToolErrors(t *testing.T) {
+	s := newTestHost(t)
 	_, spec := s.session()
 	_, other := s.session()
 	me, another := s.connect(asAgent{secret: spec.Local.Secret}), s.connect(asAgent{secret: other.Local.Secret})
@@ -141,7 +141,7 @@ func TestWhatToolsRefuse(t *testing.T) {
 }
 
 func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
-	s := newSite(t)
+	s := newTestHost(t)
 	t.Setenv("BELLHOP_TEST_CANARY", "leaked")
 	s.spaces.commands = map[string][]string{
 		"where": {"sh", "-c", `pwd; echo "$HOME"; echo "canary=$BELLHOP_TEST_CANARY"; echo oops >&2; exit 3`},
@@ -175,9 +175,9 @@ func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
 	}
 }
 
-// A caller that leaves takes its command along.
-func TestACommandEndsWithItsCaller(t *testing.T) {
-	s := newSite(t)
+// A command stops when its caller disconnects.
+func TestACommandStopsWhenItsCallerLeaves(t *testing.T) {
+	s := newTestHost(t)
 	s.spaces.commands = map[string][]string{"slow": {"sh", "-c", `sleep 1000 & wait`}}
 	_, spec := s.session()
 	me := s.connect(asAgent{secret: spec.Local.Secret})
@@ -190,8 +190,8 @@ func TestACommandEndsWithItsCaller(t *testing.T) {
 	s.end() // the server's handlers end, and goleak finds what does not
 }
 
-func TestAnAnswerIsTheSameAsText(t *testing.T) {
-	s := newSite(t)
+func TestAToolResultEqualsItsText(t *testing.T) {
+	s := newTestHost(t)
 	_, spec := s.session()
 	result, err := s.connect(asAgent{secret: spec.Local.Secret}).CallTool(t.Context(), &sdk.CallToolParams{
 		Name: "workspace_setMetadata", Arguments: map[string]any{"key": "k", "value": "<a> & é"},
@@ -209,9 +209,9 @@ func TestAnAnswerIsTheSameAsText(t *testing.T) {
 	}
 }
 
-// The end of the host takes running commands along, whoever waits for them.
-func TestACommandEndsWithTheHost(t *testing.T) {
-	s := newSite(t)
+// The end of the host stops running commands, too.
+func TestACommandStopsWithTheHost(t *testing.T) {
+	s := newTestHost(t)
 	s.spaces.commands = map[string][]string{"slow": {"sh", "-c", `touch begun; sleep 1000 & wait`}}
 	_, spec := s.session()
 	me := s.connect(asAgent{secret: spec.Local.Secret})

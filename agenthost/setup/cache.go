@@ -13,11 +13,11 @@ import (
 	"bellhop/protocol"
 )
 
-// marker is written last, so that its presence means a whole install.
+// marker is the file that is written last: it marks a complete install.
 const marker = ".installed.json"
 
-// Cache is where agent programs are unpacked. It is safe for concurrent use, by
-// several processes too.
+// Cache is the directory of installed agent programs. Several goroutines and
+// processes may use it at the same time.
 type Cache struct {
 	dir      string
 	agents   []Agent
@@ -25,27 +25,24 @@ type Cache struct {
 	lookPath func(string) (string, error)
 
 	mu       sync.Mutex
-	versions map[binary]string // of programs that were asked
+	versions map[programKey]string // results of --version
 }
 
-// CacheOptions say where a cache is and what belongs into it.
+// CacheOptions configure a cache.
 type CacheOptions struct {
 	Dir      string   // "" = DefaultDir
-	Agents   []Agent  // nil = Manifest
+	Agents   []Agent  // all known programs, sorted by name
 	Platform Platform // zero = ThisPlatform
 
-	// LookPath finds programs that are not in the cache; nil = exec.LookPath.
+	// LookPath searches programs outside the cache; nil = exec.LookPath.
 	LookPath func(name string) (string, error)
 }
 
-// Open makes a cache; it touches nothing on the disk.
+// Open returns a cache; it does not access the disk.
 func Open(options CacheOptions) (*Cache, error) {
 	c := &Cache{
 		dir: options.Dir, agents: options.Agents, platform: options.Platform, lookPath: options.LookPath,
-		versions: map[binary]string{},
-	}
-	if c.agents == nil {
-		c.agents = Manifest()
+		versions: map[programKey]string{},
 	}
 	if c.platform == (Platform{}) {
 		c.platform = ThisPlatform()
@@ -57,7 +54,7 @@ func Open(options CacheOptions) (*Cache, error) {
 		cache, err := os.UserCacheDir()
 		if err != nil {
 			return nil, &protocol.Error{
-				Code: protocol.CodeInvalid, Message: "there is no folder for agent programs", Err: err,
+				Code: protocol.CodeInvalid, Message: "the directory for agent programs is unknown", Err: err,
 				Hint: "Set BELLHOP_AGENTS_DIR, or HOME.",
 			}
 		}
@@ -68,13 +65,13 @@ func Open(options CacheOptions) (*Cache, error) {
 	return c, err
 }
 
-// Dir is where the programs are.
+// Dir returns the cache's absolute directory.
 func (c *Cache) Dir() string { return c.dir }
 
-// Agents the cache is for.
+// Agents returns all known programs.
 func (c *Cache) Agents() []Agent { return c.agents }
 
-// Agent by its name; CodeNotFound names the known ones.
+// Agent returns the program called name. CodeNotFound: the hint lists the known names.
 func (c *Cache) Agent(name string) (Agent, error) {
 	for i := range c.agents {
 		if c.agents[i].Name == name {
@@ -87,27 +84,27 @@ func (c *Cache) Agent(name string) (Agent, error) {
 	}
 }
 
-func (c *Cache) folder(a Agent) string { return filepath.Join(c.dir, a.Name, a.Version) }
+func (c *Cache) agentDir(a Agent) string { return filepath.Join(c.dir, a.Name, a.Version) }
 
-// record is the marker's content: which artifact was unpacked.
+// record is the content of the marker file.
 type record struct {
 	Agent     string `json:"agent"`
 	Version   string `json:"version"`
 	Integrity string `json:"integrity"` // of the package, or of the lock file
 }
 
-// installed is the pinned program's path; "" if it is not there whole, or is
-// another platform's.
+// installed returns the path of the pinned program, or "" if the install is missing,
+// incomplete or for another platform.
 func (c *Cache) installed(a Agent) (string, error) {
-	path, integrity, err := c.wanted(a)
+	path, integrity, err := c.pinnedFile(a)
 	if err != nil {
 		return "", err
 	}
-	content, err := os.ReadFile(filepath.Join(c.folder(a), marker))
+	content, err := os.ReadFile(filepath.Join(c.agentDir(a), marker))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	program := filepath.Join(c.folder(a), filepath.FromSlash(path))
+	program := filepath.Join(c.agentDir(a), filepath.FromSlash(path))
 	var got record
 	if json.Unmarshal(content, &got) == nil && got.Integrity == integrity && isFile(program) {
 		return program, nil
@@ -120,14 +117,14 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// wanted is the program's path below the agent's folder and the checksum of
-// what it comes from.
-func (c *Cache) wanted(a Agent) (path, integrity string, err error) {
+// pinnedFile returns the program's path below the agent's directory and the checksum of
+// its package or lock file.
+func (c *Cache) pinnedFile(a Agent) (path, integrity string, err error) {
 	if a.Locked != "" {
 		integrity, err = lockIntegrity(a)
 		return a.Main, integrity, err
 	}
-	artifact, ok := a.artifact(c.platform)
+	artifact, ok := a.Artifact(c.platform)
 	if !ok {
 		return "", "", nil
 	}

@@ -1,18 +1,17 @@
-// Package setup knows which agent programs this version of the host works with
-// and brings them onto the machine. It owns the manifest (version, packages and
-// their checksums), the cache they are unpacked into, the fetch from an npm
-// registry and the search for an installed one.
+// Package setup installs agent programs. It owns the description of a pinned program
+// (version, packages and their checksums), the cache directory, the download from an
+// npm registry and the search for installed programs. Callers pass the list of
+// programs; internal/app/agents holds it.
 //
-// It does not run agents or write their configuration: that is the business of
-// the providers, which get the program's command line handed in and know
-// nothing of this package.
+// It does not run agents or write their configuration. Providers do, and they get
+// the program's command line as an argument.
 //
 // The layout of the cache, which tests rely on too:
 //
 //	<dir>/<agent>/<version>/.installed.json   written last: without it, nothing is installed
 //	<dir>/<agent>/<version>/…                 the package's files
-//	<dir>/<agent>/.lock                       held by the one that installs
-//	<dir>/<agent>/.new-*                      an install that is under way, or was cut off
+//	<dir>/<agent>/.lock                       held while one process installs
+//	<dir>/<agent>/.new-*                      an install in progress or an interrupted one
 //
-// Nothing here uses the network except Installer.
+// Only Installer uses the network.
 package setup

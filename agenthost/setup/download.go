@@ -15,26 +15,26 @@ import (
 	"bellhop/protocol"
 )
 
-// maxDownload is three times the largest package.
+// maxDownload is about three times the size of the largest package.
 const maxDownload = 512 << 20
 
-const usualStall = time.Minute
+const defaultStall = time.Minute
 
 var (
-	errStalled  = errors.New("nothing came for too long")
+	errStalled  = errors.New("the registry sent no data for too long")
 	errTooLarge = errors.New("too large")
 )
 
-// download fetches an artifact into the file archive and checks that it is the
-// pinned one. Nobody has looked into it before.
+// download downloads an artifact into the file archive and compares it with the pinned
+// checksum, before any other code reads the file.
 func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, base *url.URL, archive string) error {
-	address, err := i.tarball(ctx, artifact, base)
+	address, err := i.tarballURL(ctx, artifact, base)
 	if err != nil {
 		return err
 	}
 	stall := i.Stall
 	if stall <= 0 {
-		stall = usualStall
+		stall = defaultStall
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -48,7 +48,7 @@ func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, ba
 	progress := Progress{Agent: a.Name, Step: StepDownload, Total: max(response.ContentLength, 0)}
 	i.progress(progress)
 	content := response.Body
-	sum, err := save(archive, readerFunc(func(p []byte) (int, error) {
+	sum, err := saveWithChecksum(archive, readerFunc(func(p []byte) (int, error) {
 		n, err := content.Read(p)
 		watch.Reset(stall)
 		progress.Done += int64(n)
@@ -59,13 +59,13 @@ func (i *Installer) download(ctx context.Context, a Agent, artifact Artifact, ba
 	case errors.Is(err, errTooLarge):
 		return protocol.Errorf(protocol.CodeUnavailable, "%s is larger than %d MiB: refused", artifact.Package, maxDownload>>20)
 	case err != nil:
-		return i.cut(ctx, artifact, err)
+		return i.brokenDownload(ctx, artifact, err)
 	}
 	return verify(artifact, sum)
 }
 
-// save writes body to a new file and returns its sha512.
-func save(path string, body io.Reader) (_ []byte, err error) {
+// saveWithChecksum writes body to a new file and returns its SHA-512.
+func saveWithChecksum(path string, body io.Reader) (_ []byte, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func save(path string, body io.Reader) (_ []byte, err error) {
 	return sum.Sum(nil), err
 }
 
-func (i *Installer) cut(ctx context.Context, a Artifact, err error) error {
+func (i *Installer) brokenDownload(ctx context.Context, a Artifact, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	return &protocol.Error{
-		Code: protocol.CodeUnavailable, Message: fmt.Sprintf("the download of %s broke off", a.Package), Err: withoutURL(err),
+		Code: protocol.CodeUnavailable, Message: fmt.Sprintf("the download of %s was interrupted", a.Package), Err: withoutURL(err),
 		Hint: "Nothing was installed; try again.",
 	}
 }
@@ -94,8 +94,8 @@ func verify(a Artifact, sum []byte) error {
 	if got := base64.StdEncoding.EncodeToString(sum); !ok || got != wanted {
 		return &protocol.Error{
 			Code:    protocol.CodeUnavailable,
-			Message: fmt.Sprintf("what the npm registry sent for %s@%s is not what is pinned (sha512-%s)", a.Package, a.Version, got),
-			Hint:    "Nothing was installed. The registry, or something on the way, changed the package: try another one in npm_config_registry.",
+			Message: fmt.Sprintf("the npm registry sent another %s@%s than the pinned one (sha512-%s)", a.Package, a.Version, got),
+			Hint:    "Nothing was installed. The registry or a proxy changed the package: set another registry in npm_config_registry.",
 		}
 	}
 	return nil

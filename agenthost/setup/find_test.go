@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/app/agents"
 	"bellhop/protocol"
 )
 
@@ -25,18 +26,18 @@ func TestFindOnThePath(t *testing.T) {
 		{"nor a newer preview", "1.2.4-rc.1", "", protocol.CodeInvalid, []string{"1.2.4-rc.1"}},
 		{"the version that is configured is taken", "1.3.3", "1.3.3", "", nil},
 		{"any version is taken when that is configured", "0.1.0", "any", "", nil},
-		{"a program that does not say its version is not", "none", "", protocol.CodeInvalid, []string{"does not say its version"}},
+		{"a program without a version is not", "none", "", protocol.CodeInvalid, []string{"cannot read the version of"}},
 		{"no program: the command that mends it", "", "", protocol.CodeUnavailable, []string{"Fake is not installed", "bellhop agents install fake"}},
 		{"no program, another version wanted", "", "1.3.3", protocol.CodeUnavailable, []string{"Fake 1.3.3 is not on the PATH"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			w := newWorld(t, program("1.2.3"))
+			w := newTestRegistry(t, program("1.2.3"))
 			if c.has != "" {
 				w.path["fake"] = w.script("fake", c.has)
 			}
 			got, err := w.cache().Find(t.Context(), "fake", setup.Want{Version: c.want})
 			if c.code != "" {
-				refused(t, err, c.code, c.says...)
+				expectError(t, err, c.code, c.says...)
 				return
 			}
 			if err != nil || got.Path() != w.path["fake"] || got.Version != c.has || got.Source != setup.SourcePath {
@@ -46,8 +47,8 @@ func TestFindOnThePath(t *testing.T) {
 	}
 }
 
-func TestTheInstalledProgramGoesBeforeThePath(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestTheInstalledProgramIsPreferredToThePath(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	w.path["fake"] = w.script("fake", "1.2.4")
 	if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
 		t.Fatal(err)
@@ -61,8 +62,8 @@ func TestTheInstalledProgramGoesBeforeThePath(t *testing.T) {
 	}
 }
 
-func TestAProgramIsAskedForItsVersionAgainWhenItChanges(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestAChangedProgramIsAskedForItsVersionAgain(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	w.path["fake"] = w.script("fake", "1.2.3")
 	cache := w.cache()
 	if _, err := cache.Find(t.Context(), "fake", setup.Want{}); err != nil {
@@ -78,11 +79,11 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 	for _, c := range []struct{ rule, node, says string }{
 		{"new enough", "20.1.0", ""},
 		{"too old", "18.20.0", "the one on the PATH is 18.20.0"},
-		{"none", "", "there is none on the PATH"},
+		{"none", "", "it is not on the PATH"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			// The "program" is a script of sh; this node runs it after its own version.
-			w := newWorld(t, program("1.2.3"))
+			w := newTestRegistry(t, program("1.2.3"))
 			w.agent.Node, w.agent.Program = 20, ""
 			if c.node != "" {
 				w.path["node"] = filepath.Join(w.dir, "node")
@@ -93,7 +94,7 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 			}
 			got, _, err := w.newInstaller().Install(t.Context(), "fake")
 			if c.says != "" {
-				refused(t, err, protocol.CodeInvalid, c.says, "Node.js 20 or newer")
+				expectError(t, err, protocol.CodeInvalid, c.says, "Node.js 20 or newer")
 				return
 			}
 			want := []string{w.path["node"], filepath.Join(w.dir, "cache", "fake", "1.2.3", "bin", "fake")}
@@ -104,9 +105,9 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 	}
 }
 
-func TestAnAgentWithDependenciesComesFromItsLockFile(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
-	for _, agent := range setup.Manifest() {
+func TestAnAgentWithDependenciesIsInstalledFromItsLockFile(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
+	for _, agent := range agents.Programs() {
 		if agent.Locked != "" {
 			w.agent = agent
 		}
@@ -140,5 +141,5 @@ echo ok >` + w.agent.Main + "\n"
 		t.Fatal(err)
 	}
 	_, _, err = installer.Install(t.Context(), w.agent.Name)
-	refused(t, err, protocol.CodeUnavailable, "npm could not install", "E404")
+	expectError(t, err, protocol.CodeUnavailable, "npm could not install", "E404")
 }

@@ -13,25 +13,25 @@ import (
 	"bellhop/protocol"
 )
 
-// Installer brings agent programs into a cache. Cache is required.
+// Installer downloads agent programs into a cache. Cache and Registry are required.
 type Installer struct {
 	Cache *Cache
 
-	// Registry says where the npm registry is; see NPMRegistry.
+	// Registry returns the URL of the npm registry; see NPMRegistry.
 	Registry func(ctx context.Context) (string, error)
 
 	Client *http.Client  // nil = one with time limits
-	NPM    string        // the program; "" = npm
-	Stall  time.Duration // longest silence of the registry; 0 = a minute
+	NPM    string        // path of the npm program; "" = npm on PATH
+	Stall  time.Duration // time without data after which a download fails; 0 = a minute
 
-	// OnProgress hears how far an install is, many times a second.
+	// OnProgress is called many times a second during an install; nil = not called.
 	OnProgress func(Progress)
 }
 
-// Step of an install.
+// Step is a step of an install.
 type Step string
 
-// Steps, in their order; an agent has StepNPM or the two before it.
+// Steps in their order. An install has either StepNPM or the two steps before it.
 const (
 	StepDownload Step = "download"
 	StepUnpack   Step = "unpack"
@@ -39,32 +39,31 @@ const (
 	StepCheck    Step = "check"
 )
 
-// Progress is how far an install is. Total is 0 when the registry does not say.
+// Progress describes the progress of an install. Total is 0 if it is unknown.
 type Progress struct {
 	Agent       string
 	Step        Step
 	Done, Total int64 // bytes, while downloading
 }
 
-// Install fetches the pinned version of an agent, verifies it and moves it into
-// the cache in one step: it is there whole or not at all. What is there already
-// is left alone (fresh is false). Several installs of one agent wait for each
-// other. CodeNotFound: unknown agent; CodeInvalid: not for this platform,
-// registry not configured, or the Node.js it needs is missing; CodeUnavailable:
-// the registry failed or sent something else than what is pinned.
+// Install downloads the pinned version of an agent, verifies it and moves it into the
+// cache atomically. If it is already installed, fresh is false. Concurrent installs of
+// one agent wait for each other. CodeNotFound: unknown agent. CodeInvalid: no build
+// for this platform, no registry configured, or Node.js is missing. CodeUnavailable:
+// the registry failed or sent a package with another checksum.
 func (i *Installer) Install(ctx context.Context, name string) (program Program, fresh bool, err error) {
 	agent, err := i.Cache.Agent(name)
 	if err != nil {
 		return Program{}, false, err
 	}
-	if !i.Cache.offered(agent) {
+	if !i.Cache.isInstallable(agent) {
 		return Program{}, false, &protocol.Error{
 			Code:    protocol.CodeInvalid,
-			Message: fmt.Sprintf("%s %s is not pinned for this platform (%s)", agent.Title, agent.Version, i.Cache.platform.key(agent.Baseline)),
-			Hint:    byHand(agent),
+			Message: fmt.Sprintf("%s %s is not pinned for this platform (%s)", agent.Title, agent.Version, i.Cache.platform.manifestKey(agent.Baseline)),
+			Hint:    manualInstallHint(agent),
 		}
 	}
-	// Before hundreds of megabytes are fetched for nothing.
+	// Check for Node.js before downloading hundreds of megabytes.
 	if _, err := i.Cache.command(ctx, agent, ""); err != nil {
 		return Program{}, false, err
 	}
@@ -77,7 +76,7 @@ func (i *Installer) Install(ctx context.Context, name string) (program Program, 
 	path, err := i.Cache.installed(agent)
 	if err == nil && path == "" {
 		fresh = true
-		path, err = i.bring(ctx, agent, home)
+		path, err = i.installFiles(ctx, agent, home)
 	}
 	if err != nil {
 		return Program{}, false, err
@@ -86,34 +85,35 @@ func (i *Installer) Install(ctx context.Context, name string) (program Program, 
 	return Program{Command: command, Version: agent.Version, Source: SourceInstalled}, fresh, err
 }
 
-// bring does the work beside the final place; home's lock is held.
-func (i *Installer) bring(ctx context.Context, a Agent, home string) (string, error) {
-	if err := sweep(home); err != nil {
+// installFiles installs into a temporary directory in home and then moves it. The
+// caller holds home's lock.
+func (i *Installer) installFiles(ctx context.Context, a Agent, home string) (string, error) {
+	if err := removeInterrupted(home); err != nil {
 		return "", err
 	}
-	work, err := os.MkdirTemp(home, newPrefix+"*")
+	work, err := os.MkdirTemp(home, workPrefix+"*")
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(work) }() // else the next install does it
+	defer func() { _ = os.RemoveAll(work) }() // if this fails, the next install removes it
 	files := filepath.Join(work, "package")
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return "", err
 	}
-	if err := i.fill(ctx, a, work, files); err != nil {
+	if err := i.fetchFiles(ctx, a, work, files); err != nil {
 		return "", err
 	}
 	if err := i.check(ctx, a, files); err != nil {
 		return "", err
 	}
-	if err := i.mark(a, files); err != nil {
+	if err := i.writeMarker(a, files); err != nil {
 		return "", err
 	}
-	return i.place(a, work, files)
+	return i.moveIntoPlace(a, work, files)
 }
 
-// fill puts the agent's files into files.
-func (i *Installer) fill(ctx context.Context, a Agent, work, files string) error {
+// fetchFiles downloads the agent's files into the directory files.
+func (i *Installer) fetchFiles(ctx context.Context, a Agent, work, files string) error {
 	base, err := i.registry(ctx)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (i *Installer) fill(ctx context.Context, a Agent, work, files string) error
 	if a.Locked != "" {
 		return i.npmInstall(ctx, a, base.String(), files)
 	}
-	artifact, _ := a.artifact(i.Cache.platform)
+	artifact, _ := a.Artifact(i.Cache.platform)
 	archive := filepath.Join(work, "package.tgz")
 	if err := i.download(ctx, a, artifact, base, archive); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (i *Installer) fill(ctx context.Context, a Agent, work, files string) error
 	return nil
 }
 
-// check runs what was unpacked: a program of another C library or processor
-// shows here, not in somebody's first turn.
+// check runs the unpacked program, so that a build for another C library or processor
+// fails during the install and not in a user's first turn.
 func (i *Installer) check(ctx context.Context, a Agent, files string) error {
 	i.progress(Progress{Agent: a.Name, Step: StepCheck})
 	got, err := i.Cache.selfVersion(ctx, a, files)
@@ -146,15 +146,15 @@ func (i *Installer) check(ctx context.Context, a Agent, files string) error {
 	}
 	if got != a.Version {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s says it is version %s, wanted is %s", a.Title, got, a.Version),
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s reports version %s, wanted is %s", a.Title, got, a.Version),
 			Hint: "Nothing was installed.",
 		}
 	}
 	return nil
 }
 
-func (i *Installer) mark(a Agent, files string) error {
-	_, integrity, err := i.Cache.wanted(a)
+func (i *Installer) writeMarker(a Agent, files string) error {
+	_, integrity, err := i.Cache.pinnedFile(a)
 	if err != nil {
 		return err
 	}
@@ -165,10 +165,10 @@ func (i *Installer) mark(a Agent, files string) error {
 	return writeSynced(filepath.Join(files, marker), content)
 }
 
-// place moves the files to where they are looked for. What is in the way is
-// not whole, or another platform's.
-func (i *Installer) place(a Agent, work, files string) (string, error) {
-	target := i.Cache.folder(a)
+// moveIntoPlace moves the files to their final directory. It replaces an existing one,
+// which is incomplete or for another platform.
+func (i *Installer) moveIntoPlace(a Agent, work, files string) (string, error) {
+	target := i.Cache.agentDir(a)
 	if err := os.Rename(target, filepath.Join(work, "before")); err != nil && !os.IsNotExist(err) {
 		return "", err
 	}
@@ -177,22 +177,22 @@ func (i *Installer) place(a Agent, work, files string) (string, error) {
 	}
 	path, err := i.Cache.installed(a)
 	if err == nil && path == "" {
-		err = protocol.Errorf(protocol.CodeUnavailable, "the package of %s has not the program that the manifest names", a.Title)
+		err = protocol.Errorf(protocol.CodeUnavailable, "the package of %s does not contain its program", a.Title)
 	}
 	return path, err
 }
 
-// newPrefix is of folders in which an install is under way.
-const newPrefix = ".new-"
+// workPrefix begins the names of directories of installs in progress.
+const workPrefix = ".new-"
 
-// sweep removes what installs left that were cut off.
-func sweep(home string) error {
+// removeInterrupted removes the directories of interrupted installs.
+func removeInterrupted(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), newPrefix) {
+		if strings.HasPrefix(entry.Name(), workPrefix) {
 			if err := os.RemoveAll(filepath.Join(home, entry.Name())); err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ func (i *Installer) progress(p Progress) {
 	}
 }
 
-func (i *Installer) npm() string {
+func (i *Installer) npmProgram() string {
 	if i.NPM != "" {
 		return i.NPM
 	}

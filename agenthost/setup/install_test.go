@@ -18,8 +18,8 @@ import (
 	"bellhop/protocol"
 )
 
-func TestInstallPutsThePinnedPackageInItsPlace(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestInstallUnpacksThePinnedPackage(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	var steps []setup.Step
 	var last setup.Progress
 	w.installer.OnProgress = func(p setup.Progress) {
@@ -64,38 +64,38 @@ func TestInstallPutsThePinnedPackageInItsPlace(t *testing.T) {
 	if _, err := w.cache().Find(t.Context(), "fake", setup.Want{}); err != nil {
 		t.Error(err)
 	}
-	if w.asked(tarballURL) != 1 || len(w.requests) != requests {
+	if w.requestCount(tarballURL) != 1 || len(w.requests) != requests {
 		t.Errorf("requests: %q", w.requests)
 	}
 }
 
-func TestInstallRefuses(t *testing.T) {
+func TestInstallErrors(t *testing.T) {
 	with := func(extra ...entry) []entry { return append(program("1.2.3"), extra...) }
 	for _, c := range []struct {
 		rule    string
 		entries []entry
-		change  func(w *world)
+		change  func(w *testRegistry)
 		code    protocol.Code
 		says    []string
 	}{
 		{
 			"a package that was tampered with", program("1.2.3"),
-			func(w *world) { w.answer(tarballURL, "something else") }, protocol.CodeUnavailable,
-			[]string{"is not what is pinned", "Nothing was installed"},
+			func(w *testRegistry) { w.answer(tarballURL, "something else") }, protocol.CodeUnavailable,
+			[]string{"than the pinned one", "Nothing was installed"},
 		},
 		{
 			"a package that is cut off", program("1.2.3"),
-			func(w *world) {
+			func(w *testRegistry) {
 				w.handle(tarballURL, func(rw http.ResponseWriter, _ *http.Request) {
 					rw.Header().Set("Content-Length", "5000")
 					_, _ = rw.Write([]byte("short"))
 				})
 			}, protocol.CodeUnavailable,
-			[]string{"broke off", "unexpected EOF", "try again"},
+			[]string{"was interrupted", "unexpected EOF", "try again"},
 		},
 		{
 			"a registry that falls silent", program("1.2.3"),
-			func(w *world) {
+			func(w *testRegistry) {
 				w.installer.Stall = 50 * time.Millisecond
 				w.handle(tarballURL, func(rw http.ResponseWriter, r *http.Request) {
 					_, _ = rw.Write([]byte("short"))
@@ -103,12 +103,12 @@ func TestInstallRefuses(t *testing.T) {
 					<-r.Context().Done()
 				})
 			}, protocol.CodeUnavailable,
-			[]string{"broke off", "nothing came for too long"},
+			[]string{"was interrupted", "sent no data for too long"},
 		},
 		{
 			"a program that says another version", program("1.2.4"),
 			nil, protocol.CodeInvalid,
-			[]string{"says it is version 1.2.4, wanted is 1.2.3", "Nothing was installed"},
+			[]string{"reports version 1.2.4, wanted is 1.2.3", "Nothing was installed"},
 		},
 		{
 			"a program that does not run",
@@ -118,58 +118,58 @@ func TestInstallRefuses(t *testing.T) {
 		},
 		{
 			"a package the registry does not have", program("1.2.3"),
-			func(w *world) { w.handle(tarballURL, http.NotFound) }, protocol.CodeNotFound,
+			func(w *testRegistry) { w.handle(tarballURL, http.NotFound) }, protocol.CodeNotFound,
 			[]string{"answered 404", "npm_config_registry"},
 		},
 		{
 			"a registry that wants credentials", program("1.2.3"),
-			func(w *world) {
+			func(w *testRegistry) {
 				w.handle(metadataURL, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUnauthorized) })
 			}, protocol.CodeUnavailable,
 			[]string{"answered 401", "credentials"},
 		},
 		{
 			"a registry that is not there", program("1.2.3"),
-			func(w *world) { w.server.Close() }, protocol.CodeUnavailable,
+			func(w *testRegistry) { w.server.Close() }, protocol.CodeUnavailable,
 			[]string{"cannot be reached", "npm_config_registry"},
 		},
 		{
 			"a registry that is no URL", program("1.2.3"),
-			func(w *world) {
+			func(w *testRegistry) {
 				w.installer.Registry = func(context.Context) (string, error) { return "undefined", nil }
 			}, protocol.CodeInvalid,
 			[]string{"not an http or https URL"},
 		},
 		{
 			"a platform without a pinned package", program("1.2.3"),
-			func(w *world) { w.platform.Arch = "arm64"; w.installer = w.newInstaller() }, protocol.CodeInvalid,
+			func(w *testRegistry) { w.platform.Arch = "arm64"; w.installer = w.newInstaller() }, protocol.CodeInvalid,
 			[]string{"not pinned for this platform (linux-arm64)", "npm install --global @fake/fake@1.2.3"},
 		},
 		{
 			"a machine without the Node.js it needs, before anything is fetched", program("1.2.3"),
-			func(w *world) { w.agent.Node = 20; w.installer = w.newInstaller() }, protocol.CodeInvalid,
+			func(w *testRegistry) { w.agent.Node = 20; w.installer = w.newInstaller() }, protocol.CodeInvalid,
 			[]string{"needs Node.js 20 or newer", "on the PATH of the host"},
 		},
 		{"a file that would leave the package", with(entry{name: "package/../../../evil", mode: 0o644}), nil, "", []string{"leads out of the package"}},
 		{"a file with an absolute name", with(entry{name: "/evil", mode: 0o644}), nil, "", []string{"leads out of the package"}},
-		{"a file beside the package", with(entry{name: "evil", mode: 0o644}), nil, "", []string{"outside the package's folder"}},
-		{"a symbolic link", with(entry{name: "package/evil", kind: tar.TypeSymlink, link: "/etc"}), nil, "", []string{"neither a file nor a folder"}},
-		{"a hard link", with(entry{name: "package/evil", kind: tar.TypeLink, link: "package/bin/fake"}), nil, "", []string{"neither a file nor a folder"}},
-		{"a device", with(entry{name: "package/evil", kind: tar.TypeChar}), nil, "", []string{"neither a file nor a folder"}},
+		{"a file beside the package", with(entry{name: "evil", mode: 0o644}), nil, "", []string{"outside the package's directory"}},
+		{"a symbolic link", with(entry{name: "package/evil", kind: tar.TypeSymlink, link: "/etc"}), nil, "", []string{"neither a file nor a directory"}},
+		{"a hard link", with(entry{name: "package/evil", kind: tar.TypeLink, link: "package/bin/fake"}), nil, "", []string{"neither a file nor a directory"}},
+		{"a device", with(entry{name: "package/evil", kind: tar.TypeChar}), nil, "", []string{"neither a file nor a directory"}},
 		{"a file twice", with(entry{name: "package/bin/fake", mode: 0o755}), nil, "", []string{"exists"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			w := newWorld(t, c.entries)
+			w := newTestRegistry(t, c.entries)
 			if c.change != nil {
 				c.change(w)
 			}
 			_, _, err := w.installer.Install(t.Context(), "fake")
 			if c.code != "" {
-				refused(t, err, c.code, c.says...)
+				expectError(t, err, c.code, c.says...)
 			} else if err == nil || !strings.Contains(err.Error(), c.says[0]) {
 				t.Errorf("%v, want %q", err, c.says[0])
 			}
-			w.nothingLeft()
+			w.expectNothingInstalled()
 			if _, err := os.Stat(filepath.Join(w.dir, "evil")); err == nil {
 				t.Error("a file came out of the cache")
 			}
@@ -177,14 +177,14 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-func TestInstallOfAnUnknownAgentNamesTheKnown(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestInstallOfAnUnknownAgentListsTheKnownOnes(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	_, _, err := w.installer.Install(t.Context(), "fak")
-	refused(t, err, protocol.CodeNotFound, `unknown agent "fak"`, "Known are: fake.")
+	expectError(t, err, protocol.CodeNotFound, `unknown agent "fak"`, "Known are: fake.")
 }
 
-func TestInstallsOfOneAgentAtOnceFetchItOnce(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestConcurrentInstallsDownloadOnce(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	var wg sync.WaitGroup
 	var installs atomic.Int64
 	for range 4 {
@@ -200,13 +200,13 @@ func TestInstallsOfOneAgentAtOnceFetchItOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if w.asked(tarballURL) != 1 || installs.Load() != 1 {
-		t.Errorf("%d downloads, %d installs", w.asked(tarballURL), installs.Load())
+	if w.requestCount(tarballURL) != 1 || installs.Load() != 1 {
+		t.Errorf("%d downloads, %d installs", w.requestCount(tarballURL), installs.Load())
 	}
 }
 
-func TestAnInstallThatIsInterruptedLeavesNothing(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestAnInterruptedInstallLeavesNothing(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.handle(tarballURL, func(rw http.ResponseWriter, r *http.Request) {
@@ -218,11 +218,11 @@ func TestAnInstallThatIsInterruptedLeavesNothing(t *testing.T) {
 	if _, _, err := w.installer.Install(ctx, "fake"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	w.nothingLeft()
+	w.expectNothingInstalled()
 }
 
-func TestAnInstallThatWasKilledIsClearedUpByTheNext(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestTheRemainsOfAKilledInstallAreRemoved(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	home := filepath.Join(w.dir, "cache", "fake")
 	// What a killed process may leave: its folder, and a version without its marker.
 	for _, name := range []string{".new-123/package/bin", "1.2.3/bin"} {
@@ -234,7 +234,7 @@ func TestAnInstallThatWasKilledIsClearedUpByTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.cache().Find(t.Context(), "fake", setup.Want{})
-	refused(t, err, protocol.CodeUnavailable, "not installed")
+	expectError(t, err, protocol.CodeUnavailable, "not installed")
 	if _, fresh, err := w.installer.Install(t.Context(), "fake"); err != nil || !fresh {
 		t.Fatal(fresh, err)
 	}
@@ -247,7 +247,7 @@ func TestAnInstallThatWasKilledIsClearedUpByTheNext(t *testing.T) {
 }
 
 func TestAnotherPlatformsInstallIsNotUsed(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+	w := newTestRegistry(t, program("1.2.3"))
 	if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +260,8 @@ func TestAnotherPlatformsInstallIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAnInstalledProgramThatDoesNotRunIsTold(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestCheckReportsAProgramThatDoesNotRun(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	got, _, err := w.installer.Install(t.Context(), "fake")
 	if err != nil {
 		t.Fatal(err)
@@ -270,5 +270,5 @@ func TestAnInstalledProgramThatDoesNotRunIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.cache().Check(t.Context(), "fake")
-	refused(t, err, protocol.CodeInvalid, "does not run", "bellhop agents install fake")
+	expectError(t, err, protocol.CodeInvalid, "does not run", "bellhop agents install fake")
 }

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// entry is a file of a package.
+// entry is one file of a package.
 type entry struct {
 	name, content string
 	mode          int64
@@ -72,8 +72,8 @@ func integrity(content []byte) string {
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// world is a registry below a path, with one agent in it, and a cache.
-type world struct {
+// testRegistry is a registry below a path, with one agent, and a cache.
+type testRegistry struct {
 	t         *testing.T
 	dir       string
 	server    *httptest.Server
@@ -93,9 +93,9 @@ const (
 	tarballURL  = prefix + "/@fake/fake/-/fake-1.2.3-linux-x64.tgz"
 )
 
-func newWorld(t *testing.T, entries []entry) *world {
+func newTestRegistry(t *testing.T, entries []entry) *testRegistry {
 	t.Helper()
-	w := &world{
+	w := &testRegistry{
 		t: t, dir: t.TempDir(), path: map[string]string{}, answers: map[string]http.HandlerFunc{},
 		platform: setup.Platform{OS: "linux", Arch: "amd64", AVX2: true},
 	}
@@ -113,7 +113,7 @@ func newWorld(t *testing.T, entries []entry) *world {
 	return w
 }
 
-func (w *world) cache() *setup.Cache {
+func (w *testRegistry) cache() *setup.Cache {
 	w.t.Helper()
 	cache, err := setup.Open(setup.CacheOptions{
 		Dir: filepath.Join(w.dir, "cache"), Agents: []setup.Agent{w.agent}, Platform: w.platform,
@@ -130,14 +130,14 @@ func (w *world) cache() *setup.Cache {
 	return cache
 }
 
-func (w *world) newInstaller() *setup.Installer {
+func (w *testRegistry) newInstaller() *setup.Installer {
 	return &setup.Installer{
 		Cache:    w.cache(),
 		Registry: func(context.Context) (string, error) { return w.server.URL + prefix + "/", nil },
 	}
 }
 
-func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
+func (w *testRegistry) serve(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.requests = append(w.requests, r.URL.EscapedPath())
 	answer := w.answers[r.URL.EscapedPath()]
@@ -149,17 +149,17 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	answer(rw, r)
 }
 
-func (w *world) answer(path, content string) {
+func (w *testRegistry) answer(path, content string) {
 	w.handle(path, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(content)) })
 }
 
-func (w *world) handle(path string, answer http.HandlerFunc) {
+func (w *testRegistry) handle(path string, answer http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answers[path] = answer
 }
 
-func (w *world) asked(path string) int {
+func (w *testRegistry) requestCount(path string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
@@ -171,8 +171,8 @@ func (w *world) asked(path string) int {
 	return n
 }
 
-// script puts a program that says version at a path of its own.
-func (w *world) script(name, version string) string {
+// script writes a program that prints version and returns its path.
+func (w *testRegistry) script(name, version string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
 	if err := os.WriteFile(path, fmt.Appendf(nil, says, version), 0o755); err != nil {
@@ -181,8 +181,8 @@ func (w *world) script(name, version string) string {
 	return path
 }
 
-// nothingLeft fails unless the cache is as if no install had been tried.
-func (w *world) nothingLeft() {
+// expectNothingInstalled fails unless the cache is empty apart from lock files.
+func (w *testRegistry) expectNothingInstalled() {
 	w.t.Helper()
 	entries, err := os.ReadDir(filepath.Join(w.dir, "cache", "fake"))
 	if err != nil && !os.IsNotExist(err) {
@@ -198,8 +198,8 @@ func (w *world) nothingLeft() {
 	}
 }
 
-// refused checks an error's code and what it says in message, cause and hint.
-func refused(t *testing.T, err error, code protocol.Code, words ...string) {
+// expectError checks an error's code and the words in its message, cause and hint.
+func expectError(t *testing.T, err error, code protocol.Code, words ...string) {
 	t.Helper()
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != code {

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// lockPoll is how often a waiting install looks whether the other is done: a
-// lock of the system that is waited for cannot be given up when ctx ends.
+// lockPoll is the pause between attempts to take the lock. A blocking flock could not
+// be cancelled when ctx ends.
 const lockPoll = 100 * time.Millisecond
 
-// lock makes dir and takes its lock, which the system drops when a process dies.
+// lock creates dir and takes its lock. The system releases the lock when the process
+// ends.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -33,13 +33,13 @@ func lockIntegrity(a Agent) (string, error) {
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:]), nil
 }
 
-// npmInstall has npm fetch what the lock file pins into dir. Scripts of
+// npmInstall runs npm to install the packages of the lock file into dir. Scripts of
 // packages do not run.
 func (i *Installer) npmInstall(ctx context.Context, a Agent, registry, dir string) error {
-	npm, err := exec.LookPath(i.npm())
+	npm, err := exec.LookPath(i.npmProgram())
 	if err != nil {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s needs npm to be installed: there is none on the PATH", a.Name),
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("the installation of %s needs npm, which is not on the PATH", a.Name),
 			Hint: fmt.Sprintf("Install Node.js %d or newer, which brings npm.", a.Node),
 		}
 	}
@@ -62,7 +62,7 @@ func (i *Installer) npmInstall(ctx context.Context, a Agent, registry, dir strin
 		}
 		return &protocol.Error{
 			Code: protocol.CodeUnavailable, Message: fmt.Sprintf("npm could not install %s", a.Name), Err: err,
-			Hint: "It said: " + lastLines(string(out), 5),
+			Hint: "npm printed: " + lastLines(string(out), 5),
 		}
 	}
 	return nil

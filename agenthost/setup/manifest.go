@@ -1,31 +1,28 @@
 package setup
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// Agent is the set-up info of an agent program.
+// Agent describes how to install and find an agent program.
 type Agent struct {
-	Name    string // id of the agent, and name of its folder in the cache
-	Title   string // for people
-	Version string // what this version of the host was tested with
-	Package string // npm package that people install by hand
-	Program string // its name on the PATH; "" = it is not looked for there
-	Node    int    // least major version of Node.js that runs it; 0 = none needed
+	Name    string // id of the agent, and name of its directory in the cache
+	Title   string // for messages to users
+	Version string // the version that this host was tested with
+	Package string // npm package for an installation by hand
+	Program string // its name on PATH; "" = do not search there
+	Node    int    // minimum major version of Node.js; 0 = Node.js is not needed
 
-	// Baseline: x64 machines without AVX2 need builds of their own.
+	// Baseline means that x64 machines without AVX2 need a separate build.
 	Baseline bool
 
-	// Artifacts are the packages to unpack, by platform ("linux-x64", with
-	// "-baseline" and "-musl" behind; AnyPlatform for plain JavaScript). A
-	// platform that is not here cannot be installed for, only found on the PATH.
+	// Artifacts are the packages to unpack, by platform: "linux-x64", with the
+	// suffixes "-baseline" and "-musl", or AnyPlatform for plain JavaScript. On
+	// other platforms the program can only be found on PATH.
 	Artifacts map[string]Artifact
 
-	// Locked names a folder of lock/ whose package-lock.json npm installs from,
-	// for programs with dependencies: every one is pinned by checksum there.
+	// Locked names a directory of lock/ for a program with dependencies. Its
+	// package-lock.json pins each dependency by checksum; npm installs them.
 	Locked string
-	Main   string // of a locked one: the script, below its folder
+	Main   string // path of the script if Locked is set, below the program's directory
 }
 
 // Artifact is one npm package.
@@ -33,16 +30,13 @@ type Artifact struct {
 	Package   string
 	Version   string
 	Integrity string // as npm writes it: sha512-<base64>
-	Path      string // of the program, below the package's folder
+	Path      string // path of the program in the package
 }
 
-// AnyPlatform is the key of an artifact that runs everywhere.
+// AnyPlatform is the key of an artifact that runs on every platform.
 const AnyPlatform = "any"
 
-// Manifest lists the known agents by name.
-func Manifest() []Agent { return slices.Clone(manifest) }
-
-// Names of the agents of a manifest, for messages.
+// Names joins the names of agents for messages.
 func Names(agents []Agent) string {
 	names := make([]string, 0, len(agents))
 	for i := range agents {

@@ -7,20 +7,20 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Platform is what decides between the builds of a program.
+// Platform holds the properties that select a build of a program.
 type Platform struct {
 	OS, Arch string // as Go names them
 	Musl     bool   // its C library is musl
-	AVX2     bool   // counts on amd64 alone
+	AVX2     bool   // matters only on amd64
 }
 
-// ThisPlatform is the machine's.
+// ThisPlatform returns the platform of this machine.
 func ThisPlatform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Musl: hasMusl(), AVX2: cpu.X86.HasAVX2}
 }
 
-// hasMusl looks for the loaders: a machine can have musl beside glibc, and then
-// programs for either run.
+// hasMusl reports whether only musl's loader exists. With glibc's loader beside it,
+// builds for glibc run, too.
 func hasMusl() bool {
 	if runtime.GOOS != "linux" {
 		return false
@@ -32,8 +32,8 @@ func hasMusl() bool {
 	return exists("/lib/ld-musl-*.so.1") && !exists("/lib*/ld-linux*.so*") && !exists("/lib/*/ld-linux*.so*")
 }
 
-// key is the platform as the manifest writes it.
-func (p Platform) key(baseline bool) string {
+// manifestKey returns the key of Agent.Artifacts for the platform.
+func (p Platform) manifestKey(baseline bool) string {
 	arch := p.Arch
 	if arch == "amd64" {
 		arch = "x64"
@@ -48,11 +48,11 @@ func (p Platform) key(baseline bool) string {
 	return key
 }
 
-// artifact that p needs of a; false if there is none.
-func (a Agent) artifact(p Platform) (Artifact, bool) {
+// Artifact returns the package for a platform, or false if there is none.
+func (a Agent) Artifact(p Platform) (Artifact, bool) {
 	if found, ok := a.Artifacts[AnyPlatform]; ok {
 		return found, true
 	}
-	found, ok := a.Artifacts[p.key(a.Baseline)]
+	found, ok := a.Artifacts[p.manifestKey(a.Baseline)]
 	return found, ok
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	maxMetadata  = 4 << 20
-	metadataTime = 30 * time.Second
+	maxMetadata     = 4 << 20
+	metadataTimeout = 30 * time.Second
 )
 
-// NPMRegistry is where npm is told to get packages from: the variable
-// npm_config_registry (read with getenv), else what npm's own configuration
-// says. CodeInvalid, with what to set, if neither is there.
+// NPMRegistry returns the URL of npm's registry: the variable npm_config_registry
+// (read with getenv), or the value in npm's configuration. CodeInvalid: neither is
+// available.
 func NPMRegistry(ctx context.Context, getenv func(string) string) (string, error) {
 	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
 		if value := getenv(name); value != "" {
@@ -40,8 +40,8 @@ func NPMRegistry(ctx context.Context, getenv func(string) string) (string, error
 	return strings.TrimSpace(string(out)), nil
 }
 
-// registry is the URL of the registry, without a slash at its end. It may have
-// a path, and credentials that messages must not show.
+// registry returns the URL of the registry without a trailing slash. It may have a
+// path, and credentials that messages must not show.
 func (i *Installer) registry(ctx context.Context) (*url.URL, error) {
 	value, err := i.Registry(ctx)
 	if err != nil {
@@ -57,46 +57,55 @@ func (i *Installer) registry(ctx context.Context) (*url.URL, error) {
 	return base, nil
 }
 
-// tarball is the address of the artifact. A registry may keep its files
-// elsewhere than usual; on another host than its own we do not follow it.
-func (i *Installer) tarball(ctx context.Context, a Artifact, base *url.URL) (*url.URL, error) {
+// tarballURL returns the URL of the artifact. It uses the URL in the registry's
+// metadata only if that is on the registry's own host.
+func (i *Installer) tarballURL(ctx context.Context, a Artifact, base *url.URL) (*url.URL, error) {
 	// A slash in a package's name is written %2f where the name is one element.
 	escaped := strings.ReplaceAll(a.Package, "/", "%2f")
 	address, err := url.Parse(base.String() + "/" + escaped + "/" + a.Version)
 	if err != nil {
 		return nil, err
 	}
-	usual, err := url.Parse(base.String() + "/" + a.Package + "/-/" + path.Base(a.Package) + "-" + a.Version + ".tgz")
+	defaultURL, err := url.Parse(base.String() + "/" + a.Package + "/-/" + path.Base(a.Package) + "-" + a.Version + ".tgz")
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, metadataTime)
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	response, err := i.get(ctx, a, address)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
-		return usual, nil // not every registry answers for single versions
+		return defaultURL, nil // some registries have no metadata for single versions
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	var metadata struct {
+	if metadataURL, ok := parseTarballURL(response.Body, base); ok {
+		return metadataURL, nil
+	}
+	return defaultURL, nil
+}
+
+// parseTarballURL reads the tarball's URL from the metadata of a version. It returns
+// false if the URL is missing or on another host than the registry.
+func parseTarballURL(metadata io.Reader, base *url.URL) (*url.URL, bool) {
+	var version struct {
 		Dist struct {
 			Tarball string `json:"tarball"`
 		} `json:"dist"`
 	}
-	if json.NewDecoder(io.LimitReader(response.Body, maxMetadata)).Decode(&metadata) != nil {
-		return usual, nil
+	if json.NewDecoder(io.LimitReader(metadata, maxMetadata)).Decode(&version) != nil {
+		return nil, false
 	}
-	named, err := url.Parse(metadata.Dist.Tarball)
-	if err != nil || named.Scheme != base.Scheme || !strings.EqualFold(named.Host, base.Host) {
-		return usual, nil
+	tarball, err := url.Parse(version.Dist.Tarball)
+	if err != nil || tarball.Scheme != base.Scheme || !strings.EqualFold(tarball.Host, base.Host) {
+		return nil, false
 	}
-	named.User = base.User
-	return named, nil
+	tarball.User = base.User
+	return tarball, true
 }
 
-// get answers with a body to close, or with an error that says what to do.
+// get returns a response with status 200, whose body the caller must close.
 func (i *Installer) get(ctx context.Context, a Artifact, address *url.URL) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
@@ -110,17 +119,17 @@ func (i *Installer) get(ctx context.Context, a Artifact, address *url.URL) (*htt
 		}
 		return nil, &protocol.Error{
 			Code: protocol.CodeUnavailable, Message: "the npm registry cannot be reached", Err: withoutURL(err),
-			Hint: "Check npm_config_registry, or 'npm config get registry', and the way there.",
+			Hint: "Check npm_config_registry, or 'npm config get registry', and the network.",
 		}
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
 	_ = response.Body.Close()
-	return nil, refusal(a, response.StatusCode)
+	return nil, statusError(a, response.StatusCode)
 }
 
-func refusal(a Artifact, status int) error {
+func statusError(a Artifact, status int) error {
 	e := &protocol.Error{
 		Code:    protocol.CodeUnavailable,
 		Message: fmt.Sprintf("the npm registry answered %d for %s@%s", status, a.Package, a.Version),
@@ -128,14 +137,14 @@ func refusal(a Artifact, status int) error {
 	}
 	switch status {
 	case http.StatusNotFound:
-		e.Code, e.Hint = protocol.CodeNotFound, "The registry does not have it. Name another one in npm_config_registry."
+		e.Code, e.Hint = protocol.CodeNotFound, "The registry does not have the package. Set another registry in npm_config_registry."
 	case http.StatusUnauthorized, http.StatusForbidden:
-		e.Hint = "The registry wants credentials: put them into the URL in npm_config_registry (https://user:password@…)."
+		e.Hint = "The registry needs credentials: set them in the URL of npm_config_registry (https://user:password@…)."
 	}
 	return e
 }
 
-// withoutURL takes the address, which may hold credentials, out of an error.
+// withoutURL removes the URL, which may hold credentials, from an error.
 func withoutURL(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -149,7 +158,7 @@ func (i *Installer) client() *http.Client {
 		return i.Client
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = metadataTime
+	transport.ResponseHeaderTimeout = metadataTimeout
 	transport.DisableKeepAlives = true
 	return &http.Client{Transport: transport}
 }

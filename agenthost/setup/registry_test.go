@@ -15,36 +15,36 @@ import (
 	"bellhop/protocol"
 )
 
-func TestTheTarballIsWhereTheRegistrySaysUnlessThatIsElsewhere(t *testing.T) {
+func TestTarballURLsOnOtherHostsAreIgnored(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another host was asked") }))
 	defer other.Close()
 	const odd = prefix + "/files/fake.tgz"
 	for _, c := range []struct {
 		rule string
-		dist func(w *world) string
+		dist func(w *testRegistry) string
 		want string
 	}{
-		{"an address on the registry's host is used", func(w *world) string { return w.server.URL + odd }, odd},
-		{"one on another host is not", func(*world) string { return other.URL + "/evil.tgz" }, tarballURL},
-		{"nor with another scheme", func(w *world) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL},
-		{"without one the usual address is used", func(*world) string { return "" }, tarballURL},
+		{"an address on the registry's host is used", func(w *testRegistry) string { return w.server.URL + odd }, odd},
+		{"one on another host is not", func(*testRegistry) string { return other.URL + "/evil.tgz" }, tarballURL},
+		{"nor with another scheme", func(w *testRegistry) string { return "ftp" + strings.TrimPrefix(w.server.URL, "http") + odd }, tarballURL},
+		{"without one the usual address is used", func(*testRegistry) string { return "" }, tarballURL},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			w := newWorld(t, program("1.2.3"))
+			w := newTestRegistry(t, program("1.2.3"))
 			w.handle(odd, w.answers[tarballURL])
 			w.answer(metadataURL, `{"name":"@fake/fake","dist":{"tarball":"`+c.dist(w)+`"}}`)
 			if _, _, err := w.installer.Install(t.Context(), "fake"); err != nil {
 				t.Fatal(err)
 			}
-			if w.asked(metadataURL) != 1 || w.asked(c.want) != 1 {
+			if w.requestCount(metadataURL) != 1 || w.requestCount(c.want) != 1 {
 				t.Errorf("asked for %q", w.requests)
 			}
 		})
 	}
 }
 
-func TestCredentialsOfTheRegistryAreSentAndNotShown(t *testing.T) {
-	w := newWorld(t, program("1.2.3"))
+func TestCredentialsOfTheRegistryAreSentButNotShown(t *testing.T) {
+	w := newTestRegistry(t, program("1.2.3"))
 	content := w.answers[tarballURL]
 	w.answer(metadataURL, `{"dist":{"tarball":"`+w.server.URL+tarballURL+`"}}`)
 	w.handle(tarballURL, func(rw http.ResponseWriter, r *http.Request) {
@@ -61,7 +61,7 @@ func TestCredentialsOfTheRegistryAreSentAndNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w = newWorld(t, program("1.2.3"))
+	w = newTestRegistry(t, program("1.2.3"))
 	base.Host = w.server.Listener.Addr().String()
 	w.server.Close()
 	w.installer.Registry = func(context.Context) (string, error) { return base.String(), nil }
@@ -72,7 +72,7 @@ func TestCredentialsOfTheRegistryAreSentAndNotShown(t *testing.T) {
 	}
 }
 
-func TestTheRegistryIsNPMs(t *testing.T) {
+func TestNPMRegistryReadsVariablesAndNPM(t *testing.T) {
 	bin := t.TempDir()
 	npm := "#!/bin/sh\n[ \"$*\" = 'config get registry' ] && echo https://registry.invalid/path/\n"
 	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o755); err != nil {
@@ -101,7 +101,7 @@ func TestTheRegistryIsNPMs(t *testing.T) {
 			t.Setenv("PATH", c.path)
 			got, err := setup.NPMRegistry(t.Context(), c.getenv)
 			if c.want == "" {
-				refused(t, err, protocol.CodeInvalid, "no npm registry is configured", "Set npm_config_registry")
+				expectError(t, err, protocol.CodeInvalid, "no npm registry is configured", "Set npm_config_registry")
 			} else if err != nil || got != c.want {
 				t.Errorf("%q, %v, want %q", got, err, c.want)
 			}

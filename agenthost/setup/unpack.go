@@ -18,9 +18,9 @@ const (
 	maxFiles    = 50_000
 )
 
-// unpack writes the files of an npm package below dir, without the folder that
-// all are in. Only files and folders are taken: npm packages have no links, and
-// a link could lead out. Owners, times and every mode but "executable" are lost.
+// unpack writes the files of an npm package to dir and drops the first element of
+// their paths. It refuses links: npm packages have none, and a link could lead out of
+// dir. Of modes it keeps only the executable bit; it sets no owners or times.
 func unpack(ctx context.Context, archive, dir string) (err error) {
 	file, err := os.Open(archive)
 	if err != nil {
@@ -31,14 +31,16 @@ func unpack(ctx context.Context, archive, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Root refuses to leave dir, whatever a name says.
+	// os.Root refuses every name that leads out of dir.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	entries := tar.NewReader(compressed)
-	left := int64(maxUnpacked)
+	return errors.Join(unpackEntries(ctx, root, tar.NewReader(compressed)), root.Close())
+}
+
+func unpackEntries(ctx context.Context, root *os.Root, entries *tar.Reader) error {
+	remaining := int64(maxUnpacked)
 	for count := 0; ; count++ {
 		header, err := entries.Next()
 		if errors.Is(err, io.EOF) {
@@ -53,7 +55,7 @@ func unpack(ctx context.Context, archive, dir string) (err error) {
 		if count == maxFiles {
 			return fmt.Errorf("more than %d files: refused", maxFiles)
 		}
-		if left -= header.Size; left < 0 {
+		if remaining -= header.Size; remaining < 0 {
 			return fmt.Errorf("more than %d bytes: refused", maxUnpacked)
 		}
 		if err := unpackEntry(root, header, entries); err != nil {
@@ -76,17 +78,21 @@ func unpackEntry(root *os.Root, header *tar.Header, content io.Reader) error {
 		}
 		return root.MkdirAll(name, 0o755)
 	case tar.TypeReg:
+		if name == "" {
+			return fmt.Errorf("%q is outside the package's directory: refused", header.Name)
+		}
+		return unpackFile(root, name, header.Mode&0o111 != 0, content)
 	default:
-		return fmt.Errorf("%q is neither a file nor a folder: refused", header.Name)
+		return fmt.Errorf("%q is neither a file nor a directory: refused", header.Name)
 	}
-	if name == "" {
-		return fmt.Errorf("%q is outside the package's folder: refused", header.Name)
-	}
+}
+
+func unpackFile(root *os.Root, name string, executable bool, content io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	mode := os.FileMode(0o644)
-	if header.Mode&0o111 != 0 {
+	if executable {
 		mode = 0o755
 	}
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
@@ -97,7 +103,8 @@ func unpackEntry(root *os.Root, header *tar.Header, content io.Reader) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// entryName is an entry's place below the package's folder; "" is that folder.
+// entryName returns an entry's path without its first element; "" is the package's
+// directory itself.
 func entryName(name string) (string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return "", fmt.Errorf("%q leads out of the package: refused", name)
@@ -106,7 +113,7 @@ func entryName(name string) (string, error) {
 	return filepath.FromSlash(inside), nil
 }
 
-// writeSynced is os.WriteFile that has reached the disk when it returns.
+// writeSynced writes a new file and syncs it to the disk.
 func writeSynced(name string, content []byte) error {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -15,29 +15,31 @@ import (
 	"bellhop/protocol"
 )
 
-// versionTime bounds how long a program may take to say its version: a cold
-// start of the largest one reads 350 MB.
-const versionTime = 30 * time.Second
+// versionTimeout bounds a run with --version. A cold start of the largest program
+// reads 350 MB.
+const versionTimeout = 30 * time.Second
 
-// maxVersionOutput is more than any says; the rest is not kept.
+// maxVersionOutput is more than any program prints; further output is dropped.
 const maxVersionOutput = 64 << 10
 
-var versionForm = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?`)
+var versionPattern = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?`)
 
-// binary tells whether a program is still the one that was asked.
-type binary struct {
-	command string
-	size    int64
-	changed time.Time
+// programKey identifies one state of a program file, so that a changed file is run
+// again.
+type programKey struct {
+	command  string
+	size     int64
+	modified time.Time
 }
 
-// version asks a program, once as long as it does not change.
+// version returns the version of a program. It runs the program only once while the
+// file does not change.
 func (c *Cache) version(ctx context.Context, command []string) (string, error) {
 	info, err := os.Stat(command[len(command)-1])
 	if err != nil {
 		return "", err
 	}
-	key := binary{strings.Join(command, "\x00"), info.Size(), info.ModTime()}
+	key := programKey{strings.Join(command, "\x00"), info.Size(), info.ModTime()}
 	c.mu.Lock()
 	known := c.versions[key]
 	c.mu.Unlock()
@@ -53,38 +55,38 @@ func (c *Cache) version(ctx context.Context, command []string) (string, error) {
 	return got, err
 }
 
-// askVersion runs the program in an empty home: some write into theirs even for
-// this, and none needs a variable for it.
+// askVersion runs the program with --version in an empty home directory, because some
+// programs write into it, and without the variables of the host.
 func askVersion(ctx context.Context, command []string) (string, error) {
 	home, err := os.MkdirTemp("", "bellhop-version-*")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(home) }()
-	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--version")...)
 	cmd.Dir, cmd.WaitDelay = home, time.Second
 	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
-	out := &bounded{}
+	out := &cappedBuffer{}
 	cmd.Stdout = out
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s --version: %w", command[len(command)-1], err)
 	}
-	found := versionForm.FindString(out.String())
+	found := versionPattern.FindString(out.String())
 	if found == "" {
-		return "", fmt.Errorf("%s --version: no version in its answer", command[len(command)-1])
+		return "", fmt.Errorf("%s --version: no version in the output", command[len(command)-1])
 	}
 	return found, nil
 }
 
-// selfVersion is what the agent in the folder files says it is. A locked one
-// has no flag for it; its package tells.
+// selfVersion returns the version of the program in the directory files. Programs with
+// a lock file have no --version flag, so it reads their package.json.
 func (c *Cache) selfVersion(ctx context.Context, a Agent, files string) (string, error) {
 	if a.Locked != "" {
 		return packageVersion(filepath.Join(files, "node_modules", filepath.FromSlash(a.Package), "package.json"))
 	}
-	artifact, _ := a.artifact(c.platform)
+	artifact, _ := a.Artifact(c.platform)
 	command, err := c.command(ctx, a, filepath.Join(files, filepath.FromSlash(artifact.Path)))
 	if err != nil {
 		return "", err
@@ -97,37 +99,37 @@ func packageVersion(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var said struct {
+	var manifest struct {
 		Version string `json:"version"`
 	}
-	if err := json.Unmarshal(content, &said); err != nil {
+	if err := json.Unmarshal(content, &manifest); err != nil {
 		return "", fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
-	return said.Version, nil
+	return manifest.Version, nil
 }
 
-// bounded keeps the beginning of what is written.
-type bounded struct{ strings.Builder }
+// cappedBuffer keeps the first maxVersionOutput bytes that are written to it.
+type cappedBuffer struct{ strings.Builder }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *cappedBuffer) Write(p []byte) (int, error) {
 	if room := maxVersionOutput - b.Len(); room > 0 {
 		_, _ = b.Builder.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
 }
 
-// fits: the same major and minor version, not an older patch. What providers
-// rely on was stable within these, and people's own copies update themselves.
-func fits(got, wanted string) bool {
+// satisfies accepts the same major and minor version with the same or a newer patch.
+// Providers work with all patches so far, and users' own copies update themselves.
+func satisfies(got, wanted string) bool {
 	if wanted == AnyVersion || got == wanted {
 		return true
 	}
-	g, okGot := numbers(got)
-	w, okWanted := numbers(wanted)
+	g, okGot := parseVersion(got)
+	w, okWanted := parseVersion(wanted)
 	return okGot && okWanted && g[0] == w[0] && g[1] == w[1] && g[2] >= w[2] && !strings.Contains(got, "-")
 }
 
-func numbers(version string) ([3]int, bool) {
+func parseVersion(version string) ([3]int, bool) {
 	var out [3]int
 	plain, _, _ := strings.Cut(version, "-")
 	parts := strings.Split(plain, ".")
@@ -144,24 +146,24 @@ func numbers(version string) ([3]int, bool) {
 	return out, true
 }
 
-// node finds a Node.js that is new enough for a.
-func (c *Cache) node(ctx context.Context, a Agent) (string, error) {
-	refuse := func(why string, err error) error {
+// findNode returns the path of a Node.js that is new enough for a.
+func (c *Cache) findNode(ctx context.Context, a Agent) (string, error) {
+	errNode := func(problem string, err error) error {
 		return &protocol.Error{
-			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s needs Node.js %d or newer: %s", a.Title, a.Node, why), Err: err,
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("%s needs Node.js %d or newer: %s", a.Title, a.Node, problem), Err: err,
 			Hint: fmt.Sprintf("Install Node.js %d or newer and see that 'node' is on the PATH of the host.", a.Node),
 		}
 	}
 	path, err := c.lookPath("node")
 	if err != nil {
-		return "", refuse("there is none on the PATH", nil)
+		return "", errNode("it is not on the PATH", nil)
 	}
 	got, err := c.version(ctx, []string{path})
 	if err != nil {
-		return "", refuse("the one on the PATH does not say its version", err)
+		return "", errNode("cannot read the version of the one on the PATH", err)
 	}
-	if parts, ok := numbers(got); !ok || parts[0] < a.Node {
-		return "", refuse("the one on the PATH is "+got, nil)
+	if parts, ok := parseVersion(got); !ok || parts[0] < a.Node {
+		return "", errNode("the one on the PATH is "+got, nil)
 	}
 	return path, nil
 }

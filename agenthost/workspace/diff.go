@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -13,21 +14,20 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps of a diff.
+// Caps on a diff.
 const (
-	maxDiffFiles = 2000
-	maxPatchRead = 16 << 20
-	diffLimit    = time.Minute
-	renameLimit  = "-l1000"
+	maxDiffFiles   = 2000
+	maxPatchOutput = 16 << 20
+	diffTimeout    = time.Minute
+	renameLimit    = "-l1000"
 )
 
-// Diff is what a session's workspace holds that it did not hold at first.
-// CodeNotFound: the session has no workspace; CodeConflict: there is nothing to
-// compare with, or too much.
+// Diff compares a session's workspace with its basis. CodeNotFound: the session
+// has no workspace. CodeConflict: there is no basis, or the diff is too large.
 func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protocol.Diff, error) {
-	rec, err := m.record(sessionID)
+	rec, err := m.readRecord(sessionID)
 	if err == nil && rec.Project != project {
-		rec, err = m.record(otherKey(sessionID, project))
+		rec, err = m.readRecord(projectKey(sessionID, project))
 	}
 	if err != nil {
 		return nil, err
@@ -38,57 +38,58 @@ func (m *Manager) Diff(ctx context.Context, sessionID, project string) (*protoco
 	if rec.Base == "" {
 		return nil, errNoBase(rec)
 	}
-	release, err := m.slot(ctx)
+	release, err := m.acquireSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(ctx, diffLimit)
+	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
 	defer cancel()
-	return m.compare(ctx, rec)
+	return m.computeDiff(ctx, rec)
 }
 
 func errNoBase(rec *record) error {
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: "There is nothing to compare the session's workspace with",
-		Hint: orElse(rec.NoBase, "Begin another session: its first state is remembered"),
+		Hint: cmp.Or(rec.NoBase, "Begin another session: its first state is remembered"),
 	}
 }
 
-func (m *Manager) compare(ctx context.Context, rec *record) (*protocol.Diff, error) {
-	repo, err := m.compared(ctx, rec)
+func (m *Manager) computeDiff(ctx context.Context, rec *record) (*protocol.Diff, error) {
+	repo, err := m.diffRepository(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
-	scratch, remove, err := m.scratch()
+	scratch, remove, err := m.scratchDir()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	own := repo
-	own.index, own.objects = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
-	var known []string
-	if rec.Kind == kindShared || rec.Kind == kindFound {
-		known = append(known, m.baseObjects(rec))
+	scratchRepo := repo
+	scratchRepo.indexFile, scratchRepo.objectDir = filepath.Join(scratch, "index"), filepath.Join(scratch, "objects")
+	var objectDirs []string
+	if rec.Kind == kindShared || rec.Kind == kindPlain {
+		objectDirs = append(objectDirs, m.baseObjects(rec))
 	}
-	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, own.objects, known...)
+	tree, err := m.snapshot(ctx, repo, rec.Base, scratch, scratchRepo.objectDir, objectDirs...)
 	if err != nil {
 		return nil, err
 	}
 	diff := &protocol.Diff{Base: rec.Base}
-	if err := m.files(ctx, own, rec.Base, tree, diff); err != nil {
+	if err := m.readFiles(ctx, scratchRepo, rec.Base, tree, diff); err != nil {
 		return nil, err
 	}
-	if err := m.patch(ctx, own, rec.Base, tree, diff); err != nil {
+	if err := m.readPatch(ctx, scratchRepo, rec.Base, tree, diff); err != nil {
 		return nil, err
 	}
 	return diff, nil
 }
 
-// compared is the repository in which a workspace is compared with its base.
-func (m *Manager) compared(ctx context.Context, rec *record) (repository, error) {
-	if rec.Kind == kindShared || rec.Kind == kindFound {
-		return m.shadow(ctx, rec)
+// diffRepository returns the repository in which git compares a workspace with its
+// base.
+func (m *Manager) diffRepository(ctx context.Context, rec *record) (repository, error) {
+	if rec.Kind == kindShared || rec.Kind == kindPlain {
+		return m.inPlaceRepository(ctx, rec)
 	}
 	repo, err := m.repository(ctx, rec)
 	if err != nil {
@@ -103,18 +104,19 @@ func (m *Manager) compared(ctx context.Context, rec *record) (repository, error)
 	return repo, nil
 }
 
-// Both runs follow no attribute to a program.
+// diffTree returns the arguments of a diff that starts no program: attributes of
+// the repository cannot name a diff or textconv command.
 func diffTree(args ...string) []string {
 	return append([]string{"diff-tree", "-r", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"}, args...)
 }
 
-// files reads the list: first what became of each, then how many lines.
-func (m *Manager) files(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
+// readFiles fills diff.Files with the status and the line counts of each file.
+func (m *Manager) readFiles(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
-		repo: repo, limit: maxListing, time: diffLimit,
+		repo: repo, limit: maxListing, time: diffTimeout,
 		args: diffTree("--raw", "--numstat", "-z", base, tree, "--"),
 	})
-	if errors.Is(err, errOutput) {
+	if errors.Is(err, errOutputLimit) {
 		return m.errTooMany()
 	}
 	if err != nil {
@@ -129,44 +131,64 @@ func (m *Manager) files(ctx context.Context, repo repository, base, tree string,
 
 var errListing = errors.New("git's list of files cannot be read")
 
-// parseFiles reads git's --raw --numstat -z. A renamed file has two names, in
-// the one list after its state, in the other after an empty name.
+// parseFiles parses the output of git's --raw --numstat -z: first a status entry
+// for each file, then a line count for each in the same order.
 func parseFiles(out string) ([]protocol.DiffFile, error) {
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	files, numbers := []protocol.DiffFile{}, 0
-	for i := 0; i < len(fields) && fields[i] != ""; i++ {
-		if raw, ok := strings.CutPrefix(fields[i], ":"); ok {
-			parts := strings.Fields(raw)
-			if len(parts) != 5 || i+1 >= len(fields) {
-				return nil, errListing
-			}
-			file := protocol.DiffFile{Status: statusOf(parts[4])}
-			i++
-			if file.Status == protocol.DiffRenamed && i+1 < len(fields) {
-				file.OldPath = protocol.SanitizeText(fields[i])
-				i++
-			}
-			file.Path = protocol.SanitizeText(fields[i])
+	files, counted := []protocol.DiffFile{}, 0
+	for len(fields) > 0 && fields[0] != "" {
+		var err error
+		if strings.HasPrefix(fields[0], ":") {
+			var file protocol.DiffFile
+			file, fields, err = parseStatus(fields)
 			files = append(files, file)
-			continue
+		} else if counted < len(files) {
+			fields, err = parseCounts(fields, &files[counted])
+			counted++
+		} else {
+			err = errListing
 		}
-		parts := strings.SplitN(fields[i], "\t", 3)
-		if len(parts) != 3 || numbers >= len(files) {
-			return nil, errListing
+		if err != nil {
+			return nil, err
 		}
-		file := &files[numbers]
-		numbers++
-		if parts[2] == "" {
-			i += 2
-		}
-		file.Binary = parts[0] == "-"
-		file.Additions, _ = strconv.Atoi(parts[0])
-		file.Deletions, _ = strconv.Atoi(parts[1])
 	}
 	return files, nil
 }
 
-func statusOf(letter string) protocol.DiffStatus {
+// parseStatus parses ":mode mode hash hash status" and the one or two names after
+// it, and returns the fields that follow.
+func parseStatus(fields []string) (protocol.DiffFile, []string, error) {
+	parts := strings.Fields(fields[0][1:])
+	if len(parts) != 5 || len(fields) < 2 {
+		return protocol.DiffFile{}, nil, errListing
+	}
+	file := protocol.DiffFile{Status: diffStatus(parts[4])}
+	fields = fields[1:]
+	if file.Status == protocol.DiffRenamed && len(fields) > 1 {
+		file.OldPath, fields = protocol.SanitizeText(fields[0]), fields[1:]
+	}
+	file.Path = protocol.SanitizeText(fields[0])
+	return file, fields[1:], nil
+}
+
+// parseCounts parses "additions TAB deletions TAB name". The name of a renamed file
+// is empty, and two fields with its old and new name follow.
+func parseCounts(fields []string, file *protocol.DiffFile) ([]string, error) {
+	parts := strings.SplitN(fields[0], "\t", 3)
+	if len(parts) != 3 {
+		return nil, errListing
+	}
+	used := 1
+	if parts[2] == "" {
+		used = min(3, len(fields))
+	}
+	file.Binary = parts[0] == "-"
+	file.Additions, _ = strconv.Atoi(parts[0])
+	file.Deletions, _ = strconv.Atoi(parts[1])
+	return fields[used:], nil
+}
+
+func diffStatus(letter string) protocol.DiffStatus {
 	switch letter[0] {
 	case 'A':
 		return protocol.DiffAdded
@@ -181,18 +203,19 @@ func statusOf(letter string) protocol.DiffStatus {
 	}
 }
 
-// patch keeps whole files, as many as there is room for.
-func (m *Manager) patch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
+// readPatch fills diff.Patch. It includes only whole files, up to
+// protocol.MaxPatch bytes.
+func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
-		repo: repo, limit: maxPatchRead, time: diffLimit,
+		repo: repo, limit: maxPatchOutput, time: diffTimeout,
 		args: diffTree("--patch", "--src-prefix=a/", "--dst-prefix=b/", base, tree, "--"),
 	})
-	cutShort := errors.Is(err, errOutput)
+	cutShort := errors.Is(err, errOutputLimit)
 	if err != nil && !cutShort {
 		return err
 	}
 	var patch strings.Builder
-	sections := split(out)
+	sections := splitPatch(out)
 	for i, section := range sections {
 		text := protocol.SanitizeText(string(section))
 		if cutShort && i == len(sections)-1 || patch.Len()+len(text) > protocol.MaxPatch {
@@ -206,9 +229,9 @@ func (m *Manager) patch(ctx context.Context, repo repository, base, tree string,
 	return nil
 }
 
-// split separates a patch into its files. Lines of content begin with a sign or
-// a space, so none looks like a header.
-func split(patch []byte) [][]byte {
+// splitPatch splits a patch into its files. Content lines begin with a sign or a
+// space, so none looks like a header.
+func splitPatch(patch []byte) [][]byte {
 	const header = "diff --git "
 	var out [][]byte
 	for len(patch) > 0 {

@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestADiffShowsEverything(t *testing.T) {
+func TestDiffShowsEveryKindOfChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		work func(t *testing.T, dir string)
 		want string
@@ -32,7 +32,7 @@ func TestADiffShowsEverything(t *testing.T) {
 			run(t, dir, "add", ".")
 			must(t, os.Remove(filepath.Join(dir, "staged.txt")))
 		}, ""},
-		"what .gitignore names is no work": {func(t *testing.T, dir string) {
+		"ignored files are left out": {func(t *testing.T, dir string) {
 			write(t, dir, "ignored/big.o", "a\n")
 		}, ""},
 		"a file that was renamed by mv": {func(t *testing.T, dir string) {
@@ -52,7 +52,7 @@ func TestADiffShowsEverything(t *testing.T) {
 			must(t, os.Symlink("..", filepath.Join(dir, "up")))
 			must(t, os.Symlink("/etc", filepath.Join(dir, "etc")))
 		}, "added etc; added loop; added up"},
-		"names that look like something else": {func(t *testing.T, dir string) {
+		"names with special characters": {func(t *testing.T, dir string) {
 			for _, name := range []string{"--help", "-rf", "a b", "ü", "line\nend", "tab\tx", `"quoted"`, ":(glob)*", "*"} {
 				write(t, dir, name, "x\n")
 			}
@@ -70,7 +70,7 @@ func TestADiffShowsEverything(t *testing.T) {
 			run(t, dir, "-c", "merge.conflictStyle=merge", "merge-base", "HEAD", "HEAD")
 			_ = tryRun(dir, "merge", "-")
 		}, "modified README"},
-		"repositories within": {func(t *testing.T, dir string) {
+		"nested repositories": {func(t *testing.T, dir string) {
 			write(t, dir, "inner/a.txt", "a\n")
 			run(t, filepath.Join(dir, "inner"), "init", "--quiet")
 			run(t, filepath.Join(dir, "inner"), "add", ".")
@@ -98,7 +98,7 @@ func TestADiffShowsEverything(t *testing.T) {
 			dir := k.session("s1", "shop")
 			c.work(t, dir)
 			diff := k.diff("s1", "shop")
-			equal(t, "files", listed(diff), c.want)
+			equal(t, "files", fileLines(diff), c.want)
 			if diff.Base != run(t, shop, "rev-parse", "main") || diff.Truncated {
 				t.Errorf("base %s, truncated %v", diff.Base, diff.Truncated)
 			}
@@ -109,7 +109,7 @@ func TestADiffShowsEverything(t *testing.T) {
 	}
 }
 
-func TestADiffChangesNothing(t *testing.T) {
+func TestDiffLeavesTheRepositoryUnchanged(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -120,7 +120,7 @@ func TestADiffChangesNothing(t *testing.T) {
 	before, err := os.ReadFile(index)
 	must(t, err)
 	objects := run(t, shop, "count-objects", "-v")
-	equal(t, "files", listed(k.diff("s1", "shop")), "added new.txt; added staged.txt")
+	equal(t, "files", fileLines(k.diff("s1", "shop")), "added new.txt; added staged.txt")
 	after, err := os.ReadFile(index)
 	must(t, err)
 	if string(before) != string(after) {
@@ -134,7 +134,7 @@ func TestADiffChangesNothing(t *testing.T) {
 	}
 }
 
-func TestThePatchIsOfUseToGit(t *testing.T) {
+func TestGitCanApplyThePatch(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
@@ -167,20 +167,20 @@ func TestADirectoryUsedInPlaceIsComparedWithItsFirstState(t *testing.T) {
 			write(t, dir, "gone.txt", "gone\n")
 			k := open(t, map[string]Project{"p": p})
 			equal(t, "directory", k.session("s1", "p"), dir)
-			equal(t, "at first", listed(k.diff("s1", "p")), "")
+			equal(t, "at first", fileLines(k.diff("s1", "p")), "")
 			write(t, dir, "before.txt", "after\n")
 			write(t, dir, "sub/new.txt", "new\n")
 			must(t, os.Remove(filepath.Join(dir, "gone.txt")))
 			k = openOn(t, k.data, map[string]Project{"p": p})
 			diff := k.diff("s1", "p")
-			equal(t, "later", listed(diff), "modified before.txt; deleted gone.txt; added sub/new.txt")
+			equal(t, "later", fileLines(diff), "modified before.txt; deleted gone.txt; added sub/new.txt")
 			if !strings.Contains(diff.Patch, "-before\n+after\n") {
 				t.Errorf("patch %s", diff.Patch)
 			}
 			k.session("s2", "p")
-			equal(t, "a session that begins now", listed(k.diff("s2", "p")), "")
+			equal(t, "a session that begins now", fileLines(k.diff("s2", "p")), "")
 			write(t, dir, "sub/third.txt", "third\n")
-			equal(t, "its own work", listed(k.diff("s2", "p")), "added sub/third.txt")
+			equal(t, "its own work", fileLines(k.diff("s2", "p")), "added sub/third.txt")
 			if entries, err := os.ReadDir(dir); err != nil || p.InPlace != exists(filepath.Join(dir, ".git")) {
 				t.Errorf("%v, %v", entries, err)
 			}
@@ -205,39 +205,39 @@ func TestAPatchIsCutAtAFile(t *testing.T) {
 	equal(t, "lines", strconv.Itoa(diff.Files[1].Additions), "3000")
 }
 
-func TestMoreThanADiffIsMadeOf(t *testing.T) {
+func TestDiffRefusesTooManyFiles(t *testing.T) {
 	plain := t.TempDir()
 	for i := range 4 {
 		write(t, plain, strconv.Itoa(i), "1234")
 	}
 	for name, limit := range map[string]func(k *kit){
-		"over 3 new files": func(k *kit) { k.newFiles = 3 },
-		"or 0 MiB of them": func(k *kit) { k.newBytes = 15 },
+		"over 3 new files": func(k *kit) { k.maxUntrackedFiles = 3 },
+		"or 0 MiB of them": func(k *kit) { k.maxUntrackedBytes = 15 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := open(t, map[string]Project{"plain": {Path: plain}})
 			limit(k)
 			equal(t, "the session works all the same", k.session("s1", "plain"), plain)
 			_, err := k.Diff(t.Context(), "s1", "plain")
-			if hint := refused(t, err, protocol.CodeConflict); !strings.Contains(hint, name) {
+			if hint := errorHint(t, err, protocol.CodeConflict); !strings.Contains(hint, name) {
 				t.Errorf("hint %q", hint)
 			}
 		})
 	}
 }
 
-func TestNoDiff(t *testing.T) {
+func TestDiffWithoutWorkspaceOrBasis(t *testing.T) {
 	k := open(t, nil)
 	_, err := k.Diff(t.Context(), "s1", "")
-	refused(t, err, protocol.CodeNotFound)
+	errorHint(t, err, protocol.CodeNotFound)
 	dir := k.session("s1", "")
 	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /etc\n"), 0o600))
 	_, err = k.Diff(t.Context(), "s1", "")
-	refused(t, err, protocol.CodeConflict)
+	errorHint(t, err, protocol.CodeConflict)
 }
 
-func TestParseFilesRefusesWhatGitDoesNotSay(t *testing.T) {
+func TestParseFilesRefusesMalformedOutput(t *testing.T) {
 	for _, out := range []string{":", ":1 2 3 4 M", "1\t2\tx\x00", ":1 2 3 4 M\x00a\x00x\x00", ":1 2 3 4 M\x00a\x001\t1\ta\x001\t1\tb\x00"} {
 		if files, err := parseFiles(out); err == nil {
 			t.Errorf("%q: %v", out, files)

@@ -9,25 +9,25 @@ import (
 	"bellhop/protocol"
 )
 
-// makeOwn gives a session without a project a repository of its own: agents
-// expect one, and its empty first commit is what the diff is against.
-func (m *Manager) makeOwn(ctx context.Context, rec *record) error {
+// makeOwnRepository creates a repository for a session without a project, because
+// agents expect one. Its empty first commit is the basis of the diff.
+func (m *Manager) makeOwnRepository(ctx context.Context, rec *record) error {
 	if m.git.program == "" {
-		return m.makeFound(ctx, rec)
+		return m.makePlain(ctx, rec)
 	}
 	rec.Kind = kindOwn
-	if err := m.save(rec); err != nil {
+	if err := m.saveRecord(rec); err != nil {
 		return err
 	}
-	path := m.root(rec)
-	if err := removeAll(path); err != nil { // what an interrupted attempt left
+	path := m.rootDir(rec)
+	if err := removeAll(path); err != nil { // remains of an interrupted attempt
 		return err
 	}
-	if err := m.private("workspaces", rec.Key); err != nil {
+	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {
 		return err
 	}
 	repo := repository{gitDir: filepath.Join(path, ".git"), workTree: path}
-	_, err := m.git.run(ctx, call{dir: path, trust: true, args: []string{"init", "--quiet", "--template=", "--initial-branch=main"}})
+	_, err := m.git.run(ctx, call{dir: path, noFiles: true, args: []string{"init", "--quiet", "--template=", "--initial-branch=main"}})
 	if err != nil {
 		return err
 	}
@@ -36,94 +36,94 @@ func (m *Manager) makeOwn(ctx context.Context, rec *record) error {
 		return err
 	}
 	rec.Branch = "main"
-	_, err = m.git.run(ctx, call{repo: repo, trust: true, args: []string{"update-ref", "refs/heads/main", rec.Base}})
+	_, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"update-ref", "refs/heads/main", rec.Base}})
 	return err
 }
 
-// makeFound leaves a session the directory that it has.
-func (m *Manager) makeFound(ctx context.Context, rec *record) error {
-	rec.Kind = kindFound
-	if err := errors.Join(m.save(rec), m.private("workspaces", rec.Key)); err != nil {
+// makePlain gives a session a plain directory and keeps the files in it.
+func (m *Manager) makePlain(ctx context.Context, rec *record) error {
+	rec.Kind = kindPlain
+	if err := errors.Join(m.saveRecord(rec), m.makePrivateDir("workspaces", rec.Key)); err != nil {
 		return err
 	}
 	if rec.Session == "" {
 		return errNoGit
 	}
-	return m.takeBase(ctx, rec)
+	return m.recordBase(ctx, rec)
 }
 
 func (m *Manager) emptyCommit(ctx context.Context, repo repository) (string, error) {
-	out, err := m.git.run(ctx, call{repo: repo, trust: true, args: []string{"hash-object", "-t", "tree", "-w", "/dev/null"}})
+	out, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"hash-object", "-t", "tree", "-w", "/dev/null"}})
 	if err != nil {
 		return "", err
 	}
-	out, err = m.git.run(ctx, call{repo: repo, trust: true, args: []string{"commit-tree", "-m", "Begin", line(out)}})
-	return line(out), err
+	out, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"commit-tree", "-m", "Begin", trimNewline(out)}})
+	return trimNewline(out), err
 }
 
-// makeShared gives a session its project's own directory. What is in it now is
-// taken as the base of its diff, in the session's state directory.
+// makeShared lets a session work in its project's own directory. The basis of the
+// diff is a snapshot in the session's state directory.
 func (m *Manager) makeShared(ctx context.Context, rec *record, p Project) error {
 	rec.Kind, rec.Path = kindShared, p.Path
 	if p.Clone != "" {
-		if err := m.refresh(ctx, rec.Project, p); err != nil {
+		if err := m.cloneOrFetch(ctx, rec.Project, p); err != nil {
 			return err
 		}
 	}
-	if err := m.isDirectory(rec.Project, p.Path); err != nil {
+	if err := m.checkDirectory(rec.Project, p.Path); err != nil {
 		return err
 	}
 	if rec.Session == "" {
 		return protocol.Errorf(protocol.CodeInvalid, "The project %s is used in place: it has one workspace, its directory", rec.Project)
 	}
-	if err := m.save(rec); err != nil {
+	if err := m.saveRecord(rec); err != nil {
 		return err
 	}
-	return m.takeBase(ctx, rec)
+	return m.recordBase(ctx, rec)
 }
 
-// takeBase remembers what is in a directory that is used in place. A directory
-// that is too large has no diff; the session works all the same.
-func (m *Manager) takeBase(ctx context.Context, rec *record) error {
-	if err := m.private("state", rec.Session); err != nil {
+// recordBase snapshots a directory that is used in place. If that fails, for
+// example because the directory is too large, the session works without a diff.
+func (m *Manager) recordBase(ctx context.Context, rec *record) error {
+	if err := m.makePrivateDir("state", rec.Session); err != nil {
 		return err
 	}
-	repo, err := m.shadow(ctx, rec)
+	repo, err := m.inPlaceRepository(ctx, rec)
 	if err == nil {
-		rec.Base, err = m.baseTree(ctx, rec, repo)
+		rec.Base, err = m.snapshotBase(ctx, rec, repo)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		rec.Base, rec.NoBase = "", cut(err.Error(), 300)
-		m.log.Warn("what a directory held at first cannot be remembered: the session has no diff", "workspace", rec.Key, "error", err)
+		rec.Base, rec.NoBase = "", truncate(err.Error(), 300)
+		m.log.Warn("cannot snapshot a directory: the session has no diff", "workspace", rec.Key, "error", err)
 	}
 	return nil
 }
 
-// baseDir is where a session keeps what a directory held at first.
+// baseDir holds the basis of the diff of a directory used in place.
 func (m *Manager) baseDir(rec *record) string {
-	return filepath.Join(m.own("state", rec.Session), ".base", shortHash(rec.Key))
+	return filepath.Join(m.dataPath("state", rec.Session), ".base", shortHash(rec.Key))
 }
 
-// shadow is the repository that a directory used in place is compared in: its
-// own if it has one, else one in the session's state directory. The user's
-// directory gets nothing.
-func (m *Manager) shadow(ctx context.Context, rec *record) (repository, error) {
+// inPlaceRepository returns the repository for diffs of a directory used in place:
+// the directory's own if it has one, else a bare one in the session's state
+// directory. It writes nothing into the user's directory.
+func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repository, error) {
 	if m.git.program == "" {
 		return repository{}, errNoGit
 	}
-	root := m.root(rec)
+	root := m.rootDir(rec)
 	if info, err := os.Lstat(filepath.Join(root, ".git")); err == nil && rec.Kind == kindShared && (info.IsDir() || info.Mode().IsRegular()) {
-		out, err := m.git.run(ctx, call{dir: root, trust: true, args: []string{"rev-parse", "--absolute-git-dir"}})
+		out, err := m.git.run(ctx, call{dir: root, noFiles: true, args: []string{"rev-parse", "--absolute-git-dir"}})
 		if err == nil {
-			return repository{gitDir: line(out), workTree: root}, nil
+			return repository{gitDir: trimNewline(out), workTree: root}, nil
 		}
 	}
 	dir := filepath.Join(m.baseDir(rec), "git")
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		_, err := m.git.run(ctx, call{dir: m.own("state", rec.Session), trust: true, args: []string{"init", "--quiet", "--bare", "--template=", dir}})
+		_, err := m.git.run(ctx, call{dir: m.dataPath("state", rec.Session), noFiles: true, args: []string{"init", "--quiet", "--bare", "--template=", dir}})
 		if err != nil {
 			return repository{}, err
 		}
@@ -131,18 +131,18 @@ func (m *Manager) shadow(ctx context.Context, rec *record) (repository, error) {
 	return repository{gitDir: dir, workTree: root}, nil
 }
 
-// repository is where git keeps what it knows of a workspace; without a git
-// directory it keeps nothing.
+// repository returns the repository of a workspace. For a plain directory it is
+// empty.
 func (m *Manager) repository(ctx context.Context, rec *record) (repository, error) {
-	root := m.root(rec)
+	root := m.rootDir(rec)
 	switch rec.Kind {
 	case kindWorktree:
-		src, err := m.sourceOf(ctx, rec)
+		src, err := m.recordSource(ctx, rec)
 		if err != nil {
 			return repository{}, err
 		}
-		return repository{gitDir: filepath.Join(src.common, "worktrees", rec.Worktree), workTree: root}, nil
-	case kindFound:
+		return repository{gitDir: filepath.Join(src.gitDir, "worktrees", rec.Worktree), workTree: root}, nil
+	case kindPlain:
 		return repository{}, nil
 	case kindOwn:
 		dir := filepath.Join(root, ".git")
@@ -158,6 +158,6 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 		if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
 			return repository{}, nil //nolint:nilerr // a plain directory
 		}
-		return m.shadow(ctx, rec)
+		return m.inPlaceRepository(ctx, rec)
 	}
 }

@@ -9,56 +9,57 @@ import (
 	"time"
 )
 
-// diskAge is how old an answer of DiskUse may be.
+// diskAge is the age after which DiskUse counts again.
 const diskAge = time.Minute
 
-// diskUse is the last sum, and the counting under way.
+// diskUse caches the last sum and tracks the count in progress.
 type diskUse struct {
-	mu    sync.Mutex
-	known bool
-	bytes int64
-	at    time.Time
-	next  chan struct{} // closed when a counting ends; nil = none runs
+	mu        sync.Mutex
+	counted   bool
+	bytes     int64
+	countedAt time.Time
+	counting  chan struct{} // closed when a counting ends; nil = none runs
 }
 
-// DiskUse is how much workspaces, clones and state take, in bytes. It is counted
-// in the background, at most once a minute; only the first call waits for it.
+// DiskUse returns the bytes that workspaces, clones and state occupy. A background
+// goroutine counts them at most once a minute; only the first call waits for it.
 func (m *Manager) DiskUse(ctx context.Context) (int64, error) {
 	d := &m.disk
 	for {
 		d.mu.Lock()
-		if d.next == nil && (!d.known || m.now().Sub(d.at) >= diskAge) {
-			if !m.count() {
+		if d.counting == nil && (!d.counted || m.now().Sub(d.countedAt) >= diskAge) {
+			if !m.startCount() {
 				d.mu.Unlock()
 				return 0, errClosed()
 			}
 		}
-		known, bytes, next := d.known, d.bytes, d.next
+		counted, bytes, counting := d.counted, d.bytes, d.counting
 		d.mu.Unlock()
-		if known {
+		if counted {
 			return bytes, nil
 		}
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-next:
+		case <-counting:
 		}
 	}
 }
 
-// count begins a counting; the lock is held.
-func (m *Manager) count() bool {
+// startCount starts a count and reports false if the manager is closed. The
+// caller holds m.disk.mu.
+func (m *Manager) startCount() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx.Err() != nil {
 		return false
 	}
 	done := make(chan struct{})
-	m.disk.next = done
+	m.disk.counting = done
 	m.wg.Go(func() {
 		var sum int64
 		for _, kind := range []string{"workspaces", "projects", "state"} {
-			n, err := bytesBelow(m.ctx, m.own(kind, ""))
+			n, err := treeSize(m.ctx, m.dataPath(kind, ""))
 			if err != nil && m.ctx.Err() == nil {
 				m.log.Warn("disk use cannot be counted", "directory", kind, "error", err)
 			}
@@ -66,16 +67,16 @@ func (m *Manager) count() bool {
 		}
 		d := &m.disk
 		d.mu.Lock()
-		d.known, d.bytes, d.at, d.next = m.ctx.Err() == nil, sum, m.now(), nil
+		d.counted, d.bytes, d.countedAt, d.counting = m.ctx.Err() == nil, sum, m.now(), nil
 		d.mu.Unlock()
 		close(done)
 	})
 	return true
 }
 
-// bytesBelow sums up the files of a tree; symbolic links are not followed, what
-// vanishes meanwhile does not count.
-func bytesBelow(ctx context.Context, root string) (int64, error) {
+// treeSize sums up the sizes of the regular files below root. It does not follow
+// symbolic links and skips files that vanish meanwhile.
+func treeSize(ctx context.Context, root string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {

@@ -1,27 +1,28 @@
-// Package workspace gives every session its two directories: the one it works
-// in and the one it keeps its state in (HOME and configuration of its agent),
-// and tells what a session has changed.
+// Package workspace gives every session a working directory and a state
+// directory (HOME and configuration of its agent), and computes the diff of what
+// a session has changed.
 //
-// It owns the paths and their permissions, that a session id or a project name
-// never leads out of the data directory, the git worktrees, branches and clones
-// it makes, and the record of who owns which. What is put into the directories
-// is the agent's business.
+// It owns the paths, their permissions and the records of which session owns
+// which directory; the git worktrees, branches and clones that it makes; and the
+// check that no session id or project name leads out of the data directory. It
+// does not own the files that agents write into the directories.
 //
 //	<data>/workspaces/<sessionId>       a session's worktree, or its own repository
-//	<data>/workspaces/@<name>           one made by name, without a session
+//	<data>/workspaces/@<name>           a workspace created by name, without a session
 //	<data>/workspaces/.records/         owner records, one file each, and locks
-//	<data>/projects/<name>              the clone of a project that has an address
+//	<data>/projects/<name>              the clone of a project that is configured with a URL
 //	<data>/state/<sessionId>            the state directory
-//	<data>/state/<sessionId>/.base/     what a directory used in place held at first
+//	<data>/state/<sessionId>/.base/     the basis of the diff of a directory used in place
 //
-// A session's directory is one of three kinds:
+// A session's directory is of one of four kinds:
 //
 //	worktree  the project is a git repository: a worktree on a branch of its own
 //	own       no project: a git repository of its own, with an empty first commit
-//	shared    a plain directory, or worktree: false: the project's directory itself
+//	shared    a project without commits, or worktree: false: the project's directory itself
+//	found     no project and no repository, because git is missing or the session is older than records
 //
-// Repositories belong to agents as soon as they have worked there, so git is run
-// as if each were hostile: no hook, filter, monitor, pager or other program that
-// its configuration names is started, nothing asks for a password, output and
-// time are bounded, and no repository's own .git file is believed.
+// Agents can change anything in a repository that they have worked in, so git
+// runs as if every repository were hostile: it starts no hook, filter, monitor,
+// pager or other program that the configuration names, never asks for a
+// password, has bounds on output and time, and does not follow .git files.
 package workspace

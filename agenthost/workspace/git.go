@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,70 +23,71 @@ type runner struct {
 	env     []string
 }
 
-// call is one run of git.
+// call describes one run of git.
 type call struct {
-	dir   string // where git starts; "" = the work tree
-	repo  repository
-	args  []string
-	stdin io.Reader
-	limit int           // bytes of output; 0 = 1 MiB. One that says more is ended, with errOutput
-	time  time.Duration // 0 = 30 s
-	trust bool          // no file is read or written: there are no filters to look for
+	dir     string // working directory of git; "" = the work tree
+	repo    repository
+	args    []string
+	stdin   io.Reader
+	limit   int           // bytes of output; 0 = 1 MiB. Longer output ends git with errOutputLimit
+	time    time.Duration // 0 = 30 s
+	noFiles bool          // git reads and writes no file of the work tree, so no content filter can start
 }
 
-// repository says which one, without asking a .git file: whoever works in a
-// directory may have changed that. Zero: git looks around from the directory.
+// repository names a git directory explicitly, because an agent may have changed
+// the .git file of its work tree. With the zero value git searches for the
+// repository upwards from call.dir.
 type repository struct {
 	gitDir   string // of the worktree
 	workTree string
 
-	index   string // instead of the work tree's own
-	objects string // where new objects go instead
+	indexFile string // replaces the index of the work tree
+	objectDir string // receives new objects instead of the repository
 }
 
 const (
-	callTime    = 30 * time.Second
-	callOutput  = 1 << 20
-	stderrBytes = 4 << 10
+	defaultTimeLimit   = 30 * time.Second
+	defaultOutputLimit = 1 << 20
+	stderrBytes        = 4 << 10
 )
 
-// errOutput: git said more than was asked for.
-var errOutput = errors.New("git said too much")
+// errOutputLimit means that git wrote more than call.limit bytes.
+var errOutputLimit = errors.New("the output of git is too long")
 
-// gitError is a run that failed.
+// gitError is the error of a git run that failed.
 type gitError struct {
 	command string
-	said    string // end of stderr, without passwords
+	stderr  string // end of stderr, without passwords
 	err     error
 }
 
 func (e *gitError) Error() string {
-	if e.said == "" {
+	if e.stderr == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
-	return fmt.Sprintf("git %s: %s", e.command, e.said)
+	return fmt.Sprintf("git %s: %s", e.command, e.stderr)
 }
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// said returns what git said to a failure.
-func said(err error) string {
+// stderrOf returns the last stderr output of a failed run, "" for other errors.
+func stderrOf(err error) string {
 	var failed *gitError
 	if errors.As(err, &failed) {
-		return failed.said
+		return failed.stderr
 	}
 	return ""
 }
 
-// exited reports a run that ended by itself with that code.
-func exited(err error, code int) bool {
+// exitedWith reports whether git exited with code; a killed git did not.
+func exitedWith(err error, code int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == code
 }
 
-// safety is configuration above everybody else's. What names a program is
-// emptied; what starts one in the background is switched off.
-var safety = [][2]string{
+// safeConfig overrides the configuration of every repository. Settings that name
+// a program are emptied; settings that start background work are off.
+var safeConfig = [][2]string{
 	{"safe.directory", "*"},
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
@@ -108,9 +111,9 @@ var safety = [][2]string{
 	{"user.email", "bellhop@localhost"},
 }
 
-// passedOn is what git and ssh may need of the host's environment. Everything
-// else, the host's own secrets above all, stays out.
-var passedOn = []string{
+// inheritedVariables lists the variables of the host that git and ssh may need.
+// All others are left out, because the host's environment holds secrets.
+var inheritedVariables = []string{
 	"PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 }
@@ -121,7 +124,7 @@ func inheritedEnvironment() []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1",
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_MERGE_AUTOEDIT=no",
 	}
-	for _, name := range passedOn {
+	for _, name := range inheritedVariables {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
@@ -129,30 +132,31 @@ func inheritedEnvironment() []string {
 	return env
 }
 
-// run returns git's output.
+// run starts git and returns its stdout. Unless call.noFiles is set, it switches
+// the repository's content filters off first.
 func (r runner) run(ctx context.Context, c call) ([]byte, error) {
 	if r.program == "" {
 		return nil, errNoGit
 	}
-	config := safety
-	if !c.trust {
-		filters, err := r.filters(ctx, c)
+	config := safeConfig
+	if !c.noFiles {
+		filters, err := r.filtersOff(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		config = append(config[:len(config):len(config)], filters...)
 	}
-	return r.start(ctx, c, config)
+	return r.execute(ctx, c, config)
 }
 
-// filters are the clean and smudge programs that a repository names, switched
-// off: a file's content must not start them.
-func (r runner) filters(ctx context.Context, c call) ([][2]string, error) {
-	out, err := r.start(ctx, call{
+// filtersOff returns settings that disable every clean and smudge filter of the
+// repository: otherwise reading a file could start a program of the agent.
+func (r runner) filtersOff(ctx context.Context, c call) ([][2]string, error) {
+	out, err := r.execute(ctx, call{
 		dir: c.dir, repo: c.repo,
 		args: []string{"config", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`},
-	}, safety)
-	if err != nil && !exited(err, 1) { // 1: none
+	}, safeConfig)
+	if err != nil && !exitedWith(err, 1) { // 1: the repository has no filters
 		return nil, err
 	}
 	var off [][2]string
@@ -167,36 +171,29 @@ func (r runner) filters(ctx context.Context, c call) ([][2]string, error) {
 	return off, nil
 }
 
-func (r runner) start(ctx context.Context, c call, config [][2]string) ([]byte, error) {
-	limit, most := c.limit, c.time
-	if limit <= 0 {
-		limit = callOutput
-	}
-	if most <= 0 {
-		most = callTime
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+func (r runner) execute(ctx context.Context, c call, config [][2]string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(max(c.time, 0), defaultTimeLimit))
 	defer cancel()
+	stdout, stderr := &cappedBuffer{limit: cmp.Or(max(c.limit, 0), defaultOutputLimit), onFull: cancel}, &cappedBuffer{limit: stderrBytes}
 	cmd := exec.CommandContext(ctx, r.program, c.args...)
-	cmd.Dir = orElse(c.dir, c.repo.workTree)
-	cmd.Env = append(append(r.env[:len(r.env):len(r.env)], c.repo.environment()...), configuration(config)...)
-	cmd.Stdin = c.stdin
-	stdout, stderr := &limited{most: limit, full: cancel}, &limited{most: stderrBytes}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// ssh and the remote helpers go with git, and hold no pipe open after it.
+	cmd.Dir = cmp.Or(c.dir, c.repo.workTree)
+	cmd.Env = slices.Concat(r.env, c.repo.environment(), configVariables(config))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, stdout, stderr
+	// Killing the process group also ends ssh and remote helpers, which would
+	// otherwise hold the pipes open.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
 	switch {
-	case stdout.over:
-		return stdout.Bytes(), errOutput
+	case stdout.truncated:
+		return stdout.Bytes(), errOutputLimit
 	case err == nil:
 		return stdout.Bytes(), nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	}
-	return stdout.Bytes(), &gitError{command: c.args[0], said: withoutPasswords(strings.TrimSpace(stderr.String())), err: err}
+	return stdout.Bytes(), &gitError{command: c.args[0], stderr: withoutPasswords(strings.TrimSpace(stderr.String())), err: err}
 }
 
 func (r repository) environment() []string {
@@ -204,8 +201,8 @@ func (r repository) environment() []string {
 	for _, v := range [][2]string{
 		{"GIT_DIR", r.gitDir},
 		{"GIT_WORK_TREE", r.workTree},
-		{"GIT_INDEX_FILE", r.index},
-		{"GIT_OBJECT_DIRECTORY", r.objects},
+		{"GIT_INDEX_FILE", r.indexFile},
+		{"GIT_OBJECT_DIRECTORY", r.objectDir},
 	} {
 		if v[1] != "" && (v[0] != "GIT_WORK_TREE" || r.gitDir != "") {
 			env = append(env, v[0]+"="+v[1])
@@ -214,9 +211,9 @@ func (r repository) environment() []string {
 	return env
 }
 
-// configuration travels by environment: a name with "=" in it cannot be told
-// with -c.
-func configuration(config [][2]string) []string {
+// configVariables passes settings in the environment, because -c cannot express
+// a name that contains "=".
+func configVariables(config [][2]string) []string {
 	env := make([]string, 0, 2*len(config)+1)
 	for i, c := range config {
 		n := strconv.Itoa(i)
@@ -225,20 +222,20 @@ func configuration(config [][2]string) []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(config)))
 }
 
-// limited keeps the first bytes that are written to it.
-type limited struct {
+// cappedBuffer keeps the first limit bytes that are written to it.
+type cappedBuffer struct {
 	bytes.Buffer
-	most int
-	over bool
-	full func() // called when there is more
+	limit     int
+	truncated bool
+	onFull    func() // called when more than limit bytes arrive; nil = drop them silently
 }
 
-func (l *limited) Write(p []byte) (int, error) {
-	room := min(len(p), l.most-l.Len())
+func (l *cappedBuffer) Write(p []byte) (int, error) {
+	room := min(len(p), l.limit-l.Len())
 	l.Buffer.Write(p[:room])
-	if room < len(p) && l.full != nil {
-		l.over = true
-		l.full()
+	if room < len(p) && l.onFull != nil {
+		l.truncated = true
+		l.onFull()
 	}
 	return len(p), nil
 }
@@ -247,5 +244,5 @@ var userinfo = regexp.MustCompile(`://[^/@\s]*@`)
 
 func withoutPasswords(s string) string { return userinfo.ReplaceAllString(s, "://") }
 
-// line is a one-line answer.
-func line(out []byte) string { return strings.TrimRight(string(out), "\n") }
+// trimNewline returns one-line output without its line end.
+func trimNewline(out []byte) string { return strings.TrimRight(string(out), "\n") }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tryRun is run for what may fail.
+// tryRun is run for commands that may fail.
 func tryRun(dir string, args ...string) error {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -16,9 +16,9 @@ func tryRun(dir string, args ...string) error {
 	return cmd.Run()
 }
 
-// trapped sets every trap that a repository can set for somebody's git. Each
-// would write into the file that it returns.
-func trapped(t *testing.T, dir string) string {
+// setTraps configures every program that a repository can make git start. Each
+// would write into the file whose name is returned.
+func setTraps(t *testing.T, dir string) string {
 	t.Helper()
 	sprung := filepath.Join(t.TempDir(), "sprung")
 	trap := filepath.Join(t.TempDir(), "trap")
@@ -44,20 +44,20 @@ func trapped(t *testing.T, dir string) string {
 	return sprung
 }
 
-func TestARepositorysTrapsAreNotSprung(t *testing.T) {
+func TestHostileRepositoriesStartNoProgram(t *testing.T) {
 	shop := newRepository(t)
 	write(t, shop, "x.ab", "x\n")
 	run(t, shop, "add", ".")
 	run(t, shop, "commit", "--quiet", "-m", "second")
 	must(t, os.MkdirAll(filepath.Join(shop, ".git", "info"), 0o700))
-	sprung := trapped(t, shop)
+	sprung := setTraps(t, shop)
 	must(t, os.RemoveAll(sprung))
 	k := open(t, map[string]Project{"shop": {Path: shop}, "shared": {Path: shop, InPlace: true}, "copy": {Clone: shop}})
 	for id, project := range map[string]string{"s1": "shop", "s2": "shared", "s3": "copy", "s4": ""} {
 		dir := k.session(id, project)
 		if project == "" {
 			must(t, os.MkdirAll(filepath.Join(dir, ".git", "info"), 0o700))
-			own := trapped(t, dir)
+			own := setTraps(t, dir)
 			defer func() {
 				if content, _ := os.ReadFile(own); len(content) > 0 {
 					t.Errorf("sprung in its own: %s", content)
@@ -66,7 +66,7 @@ func TestARepositorysTrapsAreNotSprung(t *testing.T) {
 		}
 		write(t, dir, "README", "changed\n")
 		write(t, dir, "y.ab", "y\n")
-		if got := listed(k.diff(id, project)); !strings.Contains(got, "README") || !strings.Contains(got, "y.ab") {
+		if got := fileLines(k.diff(id, project)); !strings.Contains(got, "README") || !strings.Contains(got, "y.ab") {
 			t.Errorf("%s: %s", id, got)
 		}
 		if _, err := k.Info(t.Context(), dir); err != nil {
@@ -82,7 +82,7 @@ func TestARepositorysTrapsAreNotSprung(t *testing.T) {
 	}
 }
 
-func TestAClonesAddressIsTheConfigurations(t *testing.T) {
+func TestFetchUsesTheConfiguredURL(t *testing.T) {
 	shop, evil := newRepository(t), newRepository(t)
 	write(t, evil, "evil.txt", "evil\n")
 	run(t, evil, "add", ".")
@@ -101,7 +101,7 @@ func TestAClonesAddressIsTheConfigurations(t *testing.T) {
 	}
 }
 
-func TestADotGitFileLeadsNowhere(t *testing.T) {
+func TestDotGitFilesAreNotFollowed(t *testing.T) {
 	shop, other := newRepository(t), newRepository(t)
 	write(t, other, "secret.txt", "secret\n")
 	run(t, other, "add", ".")
@@ -110,7 +110,7 @@ func TestADotGitFileLeadsNowhere(t *testing.T) {
 	dir := k.session("s1", "shop")
 	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: "+filepath.Join(other, ".git")+"\n"), 0o600))
 	write(t, dir, "work.txt", "work\n")
-	equal(t, "diff", listed(k.diff("s1", "shop")), "added work.txt")
+	equal(t, "diff", fileLines(k.diff("s1", "shop")), "added work.txt")
 	must(t, k.Delete(t.Context(), dir, true))
 	equal(t, "the other", run(t, other, "status", "--porcelain"), "")
 }
@@ -121,12 +121,12 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	run(t, shop, "commit", "--quiet", "-m", "inner")
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session("s1", "shop")
-	equal(t, "not filled", listed(k.diff("s1", "shop")), "")
+	equal(t, "not filled", fileLines(k.diff("s1", "shop")), "")
 	run(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
 	sprung := filepath.Join(t.TempDir(), "sprung")
 	run(t, filepath.Join(dir, "inner"), "config", "core.fsmonitor", "touch "+sprung)
 	write(t, dir, "inner/README", "changed\n")
-	equal(t, "changes within", listed(k.diff("s1", "shop")), "")
+	equal(t, "changes within", fileLines(k.diff("s1", "shop")), "")
 	info, err := k.Info(t.Context(), dir)
 	must(t, err)
 	if !info.Dirty {
@@ -136,5 +136,5 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 		t.Error("a program of the submodule was started")
 	}
 	run(t, filepath.Join(dir, "inner"), "-c", "core.fsmonitor=false", "commit", "--quiet", "-am", "second")
-	equal(t, "another commit", listed(k.diff("s1", "shop")), "modified inner")
+	equal(t, "another commit", fileLines(k.diff("s1", "shop")), "modified inner")
 }

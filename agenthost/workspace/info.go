@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// Info is what there is to know of a workspace.
+// Info describes one workspace.
 type Info struct {
 	Path      string    `json:"path"`
 	Project   string    `json:"project"`
-	Session   string    `json:"session"` // owner; "" = made by name, or shared
+	Session   string    `json:"session"` // owner; "" = created by name
 	Branch    string    `json:"branch"`
-	Base      string    `json:"base"`     // what it began with; "" = nothing is known
-	Dirty     bool      `json:"dirty"`    // holds changes that are not committed
-	Unpushed  int       `json:"unpushed"` // commits that are nowhere else
+	Base      string    `json:"base"`     // commit or tree that diffs compare with; "" = none
+	Dirty     bool      `json:"dirty"`    // has uncommitted changes
+	Unpushed  int       `json:"unpushed"` // commits that no other branch and no remote has
 	Shared    bool      `json:"shared"`   // the project's own directory
 	Gone      bool      `json:"gone"`     // its session was deleted
 	CreatedAt time.Time `json:"createdAt"`
 	DiskBytes int64     `json:"diskBytes"`
 }
 
-// Info tells about the workspace at path, or above it. CodeNotFound: it is none
-// of this host's.
+// Info describes the workspace that contains path. CodeNotFound: path is not in
+// a workspace of this host.
 func (m *Manager) Info(ctx context.Context, path string) (Info, error) {
-	rec, err := m.find(path)
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return Info{}, err
 	}
@@ -38,24 +38,24 @@ func (m *Manager) Info(ctx context.Context, path string) (Info, error) {
 
 func (m *Manager) info(ctx context.Context, rec *record) (Info, error) {
 	info := Info{
-		Path: m.dir(rec), Project: rec.Project, Session: rec.Session, Base: rec.Base,
-		Shared: rec.Kind == kindShared, Gone: m.gone(rec), CreatedAt: rec.CreatedAt,
+		Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Base: rec.Base,
+		Shared: rec.Kind == kindShared, Gone: m.isSessionDeleted(rec), CreatedAt: rec.CreatedAt,
 	}
-	work, err := m.work(ctx, rec)
+	work, err := m.unfinishedWork(ctx, rec)
 	if err != nil {
 		return Info{}, err
 	}
 	info.Branch, info.Dirty, info.Unpushed = work.branch, work.dirty, work.commits
-	if info.DiskBytes, err = bytesBelow(ctx, m.root(rec)); err != nil {
+	if info.DiskBytes, err = treeSize(ctx, m.rootDir(rec)); err != nil {
 		return Info{}, err
 	}
 	return info, nil
 }
 
-// List tells about all workspaces, the oldest first. One that cannot be looked
-// at is listed with what its record says.
+// List describes all workspaces, the oldest first. If a workspace cannot be
+// inspected, its entry comes from its record and counts as dirty.
 func (m *Manager) List(ctx context.Context) ([]Info, error) {
-	all, err := m.records()
+	all, err := m.readRecords()
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +69,10 @@ func (m *Manager) List(ctx context.Context) ([]Info, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			m.log.Warn("a workspace cannot be looked at", "workspace", rec.Key, "error", err)
+			m.log.Warn("a workspace cannot be inspected", "workspace", rec.Key, "error", err)
 			info = Info{
-				Path: m.dir(rec), Project: rec.Project, Session: rec.Session, Branch: rec.Branch, Base: rec.Base,
-				Dirty: true, Shared: rec.Kind == kindShared, Gone: m.gone(rec), CreatedAt: rec.CreatedAt,
+				Path: m.workingDir(rec), Project: rec.Project, Session: rec.Session, Branch: rec.Branch, Base: rec.Base,
+				Dirty: true, Shared: rec.Kind == kindShared, Gone: m.isSessionDeleted(rec), CreatedAt: rec.CreatedAt,
 			}
 		}
 		out = append(out, info)
@@ -83,65 +83,73 @@ func (m *Manager) List(ctx context.Context) ([]Info, error) {
 	return out, nil
 }
 
-// unfinished is what would be lost with a workspace.
+// unfinished is the work that deleting a workspace would lose.
 type unfinished struct {
-	branch  string // that is checked out; "" = none
+	branch  string // the branch that is checked out; "" = none
 	dirty   bool
 	commits int
 }
 
-func (u unfinished) any() bool { return u.dirty || u.commits > 0 }
+func (u unfinished) exists() bool { return u.dirty || u.commits > 0 }
 
-// work looks for what is nowhere else: changes that are not committed, and
-// commits that no other branch of the repository and no remote has.
-func (m *Manager) work(ctx context.Context, rec *record) (unfinished, error) {
-	if _, err := os.Lstat(m.root(rec)); errors.Is(err, fs.ErrNotExist) {
-		return m.workLeft(ctx, rec)
+// unfinishedWork finds uncommitted changes, and commits that no other branch of
+// the repository and no remote has.
+func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinished, err error) {
+	if _, err := os.Lstat(m.rootDir(rec)); errors.Is(err, fs.ErrNotExist) {
+		return m.unfinishedWorkOfBranch(ctx, rec)
 	}
 	repo, err := m.repository(ctx, rec)
 	if err != nil {
-		return unfinished{}, err
+		return work, err
 	}
 	if repo.gitDir == "" {
-		full, err := holdsFiles(m.root(rec))
-		return unfinished{dirty: full && rec.Kind != kindShared}, err
+		hasFiles, err := hasEntries(m.rootDir(rec))
+		return unfinished{dirty: hasFiles && rec.Kind != kindShared}, err
 	}
+	if work.dirty, err = m.isDirty(ctx, repo); err != nil {
+		return work, err
+	}
+	head, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
+	if err != nil && !exitedWith(err, 1) { // 1: HEAD is detached
+		return work, err
+	}
+	work.branch = trimNewline(head)
+	if rec.Kind == kindShared {
+		return work, nil
+	}
+	work.commits, err = m.unpushedCommits(ctx, rec, repo)
+	return work, err
+}
+
+// isDirty reports uncommitted changes. One byte of git's output is enough, so
+// output beyond the limit is no error.
+func (m *Manager) isDirty(ctx context.Context, repo repository) (bool, error) {
 	out, err := m.git.run(ctx, call{
 		repo: repo, limit: 4 << 10,
 		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"},
 	})
-	if err != nil && err != errOutput { //nolint:errorlint // returned as it is
-		return unfinished{}, err
+	if err != nil && !errors.Is(err, errOutputLimit) {
+		return false, err
 	}
-	work := unfinished{dirty: len(out) > 0 || holdsModules(repo)}
-	head, err := m.git.run(ctx, call{repo: repo, trust: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
-	if err != nil && !exited(err, 1) { // 1: no branch
-		return unfinished{}, err
-	}
-	work.branch = line(head)
-	if rec.Kind == kindShared {
-		return work, nil
-	}
-	work.commits, err = m.ownCommits(ctx, rec, repo)
-	return work, err
+	return len(out) > 0 || hasSubmodules(repo), nil
 }
 
-// workLeft is the work of a workspace that was removed by hand: a worktree's
-// branch may hold commits.
-func (m *Manager) workLeft(ctx context.Context, rec *record) (unfinished, error) {
+// unfinishedWorkOfBranch handles a workspace whose directory was removed by hand:
+// the branch of a worktree may still hold commits.
+func (m *Manager) unfinishedWorkOfBranch(ctx context.Context, rec *record) (unfinished, error) {
 	if rec.Kind != kindWorktree {
 		return unfinished{}, nil
 	}
-	src, err := m.sourceOf(ctx, rec)
+	src, err := m.recordSource(ctx, rec)
 	if err != nil {
 		return unfinished{}, err
 	}
-	commits, err := m.ownCommits(ctx, rec, repository{gitDir: src.common})
+	commits, err := m.unpushedCommits(ctx, rec, repository{gitDir: src.gitDir})
 	return unfinished{branch: rec.Branch, commits: commits}, err
 }
 
-// ownCommits counts the commits that would be lost.
-func (m *Manager) ownCommits(ctx context.Context, rec *record, repo repository) (int, error) {
+// unpushedCommits counts commits that only this workspace's branch holds.
+func (m *Manager) unpushedCommits(ctx context.Context, rec *record, repo repository) (int, error) {
 	args := []string{"rev-list", "--count", "--ignore-missing"}
 	if repo.workTree != "" {
 		args = append(args, "HEAD")
@@ -151,9 +159,9 @@ func (m *Manager) ownCommits(ctx context.Context, rec *record, repo repository) 
 	} else {
 		args = append(args, "refs/heads/"+rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude="+rec.Branch, "--branches")
 	}
-	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, trust: true, args: args})
+	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, noFiles: true, args: args})
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(line(out))
+	return strconv.Atoi(trimNewline(out))
 }

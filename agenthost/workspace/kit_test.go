@@ -25,7 +25,7 @@ var (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// kit is a manager on a new data directory.
+// kit is a manager with its data directory and log.
 type kit struct {
 	*testing.T
 	*Manager
@@ -54,7 +54,7 @@ func open(t *testing.T, projects map[string]Project) *kit {
 	return openOn(t, filepath.Join(t.TempDir(), "data"), projects)
 }
 
-// openOn is another manager on the same data, as after a restart.
+// openOn opens another manager on the same data, as after a restart.
 func openOn(t *testing.T, data string, projects map[string]Project) *kit {
 	t.Helper()
 	log := &buffer{}
@@ -70,7 +70,7 @@ func openOn(t *testing.T, data string, projects map[string]Project) *kit {
 	return &kit{t, m, log}
 }
 
-// session is the directory of a session.
+// session returns the working directory of a session.
 func (k *kit) session(id, project string) string {
 	k.Helper()
 	dir, _, err := k.Dir(k.Context(), id, project)
@@ -89,8 +89,8 @@ func (k *kit) diff(id, project string) *protocol.Diff {
 	return diff
 }
 
-// listed is a diff's files in one line each.
-func listed(diff *protocol.Diff) string {
+// fileLines formats a diff's files, one line each.
+func fileLines(diff *protocol.Diff) string {
 	var lines []string
 	for _, f := range diff.Files {
 		line := string(f.Status) + " " + strings.ReplaceAll(f.Path, "\n", `\n`)
@@ -126,7 +126,7 @@ func write(t *testing.T, dir, name, content string) {
 	must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// run is a person's git: with their own identity, and nobody else's settings.
+// run runs git as a user would, with an identity and no other settings.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -140,7 +140,7 @@ func run(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newRepository is a project with one commit.
+// newRepository creates a repository with one commit.
 func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
@@ -159,8 +159,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refused checks an error's code and returns its hint.
-func refused(t *testing.T, err error, code protocol.Code) string {
+// errorHint checks an error's code and returns its hint.
+func errorHint(t *testing.T, err error, code protocol.Code) string {
 	t.Helper()
 	if protocol.CodeOf(err) != code {
 		t.Fatalf("got %v, want code %s", err, code)

@@ -10,32 +10,27 @@ import (
 	"time"
 )
 
-// locks keep two from working on one workspace, in this process and in others:
-// the commands work beside a running host. A lock is one of a few files, shared
-// by keys with the same hash, so that none has ever to be removed.
-type locks struct{ dir string }
+// locks serialize work on a workspace across goroutines and processes, because
+// `bellhop workspaces` may run beside a host. Keys with the same hash share one
+// of a fixed set of lock files, so that no lock file ever needs to be removed.
+type locks struct{ dir, prefix string }
 
 const (
 	lockFiles = 64
 	lockRetry = 20 * time.Millisecond
 )
 
-// hold waits for the lock until ctx ends. Whoever holds one takes no other.
-func (l locks) hold(ctx context.Context, key string) (release func(), err error) {
-	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return nil, err
-	}
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(key))
-	path := filepath.Join(l.dir, fmt.Sprintf("%02d.lock", sum.Sum32()%lockFiles))
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// acquire waits for the lock of key until ctx ends. A caller that holds a lock
+// must not acquire another of the same set: both keys may share one file.
+func (l locks) acquire(ctx context.Context, key string) (release func(), err error) {
+	file, err := l.open(key)
 	if err != nil {
 		return nil, err
 	}
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()
 	for {
-		// Each open file has its own lock, also within one process.
+		// flock belongs to the open file, so it also excludes goroutines of this process.
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
@@ -47,8 +42,18 @@ func (l locks) hold(ctx context.Context, key string) (release func(), err error)
 		select {
 		case <-ctx.Done():
 			_ = file.Close()
-			return nil, fmt.Errorf("wait for another who works on the workspace: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for the lock of the workspace: %w", ctx.Err())
 		case <-tick.C:
 		}
 	}
+}
+
+func (l locks) open(key string) (*os.File, error) {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return nil, err
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(key))
+	path := filepath.Join(l.dir, fmt.Sprintf("%s%02d.lock", l.prefix, sum.Sum32()%lockFiles))
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

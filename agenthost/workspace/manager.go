@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,49 +17,50 @@ import (
 	"bellhop/protocol"
 )
 
-// Project is what sessions may ask for by name: a directory of this machine
-// (Path) or a repository to clone (Clone), one of the two.
+// Project is a directory of this machine (Path) or a repository to clone (Clone)
+// that sessions may name. Exactly one of the two is set.
 type Project struct {
 	Path   string
-	Clone  string // address; never logged, it may hold a password
-	Branch string // sessions begin there; "" = the project's current HEAD
+	Clone  string // URL; never logged, because it may hold a password
+	Branch string // where new worktrees start; "" = the project's current HEAD
 
 	// InPlace lets sessions work in the project's own directory although it is
 	// a git repository.
 	InPlace bool
 
-	// Commands are what agents may have run by name, as argument lists.
+	// Commands maps names to argument lists that agents may run by name.
 	Commands map[string][]string
 }
 
 // Options of a Manager. Data is required.
 type Options struct {
-	Data     string // directory of everything that is kept
+	Data     string // directory for all workspaces, clones, states and records
 	Projects map[string]Project
 
-	Git      string        // program; "" = git on PATH
-	Patience time.Duration // how long Dir waits for a workspace being made; 0 = 8 s
+	Git      string        // path of the git program; "" = git on PATH
+	Patience time.Duration // how long Dir waits until a workspace is ready; 0 = 8 s
 
 	Now func() time.Time // nil = time.Now
 	Log *slog.Logger     // nil = none
 }
 
-// Manager makes, finds and removes workspaces. Several on one data directory,
-// in other processes too, do not disturb each other.
+// Manager creates, finds and removes workspaces. Several managers, also in other
+// processes, can share one data directory.
 type Manager struct {
-	data     string
-	projects map[string]Project
-	patience time.Duration
-	now      func() time.Time
-	log      *slog.Logger
-	git      runner
-	locks    locks
-	slots    chan struct{} // of diffs and snapshots, which are heavy
-	newFiles int           // most files, and bytes of them, that git does not track yet
-	newBytes int64
-	disk     diskUse
+	data              string
+	projects          map[string]Project
+	patience          time.Duration
+	now               func() time.Time
+	log               *slog.Logger
+	git               runner
+	locks             locks         // by session, or by record without a session
+	repoLocks         locks         // by project or git directory; acquired after a lock of locks
+	heavySlots        chan struct{} // limits concurrent diffs and snapshots
+	maxUntrackedFiles int           // caps on the number and size of untracked files
+	maxUntrackedBytes int64
+	disk              diskUse
 
-	// Work that outlives the request it began in; Close ends it.
+	// Background jobs outlive the request that started them; Close ends them.
 	ctx  context.Context
 	stop context.CancelFunc
 	mu   sync.Mutex
@@ -66,43 +68,41 @@ type Manager struct {
 	wg   sync.WaitGroup
 }
 
-// New checks the projects. It creates nothing: the first Dir does. Without git
-// on this machine there are only plain directories, and no diffs.
+// New checks the projects and creates no directory. Without git on this machine,
+// sessions get plain directories and no diffs.
 func New(opts Options) (*Manager, error) {
 	root, err := filepath.Abs(opts.Data)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
 	m := &Manager{
 		data: root, projects: make(map[string]Project, len(opts.Projects)),
-		patience: opts.Patience, now: opts.Now, log: opts.Log,
-		slots: make(chan struct{}, 2), newFiles: maxNewFiles, newBytes: maxNewBytes, jobs: map[string]*job{},
-	}
-	if m.patience <= 0 {
-		m.patience = 8 * time.Second
-	}
-	if m.now == nil {
-		m.now = time.Now
-	}
-	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
+		patience: cmp.Or(max(opts.Patience, 0), 8*time.Second), now: opts.Now, log: opts.Log,
+		locks:      locks{dir: filepath.Join(root, "workspaces", ".records")},
+		repoLocks:  locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "repository-"},
+		git:        runner{env: inheritedEnvironment()},
+		heavySlots: make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles, maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {
-		if err := m.configure(name, p); err != nil {
+		if err := m.addProject(name, p); err != nil {
 			return nil, err
 		}
 	}
-	if m.git.program, err = exec.LookPath(orElse(opts.Git, "git")); err != nil {
+	if m.git.program, err = exec.LookPath(cmp.Or(opts.Git, "git")); err != nil {
 		m.git.program = ""
 		m.log.Warn("git is missing: sessions get plain directories, and no diffs")
 	}
-	m.git.env = inheritedEnvironment()
-	m.locks.dir = filepath.Join(m.data, "workspaces", ".records")
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m, nil
 }
 
-func (m *Manager) configure(name string, p Project) (err error) {
+func (m *Manager) addProject(name string, p Project) (err error) {
 	switch {
 	case p.Path != "" && p.Clone != "":
 		return protocol.Errorf(protocol.CodeInvalid, "project %s: path or clone, not both", name)
@@ -125,16 +125,16 @@ func (m *Manager) configure(name string, p Project) (err error) {
 	return nil
 }
 
-// Close ends what still runs in the background.
+// Close cancels the background jobs and waits for them.
 func (m *Manager) Close() error {
 	m.stop()
-	m.mu.Lock()   // nothing begins after this
-	m.mu.Unlock() //nolint:staticcheck // an empty section: whoever saw ctx open has added itself
+	m.mu.Lock()
+	m.mu.Unlock() //nolint:staticcheck // waits for a caller that saw ctx open and has not yet called wg.Go
 	m.wg.Wait()
 	return nil
 }
 
-// project returns a configured project.
+// project returns CodeInvalid for a name that is not configured.
 func (m *Manager) project(name string) (Project, error) {
 	p, ok := m.projects[name]
 	if ok {
@@ -151,9 +151,9 @@ func (m *Manager) project(name string) (Project, error) {
 	}
 }
 
-// Command is the named command of the project that path is a workspace of.
+// Command returns the named command of the project whose workspace contains path.
 func (m *Manager) Command(path, name string) ([]string, bool) {
-	rec, err := m.find(path)
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return nil, false
 	}
@@ -161,50 +161,28 @@ func (m *Manager) Command(path, name string) ([]string, bool) {
 	return slices.Clone(args), ok
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// job is work on one workspace that several callers may wait for.
+// job prepares one workspace in the background; several callers may wait for it.
 type job struct {
 	done chan struct{}
 	dir  string
 	err  error
 }
 
-const jobLimit = 15 * time.Minute
+const jobTimeout = 15 * time.Minute
 
-// once runs f in the background, unless a job of that key runs already, and
-// waits for its end, patience, or ctx: a clone takes longer than a request may.
-func (m *Manager) once(ctx context.Context, key string, f func(context.Context) (string, error)) (string, error) {
-	m.mu.Lock()
-	j := m.jobs[key]
-	if j == nil {
-		if m.ctx.Err() != nil {
-			m.mu.Unlock()
-			return "", errClosed()
-		}
-		j = &job{done: make(chan struct{})}
-		m.jobs[key] = j
-		m.wg.Go(func() {
-			work, cancel := context.WithTimeout(m.ctx, jobLimit)
-			defer cancel()
-			j.dir, j.err = f(work)
-			m.mu.Lock()
-			delete(m.jobs, key)
-			m.mu.Unlock()
-			close(j.done)
-		})
+// runOnce runs f in the background, or joins the job that already runs for key.
+// It waits at most m.patience, because a clone can outlast a request, and then
+// returns CodeUnavailable while the job continues.
+func (m *Manager) runOnce(ctx context.Context, key string, f func(context.Context) (string, error)) (string, error) {
+	running, err := m.joinJob(key, f)
+	if err != nil {
+		return "", err
 	}
-	m.mu.Unlock()
 	timer := time.NewTimer(m.patience)
 	defer timer.Stop()
 	select {
-	case <-j.done:
-		return j.dir, j.err
+	case <-running.done:
+		return running.dir, running.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-timer.C:
@@ -213,6 +191,30 @@ func (m *Manager) once(ctx context.Context, key string, f func(context.Context) 
 			Hint: "A first clone or checkout takes its time. Try again in a moment.", RetryAfter: 5,
 		}
 	}
+}
+
+// joinJob returns the job that runs for key, or starts one.
+func (m *Manager) joinJob(key string, f func(context.Context) (string, error)) (*job, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if running := m.jobs[key]; running != nil {
+		return running, nil
+	}
+	if m.ctx.Err() != nil {
+		return nil, errClosed()
+	}
+	started := &job{done: make(chan struct{})}
+	m.jobs[key] = started
+	m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(m.ctx, jobTimeout)
+		defer cancel()
+		started.dir, started.err = f(ctx)
+		m.mu.Lock()
+		delete(m.jobs, key)
+		m.mu.Unlock()
+		close(started.done)
+	})
+	return started, nil
 }
 
 func errClosed() error {
@@ -224,5 +226,4 @@ var errNoGit = &protocol.Error{
 	Hint: "Install git there and restart the host",
 }
 
-// noGit reports whether err says that git is missing.
-func noGit(err error) bool { return errors.Is(err, errNoGit) }
+func isGitMissing(err error) bool { return errors.Is(err, errNoGit) }

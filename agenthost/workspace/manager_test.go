@@ -27,7 +27,7 @@ func TestACloneIsMadeOnceAndFetched(t *testing.T) {
 	equal(t, "fetched", run(t, k.session("s4", "shop"), "log", "-1", "--format=%s"), "work")
 	must(t, os.Rename(shop, shop+"-away"))
 	equal(t, "out of reach", run(t, k.session("s5", "shop"), "log", "-1", "--format=%s"), "work")
-	if !strings.Contains(k.log.String(), "a project cannot be fetched") {
+	if !strings.Contains(k.log.String(), "cannot fetch a project") {
 		t.Errorf("log: %s", k.log)
 	}
 }
@@ -39,7 +39,7 @@ func TestACloneThatFails(t *testing.T) {
 	})
 	for _, name := range []string{"gone", "program", "option", "password"} {
 		_, _, err := k.Dir(t.Context(), "s1", name)
-		hint := refused(t, err, protocol.CodeConflict)
+		hint := errorHint(t, err, protocol.CodeConflict)
 		if !strings.Contains(hint, "git clone") || strings.Contains(hint+err.Error(), "canary") || exists(filepath.Join(k.data, "projects", name)) {
 			t.Errorf("%s: %s", name, hint)
 		}
@@ -49,13 +49,13 @@ func TestACloneThatFails(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatTakesLongGoesOn(t *testing.T) {
+func TestASlowWorkspaceIsFinishedInTheBackground(t *testing.T) {
 	k := open(t, nil)
 	k.patience = time.Nanosecond
-	release, err := k.locks.hold(t.Context(), "s1")
+	release, err := k.locks.acquire(t.Context(), "s1")
 	must(t, err)
 	_, _, err = k.Dir(t.Context(), "s1", "")
-	equal(t, "hint", refused(t, err, protocol.CodeUnavailable), "A first clone or checkout takes its time. Try again in a moment.")
+	equal(t, "hint", errorHint(t, err, protocol.CodeUnavailable), "A first clone or checkout takes its time. Try again in a moment.")
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	k.patience = time.Minute
@@ -66,29 +66,29 @@ func TestAWorkspaceThatTakesLongGoesOn(t *testing.T) {
 	k.session("s1", "")
 }
 
-func TestAClosedManagerBeginsNothing(t *testing.T) {
+func TestAClosedManagerStartsNoWork(t *testing.T) {
 	k := open(t, nil)
 	must(t, k.Close())
 	_, _, err := k.Dir(t.Context(), "s1", "")
-	refused(t, err, protocol.CodeUnavailable)
+	errorHint(t, err, protocol.CodeUnavailable)
 	_, err = k.DiskUse(t.Context())
-	refused(t, err, protocol.CodeUnavailable)
+	errorHint(t, err, protocol.CodeUnavailable)
 }
 
-func TestWrongProjects(t *testing.T) {
+func TestInvalidProjectsAreRefused(t *testing.T) {
 	for name, p := range map[string]map[string]Project{
-		"both":                 {"shop": {Path: "/a", Clone: "/b"}},
-		"a name with a path":   {"../x": {Clone: "/b"}},
-		"a command of nothing": {"shop": {Path: "/a", Commands: map[string][]string{"test": {}}}},
+		"both":               {"shop": {Path: "/a", Clone: "/b"}},
+		"a name with a path": {"../x": {Clone: "/b"}},
+		"an empty command":   {"shop": {Path: "/a", Commands: map[string][]string{"test": {}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(Options{Data: t.TempDir(), Projects: p})
-			refused(t, err, protocol.CodeInvalid)
+			errorHint(t, err, protocol.CodeInvalid)
 		})
 	}
 }
 
-func TestCommandsAreTheProjects(t *testing.T) {
+func TestCommandReturnsTheProjectsCommands(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop, Commands: map[string][]string{"test": {"make", "test"}}}})
 	dir := k.session("s1", "shop")
@@ -116,14 +116,14 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
 	}
-	refused(t, k.SetMetadata(t.Context(), dir, "", &value), protocol.CodeInvalid)
-	refused(t, k.SetMetadata(t.Context(), dir, strings.Repeat("k", 65), &value), protocol.CodeInvalid)
-	refused(t, k.SetMetadata(t.Context(), dir, "long", &long), protocol.CodeInvalid)
-	refused(t, k.SetMetadata(t.Context(), "/", "k", &value), protocol.CodeNotFound)
+	errorHint(t, k.SetMetadata(t.Context(), dir, "", &value), protocol.CodeInvalid)
+	errorHint(t, k.SetMetadata(t.Context(), dir, strings.Repeat("k", 65), &value), protocol.CodeInvalid)
+	errorHint(t, k.SetMetadata(t.Context(), dir, "long", &long), protocol.CodeInvalid)
+	errorHint(t, k.SetMetadata(t.Context(), "/", "k", &value), protocol.CodeNotFound)
 	for i := range maxMetadata - 1 {
 		must(t, k.SetMetadata(t.Context(), dir, "k"+strings.Repeat("i", i), &value))
 	}
-	refused(t, k.SetMetadata(t.Context(), dir, "one more", &value), protocol.CodeInvalid)
+	errorHint(t, k.SetMetadata(t.Context(), dir, "one more", &value), protocol.CodeInvalid)
 	must(t, k.Delete(t.Context(), dir, true))
 	k.session("s1", "")
 	if got, err := k.Metadata(t.Context(), dir); err != nil || len(got) != 0 {
@@ -148,7 +148,7 @@ func TestDiskUseIsCountedAtMostOnceAMinute(t *testing.T) {
 		t.Errorf("a caller waits: %d, %v", old, err)
 	}
 	k.disk.mu.Lock()
-	counting := k.disk.next
+	counting := k.disk.counting
 	k.disk.mu.Unlock()
 	if counting != nil {
 		<-counting
@@ -158,7 +158,7 @@ func TestDiskUseIsCountedAtMostOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestADamagedRecordIsLeftOut(t *testing.T) {
+func TestADamagedRecordIsSkipped(t *testing.T) {
 	k := open(t, nil)
 	k.session("s1", "")
 	write(t, filepath.Join(k.data, "workspaces", ".records"), "s2.json", "{")
@@ -166,4 +166,14 @@ func TestADamagedRecordIsLeftOut(t *testing.T) {
 	if err != nil || len(list) != 1 || !strings.Contains(k.log.String(), "s2.json") {
 		t.Errorf("%+v, %v", list, err)
 	}
+}
+
+func TestLocksOfSessionsAndRepositoriesUseDifferentFiles(t *testing.T) {
+	k := open(t, nil)
+	releaseSession, err := k.locks.acquire(t.Context(), "same key")
+	must(t, err)
+	defer releaseSession()
+	releaseRepository, err := k.repoLocks.acquire(t.Context(), "same key")
+	must(t, err)
+	releaseRepository()
 }

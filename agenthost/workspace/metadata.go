@@ -11,26 +11,27 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps of what agents may note down about a workspace.
+// Caps on the metadata of one workspace, the last two in bytes.
 const (
 	maxMetadata      = 64
 	maxMetadataKey   = 64
 	maxMetadataValue = 4 << 10
 )
 
-// Metadata is what was noted down about the workspace at path; never nil.
+// Metadata returns the key-value pairs of the workspace that contains path; the
+// map is never nil.
 func (m *Manager) Metadata(_ context.Context, path string) (map[string]string, error) {
-	rec, err := m.find(path)
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return nil, err
 	}
 	return m.readMetadata(rec)
 }
 
-// SetMetadata notes something down, or with a nil value forgets it. CodeInvalid:
+// SetMetadata stores a value, or deletes the key if value is nil. CodeInvalid:
 // a key over 64 or a value over 4096 bytes, or more than 64 keys.
 func (m *Manager) SetMetadata(ctx context.Context, path, key string, value *string) error {
-	rec, err := m.find(path)
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return err
 	}
@@ -40,11 +41,16 @@ func (m *Manager) SetMetadata(ctx context.Context, path, key string, value *stri
 	if value != nil && len(*value) > maxMetadataValue {
 		return protocol.Errorf(protocol.CodeInvalid, "value must be at most %d bytes", maxMetadataValue)
 	}
-	release, err := m.locks.hold(ctx, "metadata:"+metadataKey(m, rec))
+	release, err := m.locks.acquire(ctx, "metadata:"+metadataKey(m, rec))
 	if err != nil {
 		return err
 	}
 	defer release()
+	return m.updateMetadata(rec, key, value)
+}
+
+// updateMetadata is called with the lock of the metadata held.
+func (m *Manager) updateMetadata(rec *record, key string, value *string) error {
 	values, err := m.readMetadata(rec)
 	if err != nil {
 		return err
@@ -79,19 +85,19 @@ func (m *Manager) readMetadata(rec *record) (map[string]string, error) {
 	return values, nil
 }
 
-// metadataKey: the sessions that share a directory share its metadata.
+// metadataKey names the metadata file. Sessions that share a directory share it.
 func metadataKey(m *Manager, rec *record) string {
 	if rec.Kind == kindShared {
-		return "~" + shortHash(m.root(rec))
+		return "~" + shortHash(m.rootDir(rec))
 	}
 	return rec.Key
 }
 
 func (m *Manager) metadataPath(rec *record) string {
-	return m.own("workspaces", ".records/"+metadataKey(m, rec)+".metadata")
+	return m.dataPath("workspaces", ".records/"+metadataKey(m, rec)+".metadata")
 }
 
-func (m *Manager) dropMetadata(rec *record) error {
+func (m *Manager) removeMetadata(rec *record) error {
 	if rec.Kind == kindShared {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,66 +16,67 @@ import (
 	"bellhop/protocol"
 )
 
-// kind is what a session's directory is.
+// kind is the kind of a session's directory; the package comment explains each.
 type kind string
 
 const (
 	kindWorktree kind = "worktree"
 	kindOwn      kind = "own"
 	kindShared   kind = "shared"
-	kindFound    kind = "found" // without a project, and no repository of ours: there is no git, or it is older
+	kindPlain    kind = "found"
 )
 
-// state is how far a workspace is.
+// state is the progress of a workspace.
 type state string
 
 const (
 	stateReady   state = ""
-	stateMaking  state = "making"  // begun; nobody has worked in it
-	stateRemoved state = "removed" // its session goes on: the next Dir makes it anew
+	stateMaking  state = "making"  // incomplete: no agent has worked in it yet
+	stateRemoved state = "removed" // deleted while its session exists: the next Dir creates it again
 )
 
-// record is who owns a workspace, and what it began with. It is the file
-// .records/<key>.json.
+// record is the file .records/<key>.json: the owner of a workspace and the state
+// it started from.
 type record struct {
-	Key       string    `json:"key"` // its directory's name, unless it is shared
+	Key       string    `json:"key"` // also the name of the directory, unless the workspace is shared
 	Kind      kind      `json:"kind"`
 	State     state     `json:"state,omitempty"`
-	Session   string    `json:"session,omitempty"` // "" = made by name
+	Session   string    `json:"session,omitempty"` // "" = created by name
 	Project   string    `json:"project,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Where it was made: for a project that the configuration no longer names.
+	// Used when the configuration no longer names the project.
 	Repository string `json:"repository,omitempty"` // git directory
-	Path       string `json:"path,omitempty"`       // of a shared one
+	Path       string `json:"path,omitempty"`       // directory of a shared workspace
 
-	Prefix   string `json:"prefix,omitempty"`   // of a project that is a part of its repository
-	Worktree string `json:"worktree,omitempty"` // its name in the repository
+	Prefix   string `json:"prefix,omitempty"`   // subdirectory of the repository that the project is
+	Worktree string `json:"worktree,omitempty"` // name of the worktree in its repository
 	Branch   string `json:"branch,omitempty"`
-	Base     string `json:"base,omitempty"` // commit, or tree of a shared one
-	NoBase   string `json:"noBase,omitempty"`
+	Base     string `json:"base,omitempty"`   // commit that diffs compare with; of a shared workspace a tree
+	NoBase   string `json:"noBase,omitempty"` // why Base is missing
 }
 
-func (m *Manager) own(kind, name string) string { return filepath.Join(m.data, kind, name) }
+func (m *Manager) dataPath(kind, name string) string { return filepath.Join(m.data, kind, name) }
 
 func (m *Manager) recordPath(key string) string {
 	return filepath.Join(m.data, "workspaces", ".records", key+".json")
 }
 
-// root is the whole work tree; dir is where the session works in it.
-func (m *Manager) root(rec *record) string {
+// rootDir returns the top directory of the work tree. It differs from workingDir
+// if the project is a subdirectory of its repository.
+func (m *Manager) rootDir(rec *record) string {
 	if rec.Kind == kindShared {
-		return orElse(m.projects[rec.Project].Path, rec.Path)
+		return cmp.Or(m.projects[rec.Project].Path, rec.Path)
 	}
-	return m.own("workspaces", rec.Key)
+	return m.dataPath("workspaces", rec.Key)
 }
 
-func (m *Manager) dir(rec *record) string {
-	return filepath.Join(m.root(rec), filepath.FromSlash(rec.Prefix))
+func (m *Manager) workingDir(rec *record) string {
+	return filepath.Join(m.rootDir(rec), filepath.FromSlash(rec.Prefix))
 }
 
-// record is CodeNotFound when there is none.
-func (m *Manager) record(key string) (*record, error) {
+// readRecord returns CodeNotFound if the record does not exist.
+func (m *Manager) readRecord(key string) (*record, error) {
 	rec := new(record)
 	content, err := os.ReadFile(m.recordPath(key))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +95,7 @@ func errNoWorkspace() error {
 	return &protocol.Error{Code: protocol.CodeNotFound, Message: "Workspace not found", Hint: "bellhop workspaces list shows them"}
 }
 
-func (m *Manager) save(rec *record) error {
+func (m *Manager) saveRecord(rec *record) error {
 	content, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (m *Manager) save(rec *record) error {
 	return writeFile(m.recordPath(rec.Key), append(content, '\n'))
 }
 
-// writeFile replaces a file in one step: a reader sees the old or the new.
+// writeFile replaces a file atomically: a reader sees the old or the new content.
 func writeFile(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -121,9 +123,9 @@ func writeFile(path string, content []byte) error {
 	return err
 }
 
-// records are all of them, by key. One that cannot be read is left out, and
-// said.
-func (m *Manager) records() ([]*record, error) {
+// readRecords returns all records, sorted by key. It logs and skips records that
+// cannot be read.
+func (m *Manager) readRecords() ([]*record, error) {
 	entries, err := os.ReadDir(filepath.Join(m.data, "workspaces", ".records"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -134,7 +136,7 @@ func (m *Manager) records() ([]*record, error) {
 		if !ok {
 			continue
 		}
-		rec, err := m.record(key)
+		rec, err := m.readRecord(key)
 		if err != nil || rec.Key != key {
 			m.log.Warn("a workspace record cannot be read", "record", entry.Name(), "error", err)
 			continue
@@ -144,50 +146,52 @@ func (m *Manager) records() ([]*record, error) {
 	return out, nil
 }
 
-// find is the workspace of a path: its own record, or that of a session that
-// shares it.
-func (m *Manager) find(path string) (*record, error) {
+// findByPath returns the record of the workspace that contains path. For a shared
+// directory it returns the record of any session that uses it.
+func (m *Manager) findByPath(path string) (*record, error) {
 	path = filepath.Clean(path)
 	if key, ok := m.keyOf(path); ok {
-		rec, err := m.record(key)
+		rec, err := m.readRecord(key)
 		if err == nil && rec.State == stateRemoved {
 			err = errNoWorkspace()
 		}
 		return rec, err
 	}
-	all, err := m.records()
+	all, err := m.readRecords()
 	if err != nil {
 		return nil, err
 	}
 	for _, rec := range all {
-		if rec.Kind == kindShared && rec.State == stateReady && m.root(rec) == path {
+		if rec.Kind == kindShared && rec.State == stateReady && m.rootDir(rec) == path {
 			return rec, nil
 		}
 	}
 	return nil, errNoWorkspace()
 }
 
-// keyOf is the first name below the directory of workspaces.
+// keyOf returns the first path element below the workspaces directory.
 func (m *Manager) keyOf(path string) (string, bool) {
-	rest, ok := strings.CutPrefix(path, m.own("workspaces", "")+string(filepath.Separator))
+	rest, ok := strings.CutPrefix(path, m.dataPath("workspaces", "")+string(filepath.Separator))
 	key, _, _ := strings.Cut(rest, string(filepath.Separator))
 	return key, ok && key != "" && key[0] != '.'
 }
 
-// keys are a session's: the first project has the plain one.
-func otherKey(sessionID, project string) string { return sessionID + "@" + shortHash(project) }
+// projectKey is the record key for a session's second and later projects. The
+// record of its first project has the session id as its key.
+func projectKey(sessionID, project string) string { return sessionID + "@" + shortHash(project) }
 
-// shortHash makes a name for files and branches out of anything.
+// shortHash turns any string into 12 characters that fit file and branch names.
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
 
-// gone reports a workspace whose session was deleted: with it goes its state.
-func (m *Manager) gone(rec *record) bool {
+// isSessionDeleted reports whether the owner's state directory is gone: deleting
+// a session removes it.
+func (m *Manager) isSessionDeleted(rec *record) bool {
 	if rec.Session == "" {
 		return false
 	}
-	_, err := os.Lstat(m.own("state", rec.Session))
+	_, err := os.Lstat(m.dataPath("state", rec.Session))
 	return errors.Is(err, fs.ErrNotExist)
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Create makes a workspace by name, without a session: a worktree of the
-// project, or with project "" a repository of its own. CodeInvalid: no usable
-// name, unknown project or one used in place; CodeConflict: the name is taken.
+// Create creates a workspace by name, without a session: a worktree of the
+// project, or with project "" a new repository. CodeInvalid: the name cannot be
+// used, the project is unknown or used in place. CodeConflict: the name is taken.
 func (m *Manager) Create(ctx context.Context, project, name string) (Info, error) {
 	if !plainName(name) || strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock") || len(name) > 64 {
 		return Info{}, protocol.Errorf(protocol.CodeInvalid, "A workspace's name must be 1 to 64 of A-Z a-z 0-9 . _ -, and start with a letter or digit")
@@ -24,40 +25,44 @@ func (m *Manager) Create(ctx context.Context, project, name string) (Info, error
 		}
 	}
 	key := "@" + name
-	_, err := m.once(ctx, key, func(ctx context.Context) (string, error) {
-		release, err := m.locks.hold(ctx, key)
-		if err != nil {
-			return "", err
-		}
-		defer release()
-		rec, err := m.record(key)
-		switch {
-		case protocol.CodeOf(err) == protocol.CodeNotFound:
-			rec = m.newRecord(key, "", project)
-		case err != nil:
-			return "", err
-		case rec.State == stateReady:
-			return "", &protocol.Error{
-				Code: protocol.CodeConflict, Message: fmt.Sprintf("There is a workspace %q", name),
-				Hint: "Take another name, or delete that workspace first",
-			}
-		default: // an attempt that was cut short
-			rec.Project = project
-		}
-		return "", m.make(ctx, rec)
+	_, err := m.runOnce(ctx, key, func(ctx context.Context) (string, error) {
+		return "", m.createNamed(ctx, key, project, name)
 	})
 	if err != nil {
 		return Info{}, err
 	}
-	return m.Info(ctx, m.own("workspaces", key))
+	return m.Info(ctx, m.dataPath("workspaces", key))
 }
 
-// Delete removes the workspace at path, and its branch. Without force it
-// refuses one that holds changes that are not committed, or commits that are
-// nowhere else (CodeConflict). A project's own directory is never deleted
-// (CodeInvalid). A session that goes on gets another at its next turn.
+func (m *Manager) createNamed(ctx context.Context, key, project, name string) error {
+	release, err := m.locks.acquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := m.readRecord(key)
+	switch {
+	case protocol.CodeOf(err) == protocol.CodeNotFound:
+		rec = m.newRecord(key, "", project)
+	case err != nil:
+		return err
+	case rec.State == stateReady:
+		return &protocol.Error{
+			Code: protocol.CodeConflict, Message: fmt.Sprintf("There is a workspace %q", name),
+			Hint: "Take another name, or delete that workspace first",
+		}
+	default: // an interrupted attempt
+		rec.Project = project
+	}
+	return m.makeWorkspace(ctx, rec)
+}
+
+// Delete removes the workspace that contains path, and its branch. Without force
+// it refuses to lose uncommitted changes or unpushed commits (CodeConflict). It
+// never deletes a project's own directory (CodeInvalid). If the session still
+// exists, its next turn gets a new workspace.
 func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
-	rec, err := m.find(path)
+	rec, err := m.findByPath(path)
 	if err != nil {
 		return err
 	}
@@ -67,22 +72,22 @@ func (m *Manager) Delete(ctx context.Context, path string, force bool) error {
 			Hint: "Only directories that this host has made are deleted",
 		}
 	}
-	release, err := m.locks.hold(ctx, orElse(rec.Session, rec.Key))
+	release, err := m.locks.acquire(ctx, cmp.Or(rec.Session, rec.Key))
 	if err != nil {
 		return err
 	}
 	defer release()
-	if rec, err = m.record(rec.Key); err != nil {
+	if rec, err = m.readRecord(rec.Key); err != nil {
 		return err
 	}
-	work, err := m.work(ctx, rec)
+	work, err := m.unfinishedWork(ctx, rec)
 	if !force && err != nil {
 		return err
 	}
-	if !force && work.any() {
+	if !force && work.exists() {
 		return errUnfinished(work)
 	}
-	_, err = m.drop(ctx, rec, true)
+	_, err = m.removeLocked(ctx, rec, true)
 	return err
 }
 
@@ -101,7 +106,7 @@ func errUnfinished(work unfinished) error {
 }
 
 // Prune removes the workspaces whose session was deleted and that hold no
-// work, and returns them. With dryRun it only returns them.
+// unfinished work, and returns them. With dryRun it only returns them.
 func (m *Manager) Prune(ctx context.Context, dryRun bool) ([]Info, error) {
 	all, err := m.List(ctx)
 	if err != nil {
@@ -113,7 +118,7 @@ func (m *Manager) Prune(ctx context.Context, dryRun bool) ([]Info, error) {
 			continue
 		}
 		if !dryRun {
-			pruned, err := m.prune(ctx, info)
+			pruned, err := m.pruneOne(ctx, info)
 			if err != nil {
 				return out, err
 			}
@@ -126,47 +131,47 @@ func (m *Manager) Prune(ctx context.Context, dryRun bool) ([]Info, error) {
 	if dryRun {
 		return out, nil
 	}
-	return out, m.tidy(ctx)
+	return out, m.pruneRemains(ctx)
 }
 
-// prune removes a workspace unless its session came back meanwhile: one that is
-// being opened has no state yet either.
-func (m *Manager) prune(ctx context.Context, info Info) (bool, error) {
-	release, err := m.locks.hold(ctx, info.Session)
+// pruneOne checks again under the session's lock, because the session may have
+// been opened since List. It reports whether it removed the workspace.
+func (m *Manager) pruneOne(ctx context.Context, info Info) (bool, error) {
+	release, err := m.locks.acquire(ctx, info.Session)
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	rec, err := m.find(info.Path)
-	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && !m.gone(rec) {
+	rec, err := m.findByPath(info.Path)
+	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && !m.isSessionDeleted(rec) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	kept, err := m.drop(ctx, rec, false)
+	kept, err := m.removeLocked(ctx, rec, false)
 	return !kept, err
 }
 
-// tidy removes what is left of workspaces that were never ready, or were
-// removed, and whose session is gone.
-func (m *Manager) tidy(ctx context.Context) error {
-	all, err := m.records()
+// pruneRemains removes the remains of workspaces that are not ready and whose
+// session was deleted.
+func (m *Manager) pruneRemains(ctx context.Context) error {
+	all, err := m.readRecords()
 	if err != nil {
 		return err
 	}
-	for _, seen := range all {
-		if seen.State == stateReady || !m.gone(seen) {
+	for _, candidate := range all {
+		if candidate.State == stateReady || !m.isSessionDeleted(candidate) {
 			continue
 		}
-		release, err := m.locks.hold(ctx, seen.Session)
+		release, err := m.locks.acquire(ctx, candidate.Session)
 		if err != nil {
 			return err
 		}
-		if rec, err := m.record(seen.Key); err == nil && rec.State != stateReady && m.gone(rec) {
-			_, err = m.drop(ctx, rec, true)
+		if rec, err := m.readRecord(candidate.Key); err == nil && rec.State != stateReady && m.isSessionDeleted(rec) {
+			_, err = m.removeLocked(ctx, rec, true)
 			if err != nil {
-				m.log.Warn("the remains of a workspace stay", "workspace", rec.Key, "error", err)
+				m.log.Warn("cannot remove the remains of a workspace", "workspace", rec.Key, "error", err)
 			}
 		}
 		release()
@@ -174,61 +179,67 @@ func (m *Manager) tidy(ctx context.Context) error {
 	return nil
 }
 
-// drop removes a workspace: the directory, what git knows of it, its branch and
-// its record. Unless forced it keeps one with unfinished work.
-func (m *Manager) drop(ctx context.Context, rec *record, force bool) (kept bool, err error) {
+// removeLocked removes a workspace: directory, git's worktree entry, branch and
+// record. Without force it keeps a workspace with unfinished work. The caller
+// holds the session's lock.
+func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
 	if rec.Kind == kindShared {
-		return false, m.forget(rec)
+		return false, m.releaseRecord(rec)
 	}
 	if !force && rec.State == stateReady {
-		work, err := m.work(ctx, rec)
+		work, err := m.unfinishedWork(ctx, rec)
 		if err != nil {
-			m.log.Warn("a workspace cannot be looked at: it stays", "workspace", rec.Key, "error", err)
+			m.log.Warn("keep a workspace that cannot be inspected", "workspace", rec.Key, "error", err)
 			work.dirty = true
 		}
-		if work.any() {
+		if work.exists() {
 			return true, nil
 		}
 	}
-	if err := removeAll(m.root(rec)); err != nil {
+	if err := removeAll(m.rootDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace: %w", err)
 	}
 	if rec.Kind == kindWorktree {
-		if err := m.dropWorktree(ctx, rec); err != nil {
-			m.log.Warn("the repository still knows a removed worktree", "workspace", rec.Key, "error", err)
+		if err := m.removeWorktree(ctx, rec); err != nil {
+			m.log.Warn("cannot remove a worktree from its repository", "workspace", rec.Key, "error", err)
 		}
 	}
-	return false, m.forget(rec)
+	return false, m.releaseRecord(rec)
 }
 
-// dropWorktree removes a worktree from its repository. Git deletes the branch
-// only if nothing else has it checked out.
-func (m *Manager) dropWorktree(ctx context.Context, rec *record) error {
-	src, err := m.sourceOf(ctx, rec)
-	if err != nil || rec.Branch == "" { // it never came to a branch
+// removeWorktree removes a worktree and its branch from the repository. Git keeps
+// the branch if another worktree has it checked out.
+func (m *Manager) removeWorktree(ctx context.Context, rec *record) error {
+	src, err := m.recordSource(ctx, rec)
+	if err != nil || rec.Branch == "" { // making it ended before the branch existed
 		return err
 	}
+	release, err := m.repoLocks.acquire(ctx, src.gitDir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if rec.Worktree != "" {
-		if err := removeAll(filepath.Join(src.common, "worktrees", rec.Worktree)); err != nil {
+		if err := removeAll(filepath.Join(src.gitDir, "worktrees", rec.Worktree)); err != nil {
 			return err
 		}
 	}
 	_, err = m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: src.common}, trust: true,
+		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
 		args: []string{"branch", "--quiet", "-D", "--end-of-options", rec.Branch},
 	})
-	if exited(err, 1) { // there is none
+	if exitedWith(err, 1) { // the branch does not exist
 		return nil
 	}
 	return err
 }
 
-// forget removes a record, or notes that its session needs another workspace.
-func (m *Manager) forget(rec *record) error {
-	if rec.Kind != kindShared && rec.Session != "" && !m.gone(rec) {
-		left := m.newRecord(rec.Key, rec.Session, rec.Project)
-		left.State = stateRemoved
-		return errors.Join(m.save(left), m.dropMetadata(rec))
+// releaseRecord deletes a record, or marks it removed if its session still exists.
+func (m *Manager) releaseRecord(rec *record) error {
+	if rec.Kind != kindShared && rec.Session != "" && !m.isSessionDeleted(rec) {
+		removed := m.newRecord(rec.Key, rec.Session, rec.Project)
+		removed.State = stateRemoved
+		return errors.Join(m.saveRecord(removed), m.removeMetadata(rec))
 	}
-	return errors.Join(os.Remove(m.recordPath(rec.Key)), m.dropMetadata(rec))
+	return errors.Join(os.Remove(m.recordPath(rec.Key)), m.removeMetadata(rec))
 }

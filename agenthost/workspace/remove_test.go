@@ -9,17 +9,17 @@ import (
 	"bellhop/protocol"
 )
 
-// works are ways to leave something behind in a worktree of shop.
-var works = map[string]struct {
+// workCases change a worktree of shop; the flag says whether that is unfinished work.
+var workCases = map[string]struct {
 	do    func(t *testing.T, shop, dir string)
 	holds bool
 }{
-	"nothing":                   {func(*testing.T, string, string) {}, false},
-	"a new file":                {func(t *testing.T, _, dir string) { write(t, dir, "a.txt", "a") }, true},
-	"a changed file":            {func(t *testing.T, _, dir string) { write(t, dir, "README", "a") }, true},
-	"ignored files are no work": {func(t *testing.T, _, dir string) { write(t, dir, "ignored/a", "a") }, false},
-	"a commit":                  {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
-	"a commit that another one took": {func(t *testing.T, shop, dir string) {
+	"nothing":                    {func(*testing.T, string, string) {}, false},
+	"a new file":                 {func(t *testing.T, _, dir string) { write(t, dir, "a.txt", "a") }, true},
+	"a changed file":             {func(t *testing.T, _, dir string) { write(t, dir, "README", "a") }, true},
+	"ignored files do not count": {func(t *testing.T, _, dir string) { write(t, dir, "ignored/a", "a") }, false},
+	"a commit":                   {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
+	"a commit that another branch has": {func(t *testing.T, shop, dir string) {
 		commitIn(t, dir)
 		run(t, shop, "merge", "--quiet", run(t, dir, "rev-parse", "HEAD"))
 	}, false},
@@ -37,7 +37,7 @@ var works = map[string]struct {
 		run(t, dir, "push", "--quiet", filepath.Join(filepath.Dir(shop), "remote.git"), "HEAD:refs/heads/pushed")
 		run(t, dir, "fetch", "--quiet", filepath.Join(filepath.Dir(shop), "remote.git"), "pushed:refs/remotes/origin/pushed")
 	}, false},
-	"a directory nobody may write to": {func(t *testing.T, _, dir string) {
+	"a read-only directory": {func(t *testing.T, _, dir string) {
 		write(t, dir, "ignored/cache/x", "x")
 		must(t, os.Chmod(filepath.Join(dir, "ignored/cache"), 0o500)) //nolint:gosec // the case
 	}, false},
@@ -51,7 +51,7 @@ func commitIn(t *testing.T, dir string) {
 }
 
 func TestRemoveKeepsWork(t *testing.T) {
-	for name, c := range works {
+	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
 			k := open(t, map[string]Project{"shop": {Path: shop}})
@@ -79,7 +79,7 @@ func TestRemoveKeepsWork(t *testing.T) {
 
 // Reliability 94: a worktree with uncommitted work is not deleted without force.
 func TestDeleteRefusesWork(t *testing.T) {
-	for name, c := range works {
+	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
 			k := open(t, map[string]Project{"shop": {Path: shop}})
@@ -87,7 +87,7 @@ func TestDeleteRefusesWork(t *testing.T) {
 			c.do(t, shop, dir)
 			err := k.Delete(t.Context(), dir, false)
 			if c.holds {
-				if hint := refused(t, err, protocol.CodeConflict); hint == "" || !exists(dir) {
+				if hint := errorHint(t, err, protocol.CodeConflict); hint == "" || !exists(dir) {
 					t.Error("no hint, or gone")
 				}
 				must(t, k.Delete(t.Context(), dir, true))
@@ -98,14 +98,14 @@ func TestDeleteRefusesWork(t *testing.T) {
 				t.Error("something is left")
 			}
 			_, err = k.Info(t.Context(), dir)
-			refused(t, err, protocol.CodeNotFound)
+			errorHint(t, err, protocol.CodeNotFound)
 			equal(t, "the session gets another", k.session("s1", "shop"), dir)
 			equal(t, "from the beginning", run(t, dir, "log", "--format=%s", "-1"), run(t, shop, "log", "--format=%s", "-1"))
 		})
 	}
 }
 
-func TestASessionsOwnRepositoryHoldsWork(t *testing.T) {
+func TestUnfinishedWorkOfASessionsOwnRepository(t *testing.T) {
 	for name, c := range map[string]struct {
 		do    func(t *testing.T, dir string)
 		holds bool
@@ -123,7 +123,7 @@ func TestASessionsOwnRepositoryHoldsWork(t *testing.T) {
 			run(t, dir, "add", ".")
 			run(t, dir, "stash", "--quiet")
 		}, true},
-		"no repository any more": {func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, ".git"))) }, true},
+		"the .git directory is gone": {func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, ".git"))) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := open(t, nil)
@@ -142,10 +142,10 @@ func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
 	k := open(t, map[string]Project{"plain": {Path: plain}})
 	k.session("s1", "plain")
 	for _, force := range []bool{false, true} {
-		refused(t, k.Delete(t.Context(), plain, force), protocol.CodeInvalid)
+		errorHint(t, k.Delete(t.Context(), plain, force), protocol.CodeInvalid)
 	}
 	for _, path := range []string{"/", k.data, filepath.Join(k.data, "workspaces"), filepath.Join(k.data, "workspaces", ".records"), filepath.Join(k.data, "workspaces", "..", "state"), "--help", ""} {
-		refused(t, k.Delete(t.Context(), path, true), protocol.CodeNotFound)
+		errorHint(t, k.Delete(t.Context(), path, true), protocol.CodeNotFound)
 	}
 	kept, err := k.Remove(t.Context(), "s1", "plain")
 	if kept || err != nil || !exists(plain) {
@@ -155,10 +155,10 @@ func TestAProjectsOwnDirectoryIsNeverRemoved(t *testing.T) {
 		t.Errorf("got %v, %v", kept, err)
 	}
 	_, err = k.Remove(t.Context(), "..", "")
-	refused(t, err, protocol.CodeInvalid)
+	errorHint(t, err, protocol.CodeInvalid)
 }
 
-func TestPruneTakesWhatHasNoSessionAndNoWork(t *testing.T) {
+func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	lives, idle, works := k.session("lives", "shop"), k.session("idle", "shop"), k.session("works", "")
@@ -175,7 +175,7 @@ func TestPruneTakesWhatHasNoSessionAndNoWork(t *testing.T) {
 			t.Errorf("dry %v: %+v", dry, pruned)
 		}
 	}
-	must(t, k.save(k.newRecord("cut-short", "cut-short", "")))
+	must(t, k.saveRecord(k.newRecord("cut-short", "cut-short", "")))
 	_, err = k.Prune(t.Context(), false)
 	must(t, err)
 	if exists(k.recordPath("cut-short")) {
@@ -188,7 +188,7 @@ func TestPruneTakesWhatHasNoSessionAndNoWork(t *testing.T) {
 	}
 }
 
-func TestAWorktreeThatWasRemovedByHand(t *testing.T) {
+func TestRemovingASessionWhoseWorktreeIsMissing(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	clean, works := k.session("clean", "shop"), k.session("works", "shop")
@@ -196,7 +196,7 @@ func TestAWorktreeThatWasRemovedByHand(t *testing.T) {
 	for _, dir := range []string{clean, works} {
 		must(t, os.RemoveAll(dir))
 	}
-	refused(t, k.Delete(t.Context(), works, false), protocol.CodeConflict)
+	errorHint(t, k.Delete(t.Context(), works, false), protocol.CodeConflict)
 	must(t, k.Delete(t.Context(), clean, false))
 	for _, id := range []string{"clean", "works"} {
 		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
@@ -224,17 +224,17 @@ func TestCreateByName(t *testing.T) {
 		project, name string
 		code          protocol.Code
 	}{
-		"taken":             {"shop", "fix-1", protocol.CodeConflict},
-		"an option":         {"shop", "--help", protocol.CodeInvalid},
-		"a path":            {"shop", "a/b", protocol.CodeInvalid},
-		"no branch's name":  {"shop", "a..b", protocol.CodeInvalid},
-		"a lock's name":     {"shop", "a.lock", protocol.CodeInvalid},
-		"an unknown one":    {"nothing", "a", protocol.CodeInvalid},
-		"one used in place": {"plain", "a", protocol.CodeInvalid},
+		"taken":                   {"shop", "fix-1", protocol.CodeConflict},
+		"an option":               {"shop", "--help", protocol.CodeInvalid},
+		"a path":                  {"shop", "a/b", protocol.CodeInvalid},
+		"not a branch name":       {"shop", "a..b", protocol.CodeInvalid},
+		"a lock's name":           {"shop", "a.lock", protocol.CodeInvalid},
+		"an unknown project":      {"nothing", "a", protocol.CodeInvalid},
+		"a project used in place": {"plain", "a", protocol.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := k.Create(t.Context(), c.project, c.name)
-			refused(t, err, c.code)
+			errorHint(t, err, c.code)
 		})
 	}
 	must(t, k.Delete(t.Context(), info.Path, false))
@@ -242,7 +242,7 @@ func TestCreateByName(t *testing.T) {
 	must(t, err)
 }
 
-func TestABranchThatIsTaken(t *testing.T) {
+func TestANewBranchAvoidsExistingNames(t *testing.T) {
 	shop := newRepository(t)
 	run(t, shop, "branch", "bellhop/2c3d4e5f")
 	k := open(t, map[string]Project{"shop": {Path: shop}})

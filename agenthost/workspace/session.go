@@ -7,37 +7,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"bellhop/protocol"
 )
 
-// maxSessionID is below the 255 bytes that file systems allow for a name.
-const maxSessionID = 128
-
-// Dir returns the working and the state directory of a session, made when they
-// are missing. CodeInvalid: a session id that is no plain name, a project nobody
-// configured. CodeUnavailable: it takes longer than a caller should wait; it
-// goes on, and a later call finds it done. CodeConflict: the repository is in
-// the way, the hint says how.
+// Dir returns the working and the state directory of a session and creates them
+// if they are missing. CodeInvalid: the session id is no plain name, or the
+// project is not configured. CodeUnavailable: the work takes longer than
+// Options.Patience; it continues, so a later call succeeds. CodeConflict: the
+// repository does not allow a worktree; the hint says why.
 func (m *Manager) Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error) {
 	if !plainName(sessionID) {
-		return "", "", protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", maxSessionID)
+		return "", "", protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", protocol.MaxSessionID)
 	}
 	if project != "" {
 		if _, err := m.project(project); err != nil {
 			return "", "", err
 		}
 	}
-	dir, err = m.once(ctx, sessionID+"\x00"+project, func(ctx context.Context) (string, error) {
-		return m.prepare(ctx, sessionID, project)
+	dir, err = m.runOnce(ctx, sessionID+"\x00"+project, func(ctx context.Context) (string, error) {
+		return m.prepareSession(ctx, sessionID, project)
 	})
-	return dir, m.own("state", sessionID), err
+	return dir, m.dataPath("state", sessionID), err
 }
 
-// prepare makes what is missing of a session's directories.
-func (m *Manager) prepare(ctx context.Context, sessionID, project string) (string, error) {
-	release, err := m.locks.hold(ctx, sessionID)
+// prepareSession creates or repairs both directories of a session.
+func (m *Manager) prepareSession(ctx context.Context, sessionID, project string) (string, error) {
+	release, err := m.locks.acquire(ctx, sessionID)
 	if err != nil {
 		return "", err
 	}
@@ -47,35 +45,35 @@ func (m *Manager) prepare(ctx context.Context, sessionID, project string) (strin
 		return "", err
 	}
 	if rec.State == stateReady {
-		err = m.ensure(ctx, rec)
+		err = m.repair(ctx, rec)
 	} else {
-		err = m.make(ctx, rec)
+		err = m.makeWorkspace(ctx, rec)
 	}
 	if err != nil {
 		return "", err
 	}
-	return m.dir(rec), m.private("state", sessionID)
+	return m.workingDir(rec), m.makePrivateDir("state", sessionID)
 }
 
-// sessionRecord is the session's record for a project, a new one if need be.
+// sessionRecord reads a session's record for a project, or returns a new one.
 func (m *Manager) sessionRecord(sessionID, project string) (*record, error) {
-	rec, err := m.record(sessionID)
+	rec, err := m.readRecord(sessionID)
 	switch protocol.CodeOf(err) {
 	case "":
 		if rec.Project == project {
 			return rec, nil
 		}
-		other, err := m.record(otherKey(sessionID, project))
+		other, err := m.readRecord(projectKey(sessionID, project))
 		if protocol.CodeOf(err) == protocol.CodeNotFound {
-			return m.newRecord(otherKey(sessionID, project), sessionID, project), nil
+			return m.newRecord(projectKey(sessionID, project), sessionID, project), nil
 		}
 		return other, err
 	case protocol.CodeNotFound:
 		rec = m.newRecord(sessionID, sessionID, project)
-		if m.usedBefore(sessionID, project) {
+		if m.hasWorkedBefore(sessionID, project) {
 			rec.Kind = kindShared
 			if project == "" {
-				rec.Kind = kindFound
+				rec.Kind = kindPlain
 			}
 		}
 		return rec, nil
@@ -88,54 +86,56 @@ func (m *Manager) newRecord(key, sessionID, project string) *record {
 	return &record{Key: key, Session: sessionID, Project: project, State: stateMaking, CreatedAt: m.now().UTC()}
 }
 
-// usedBefore reports a session that worked before there were records: it keeps
-// the directory it knows. Records are written before the state directory.
-func (m *Manager) usedBefore(sessionID, project string) bool {
-	if _, err := os.Lstat(m.own("state", sessionID)); err == nil {
+// hasWorkedBefore reports whether a session without a record worked under a
+// version that wrote no records; it keeps its directory. Today a record is
+// written before the state directory exists.
+func (m *Manager) hasWorkedBefore(sessionID, project string) bool {
+	if _, err := os.Lstat(m.dataPath("state", sessionID)); err == nil {
 		return true
 	}
-	entries, err := os.ReadDir(m.own("workspaces", sessionID))
+	entries, err := os.ReadDir(m.dataPath("workspaces", sessionID))
 	return project == "" && err == nil && len(entries) > 0
 }
 
-// make makes a workspace of a record that is not ready. The record is written
-// first, so that after a crash it is known whose the remains are.
-func (m *Manager) make(ctx context.Context, rec *record) error {
+// makeWorkspace creates the workspace of a record that is not ready. Each kind
+// saves the record first, so that after a crash the remains have an owner.
+func (m *Manager) makeWorkspace(ctx context.Context, rec *record) error {
 	rec.State = stateMaking
 	var err error
 	switch {
 	case rec.Kind == kindShared:
 		err = m.makeShared(ctx, rec, m.projects[rec.Project])
-	case rec.Kind == kindFound:
-		err = m.makeFound(ctx, rec)
+	case rec.Kind == kindPlain:
+		err = m.makePlain(ctx, rec)
 	case rec.Project == "":
-		err = m.makeOwn(ctx, rec)
+		err = m.makeOwnRepository(ctx, rec)
 	default:
-		err = m.makeOfProject(ctx, rec, m.projects[rec.Project])
+		err = m.makeForProject(ctx, rec, m.projects[rec.Project])
 	}
 	if err != nil {
 		return err
 	}
 	rec.State = stateReady
-	return m.save(rec)
+	return m.saveRecord(rec)
 }
 
-// ensure repairs what time or people did to a workspace.
-func (m *Manager) ensure(ctx context.Context, rec *record) error {
+// repair fixes damage to a ready workspace, such as a deleted directory or a stale
+// lock.
+func (m *Manager) repair(ctx context.Context, rec *record) error {
 	switch rec.Kind {
 	case kindWorktree:
-		return m.ensureWorktree(ctx, rec)
-	case kindOwn, kindFound:
+		return m.repairWorktree(ctx, rec)
+	case kindOwn, kindPlain:
 		if rec.Kind == kindOwn {
-			m.unlock(filepath.Join(m.root(rec), ".git", "index.lock"))
+			m.removeStaleLock(filepath.Join(m.rootDir(rec), ".git", "index.lock"))
 		}
-		return m.private("workspaces", rec.Key)
+		return m.makePrivateDir("workspaces", rec.Key)
 	default:
-		return m.isDirectory(rec.Project, m.root(rec))
+		return m.checkDirectory(rec.Project, m.rootDir(rec))
 	}
 }
 
-func (m *Manager) isDirectory(project, path string) error {
+func (m *Manager) checkDirectory(project, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a directory", path)
@@ -146,9 +146,9 @@ func (m *Manager) isDirectory(project, path string) error {
 	return nil
 }
 
-// private makes <data>/<kind>/<name>, readable by this user alone.
-func (m *Manager) private(kind, name string) error {
-	path := m.own(kind, name)
+// makePrivateDir creates <data>/<kind>/<name>, which only this user can read.
+func (m *Manager) makePrivateDir(kind, name string) error {
+	path := m.dataPath(kind, name)
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the session's %s directory: %w", kind, err)
 	}
@@ -162,44 +162,42 @@ func (m *Manager) private(kind, name string) error {
 	return nil
 }
 
-// Remove clears up after a deleted session: its state goes, and so do
-// workspaces without unfinished work. Kept means that one with work stays; a
-// project's own directory is never touched.
+// Remove deletes the state and the workspaces of a deleted session. It keeps
+// workspaces with unfinished work and reports that as kept. It never touches a
+// project's own directory.
 func (m *Manager) Remove(ctx context.Context, sessionID, _ string) (kept bool, err error) {
 	if !plainName(sessionID) {
 		return false, protocol.Errorf(protocol.CodeInvalid, "not a session id")
 	}
-	release, err := m.locks.hold(ctx, sessionID)
+	release, err := m.locks.acquire(ctx, sessionID)
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	all, err := m.records()
+	all, err := m.readRecords()
 	if err != nil {
 		return false, err
 	}
-	// Whose state is gone is gone: from here on a crash leaves something to prune.
-	if err := removeAll(m.own("state", sessionID)); err != nil {
+	all = slices.DeleteFunc(all, func(rec *record) bool { return rec.Session != sessionID })
+	// Removing the state marks the session as deleted: after a crash, Prune removes
+	// its workspaces.
+	if err := removeAll(m.dataPath("state", sessionID)); err != nil {
 		return false, fmt.Errorf("remove the session's state: %w", err)
 	}
-	known := false
-	for _, rec := range all {
-		if rec.Session != sessionID {
-			continue
-		}
-		known = true
-		stays, failure := m.drop(ctx, rec, false)
-		kept, err = kept || stays, errors.Join(err, failure)
+	if len(all) == 0 {
+		return m.removeEmpty(sessionID)
 	}
-	if err == nil && !known {
-		kept, err = m.removeEmpty(sessionID)
+	for _, rec := range all {
+		stays, removeErr := m.removeLocked(ctx, rec, false)
+		kept, err = kept || stays, errors.Join(err, removeErr)
 	}
 	return kept, err
 }
 
-// removeEmpty removes the working directory of a session without a record.
+// removeEmpty removes the working directory of a session without a record, if the
+// directory is empty.
 func (m *Manager) removeEmpty(sessionID string) (kept bool, err error) {
-	err = os.Remove(m.own("workspaces", sessionID))
+	err = os.Remove(m.dataPath("workspaces", sessionID))
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -210,8 +208,7 @@ func (m *Manager) removeEmpty(sessionID string) (kept bool, err error) {
 	}
 }
 
-// removeAll also removes directories that nobody may write to, as agents'
-// package caches are.
+// removeAll also removes read-only directories, such as agents' package caches.
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -229,7 +226,7 @@ func removeAll(path string) error {
 // plainName reports whether a session id can be an element of a path: it holds
 // no separator and is neither "." nor ".." nor a hidden name.
 func plainName(id string) bool {
-	if id == "" || len(id) > maxSessionID || !alphanumeric(id[0]) {
+	if id == "" || len(id) > protocol.MaxSessionID || !alphanumeric(id[0]) {
 		return false
 	}
 	for i := range len(id) {

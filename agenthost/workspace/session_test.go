@@ -57,7 +57,7 @@ func TestAProjectsSessionHasAWorktree(t *testing.T) {
 	}
 }
 
-func TestWhereAWorktreeBegins(t *testing.T) {
+func TestStartCommitOfAWorktree(t *testing.T) {
 	shop := newRepository(t)
 	run(t, shop, "branch", "next")
 	run(t, shop, "checkout", "--quiet", "-b", "work")
@@ -73,10 +73,10 @@ func TestWhereAWorktreeBegins(t *testing.T) {
 	equal(t, "in a part of a repository", k.session("s3", "part"), filepath.Join(k.data, "workspaces", "s3", "part"))
 	equal(t, "in place", k.session("s4", "shared"), shop)
 	_, _, err := k.Dir(t.Context(), "s5", "none")
-	equal(t, "hint", refused(t, err, protocol.CodeConflict), "Correct the branch in the host's configuration, or create it")
+	equal(t, "hint", errorHint(t, err, protocol.CodeConflict), "Correct the branch in the host's configuration, or create it")
 }
 
-func TestDirectoriesThatAreUsedInPlace(t *testing.T) {
+func TestDirectoriesUsedInPlace(t *testing.T) {
 	plain := t.TempDir()
 	empty := t.TempDir()
 	run(t, empty, "init", "--quiet")
@@ -88,7 +88,7 @@ func TestDirectoriesThatAreUsedInPlace(t *testing.T) {
 	}
 }
 
-func TestSessionsFromBeforeKeepTheirDirectory(t *testing.T) {
+func TestSessionsWithoutARecordKeepTheirDirectory(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	must(t, os.MkdirAll(filepath.Join(k.data, "state", "old1"), 0o700))
@@ -103,7 +103,7 @@ func TestSessionsFromBeforeKeepTheirDirectory(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(k.data, "workspaces", "old2"), "more.txt", "more\n")
-	equal(t, "diff", listed(k.diff("old2", "")), "added more.txt")
+	equal(t, "diff", fileLines(k.diff("old2", "")), "added more.txt")
 }
 
 func TestASessionThatChangesItsProject(t *testing.T) {
@@ -119,7 +119,7 @@ func TestASessionThatChangesItsProject(t *testing.T) {
 	}
 }
 
-func TestOpenedAtOnce(t *testing.T) {
+func TestConcurrentDirCalls(t *testing.T) {
 	shop := newRepository(t)
 	data := filepath.Join(t.TempDir(), "data")
 	one, two := openOn(t, data, map[string]Project{"shop": {Path: shop}}), openOn(t, data, map[string]Project{"shop": {Path: shop}})
@@ -140,7 +140,7 @@ func TestOpenedAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatTimeAndPeopleDoToAWorktree(t *testing.T) {
+func TestDamagedWorktreesAreRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(t *testing.T, k *kit, shop, dir string)
 		want string // content of work.txt; "" = gone
@@ -186,8 +186,8 @@ func TestWhatTimeAndPeopleDoToAWorktree(t *testing.T) {
 			write(t, dir, "later.txt", "later\n")
 			run(t, dir, "add", ".")
 			run(t, dir, "commit", "--quiet", "-m", "later")
-			if !strings.Contains(listed(again.diff("s1", "shop")), "added later.txt") {
-				t.Errorf("diff %s", listed(again.diff("s1", "shop")))
+			if !strings.Contains(fileLines(again.diff("s1", "shop")), "added later.txt") {
+				t.Errorf("diff %s", fileLines(again.diff("s1", "shop")))
 			}
 		})
 	}
@@ -223,15 +223,15 @@ func TestADataDirectoryThatMoved(t *testing.T) {
 	equal(t, "status", run(t, dir, "status", "--porcelain"), "?? work.txt")
 }
 
-func TestAnAttemptThatWasCutShort(t *testing.T) {
+func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	for id, project := range map[string]string{"s1": "shop", "s2": ""} {
 		dir := k.session(id, project)
-		rec, err := k.record(id)
+		rec, err := k.readRecord(id)
 		must(t, err)
 		rec.State = stateMaking
-		must(t, k.save(rec))
+		must(t, k.saveRecord(rec))
 		must(t, os.RemoveAll(filepath.Join(dir, "README")))
 		write(t, dir, "half", "half\n")
 		if project != "" {
@@ -290,7 +290,7 @@ func TestAnUnknownProjectNamesTheKnownOnes(t *testing.T) {
 	}
 }
 
-func TestAProjectThatIsGoneIsAnError(t *testing.T) {
+func TestAMissingProjectIsAnError(t *testing.T) {
 	k := open(t, map[string]Project{"shop": {Path: filepath.Join(t.TempDir(), "gone")}})
 	if _, _, err := k.Dir(t.Context(), "s1", "shop"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -307,8 +307,8 @@ func TestWithoutGit(t *testing.T) {
 		_, _, err = m.Dir(t.Context(), "s-"+project, project)
 		must(t, err)
 		_, err = m.Diff(t.Context(), "s-"+project, project)
-		refused(t, err, protocol.CodeConflict)
+		errorHint(t, err, protocol.CodeConflict)
 	}
 	_, _, err = m.Dir(t.Context(), "s2", "shop")
-	equal(t, "hint", refused(t, err, protocol.CodeConflict), "Install git there and restart the host")
+	equal(t, "hint", errorHint(t, err, protocol.CodeConflict), "Install git there and restart the host")
 }

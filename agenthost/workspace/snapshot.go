@@ -15,61 +15,62 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps of what is looked at of files that git does not track.
+// Caps on reading files that git does not track.
 const (
-	maxNewFiles   = 50_000
-	maxNewBytes   = 512 << 20
-	maxListing    = 32 << 20 // bytes of names
-	maxNested     = 100      // repositories within
-	snapshotLimit = time.Minute
+	defaultUntrackedFiles = 50_000
+	defaultUntrackedBytes = 512 << 20
+	maxListing            = 32 << 20 // bytes of names
+	maxNestedRepositories = 100      // repositories inside the work tree
+	snapshotTimeout       = time.Minute
 )
 
-// snapshot writes the present content of a work tree as a tree object, by an
-// index of its own and into objects: neither the user's index nor the repository
-// changes. From is what the tree is built upon if there is no index; known are
-// further objects that are there.
-func (m *Manager) snapshot(ctx context.Context, repo repository, from, scratch, objects string, known ...string) (string, error) {
-	real, err := m.objectsOf(ctx, repo)
+// snapshot writes the current content of a work tree as a tree object and returns
+// its name. It uses an index in scratch and writes into the directory objects, so
+// that neither the user's index nor the repository changes. If the repository has
+// no readable index, the snapshot starts from fallbackTree. objectDirs are further
+// object directories to read from.
+func (m *Manager) snapshot(ctx context.Context, repo repository, fallbackTree, scratch, objects string, objectDirs ...string) (string, error) {
+	repoObjects, err := m.objectDirectory(ctx, repo)
 	if err != nil {
 		return "", err
 	}
-	if err := alternate(objects, append(known, real)...); err != nil {
+	if err := writeAlternates(objects, append(objectDirs, repoObjects)...); err != nil {
 		return "", err
 	}
-	own := repo
-	own.index, own.objects = filepath.Join(scratch, "index"), objects
-	if err := m.copyIndex(ctx, repo, own, from); err != nil {
+	scratchRepo := repo
+	scratchRepo.indexFile, scratchRepo.objectDir = filepath.Join(scratch, "index"), objects
+	if err := m.copyIndex(ctx, repo, scratchRepo, fallbackTree); err != nil {
 		return "", err
 	}
-	// Files that cannot be read keep the content they had.
+	// Files that cannot be read keep the content that the index has.
 	_, err = m.git.run(ctx, call{
-		repo: own, time: snapshotLimit,
+		repo: scratchRepo, time: snapshotTimeout,
 		args: []string{"add", "--update", "--ignore-errors", "--", "."},
 	})
-	if err != nil && !exited(err, 1) && !exited(err, 128) {
+	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
 		return "", err
 	}
-	if err := m.addNew(ctx, own); err != nil {
+	if err := m.addUntracked(ctx, scratchRepo); err != nil {
 		return "", err
 	}
-	out, err := m.git.run(ctx, call{repo: own, args: []string{"write-tree"}})
-	return line(out), err
+	out, err := m.git.run(ctx, call{repo: scratchRepo, args: []string{"write-tree"}})
+	return trimNewline(out), err
 }
 
-func (m *Manager) objectsOf(ctx context.Context, repo repository) (string, error) {
-	out, err := m.git.run(ctx, call{repo: repo, trust: true, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
-	return line(out), err
+func (m *Manager) objectDirectory(ctx context.Context, repo repository) (string, error) {
+	out, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
+	return trimNewline(out), err
 }
 
-// alternate makes an object directory that also finds the objects of others.
-func alternate(objects string, others ...string) error {
+// writeAlternates creates an object directory that also reads from others.
+func writeAlternates(objects string, others ...string) error {
 	if err := os.MkdirAll(filepath.Join(objects, "info"), 0o700); err != nil {
 		return err
 	}
 	var list strings.Builder
 	for _, other := range others {
 		if strings.ContainsAny(other, "\n\"") {
-			return protocol.Errorf(protocol.CodeConflict, "The path %q cannot be given to git", other)
+			return protocol.Errorf(protocol.CodeConflict, "git cannot use the path %q", other)
 		}
 		if other != objects {
 			list.WriteString(other + "\n")
@@ -78,86 +79,94 @@ func alternate(objects string, others ...string) error {
 	return os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(list.String()), 0o600)
 }
 
-// copyIndex begins with the user's index: it saves reading every file again.
-func (m *Manager) copyIndex(ctx context.Context, repo, own repository, from string) error {
+// copyIndex starts the scratch index as a copy of the user's, so that git need not
+// read unchanged files again. If that fails, it reads fallbackTree instead.
+func (m *Manager) copyIndex(ctx context.Context, repo, scratchRepo repository, fallbackTree string) error {
 	source, err := os.Open(filepath.Join(repo.gitDir, "index"))
 	if err == nil {
 		defer source.Close()
 		var target *os.File
-		if target, err = os.OpenFile(own.index, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if target, err = os.OpenFile(scratchRepo.indexFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return err
 		}
 		_, err = io.Copy(target, source)
 		if err = errors.Join(err, target.Close()); err != nil {
 			return err
 		}
-		if _, err = m.git.run(ctx, call{repo: own, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}}); exited(err, 1) {
-			return nil // readable
+		if _, err = m.git.run(ctx, call{repo: scratchRepo, args: []string{"ls-files", "--error-unmatch", "--cached", "--", ".bellhop-none"}}); exitedWith(err, 1) {
+			return nil // git can read the copy
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := os.Remove(own.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(scratchRepo.indexFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if from == "" {
+	if fallbackTree == "" {
 		return nil
 	}
-	_, err = m.git.run(ctx, call{repo: own, args: []string{"read-tree", from}})
+	_, err = m.git.run(ctx, call{repo: scratchRepo, args: []string{"read-tree", fallbackTree}})
 	return err
 }
 
-// addNew adds what is not tracked and not ignored.
-func (m *Manager) addNew(ctx context.Context, own repository) error {
+var updateIndex = []string{"update-index", "--add", "--remove", "-z", "--stdin"}
+
+// addUntracked adds files that are neither tracked nor ignored to the index. A
+// nested repository becomes a link to its commit.
+func (m *Manager) addUntracked(ctx context.Context, scratchRepo repository) error {
 	out, err := m.git.run(ctx, call{
-		repo: own, limit: maxListing, time: snapshotLimit,
+		repo: scratchRepo, limit: maxListing, time: snapshotTimeout,
 		args: []string{"ls-files", "--others", "--exclude-standard", "-z"},
 	})
-	if errors.Is(err, errOutput) {
+	if errors.Is(err, errOutputLimit) {
 		return m.errTooMany()
 	}
 	if err != nil {
 		return err
 	}
-	var files bytes.Buffer
-	var nested []string
-	count, size := 0, int64(0)
-	for name := range strings.SplitSeq(string(out), "\x00") {
-		switch {
-		case name == "":
-			continue
-		case strings.HasSuffix(name, "/"):
-			nested = append(nested, strings.TrimSuffix(name, "/"))
-			continue
-		}
-		n, ok := readable(filepath.Join(own.workTree, name))
-		if !ok {
-			continue
-		}
-		count, size = count+1, size+n
-		if count > m.newFiles || size > m.newBytes {
-			return m.errTooMany()
-		}
-		files.WriteString(name + "\x00")
-	}
-	update := []string{"update-index", "--add", "--remove", "-z", "--stdin"}
-	_, err = m.git.run(ctx, call{repo: own, stdin: &files, time: snapshotLimit, args: update})
+	files, nested, err := m.selectUntracked(scratchRepo.workTree, string(out))
 	if err != nil {
 		return err
 	}
-	for _, name := range nested[:min(len(nested), maxNested)] {
-		// A repository within is a link to its commit; one without commits is nothing.
-		_, err := m.git.run(ctx, call{repo: own, stdin: strings.NewReader(name + "\x00"), args: update})
-		if err != nil && !exited(err, 128) {
+	if _, err = m.git.run(ctx, call{repo: scratchRepo, stdin: files, time: snapshotTimeout, args: updateIndex}); err != nil {
+		return err
+	}
+	for _, name := range nested[:min(len(nested), maxNestedRepositories)] {
+		_, err := m.git.run(ctx, call{repo: scratchRepo, stdin: strings.NewReader(name + "\x00"), args: updateIndex})
+		if err != nil && !exitedWith(err, 128) { // 128: the nested repository has no commit
 			return err
 		}
 	}
 	return nil
 }
 
-// readable returns the size of a file that can be read, or of a symbolic link.
-func readable(path string) (int64, bool) {
+// selectUntracked splits git's list into readable files, separated by NUL, and
+// nested repositories, whose names end in "/". CodeConflict: the files exceed a cap.
+func (m *Manager) selectUntracked(workTree, list string) (files *bytes.Buffer, nested []string, err error) {
+	files = new(bytes.Buffer)
+	count, size := 0, int64(0)
+	for name := range strings.SplitSeq(list, "\x00") {
+		if directory, ok := strings.CutSuffix(name, "/"); ok {
+			nested = append(nested, directory)
+			continue
+		}
+		n, ok := readableSize(filepath.Join(workTree, name))
+		if name == "" || !ok {
+			continue
+		}
+		count, size = count+1, size+n
+		if count > m.maxUntrackedFiles || size > m.maxUntrackedBytes {
+			return nil, nil, m.errTooMany()
+		}
+		files.WriteString(name + "\x00")
+	}
+	return files, nested, nil
+}
+
+// readableSize returns the size of a regular file that this process can read. A
+// symbolic link counts as size 0.
+func readableSize(path string) (int64, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
 		return 0, err == nil
@@ -175,18 +184,19 @@ func readable(path string) (int64, bool) {
 func (m *Manager) errTooMany() error {
 	return &protocol.Error{
 		Code:    protocol.CodeConflict,
-		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them", m.newFiles, m.newBytes>>20),
-		Hint:    "Name what is no work, such as packages and build output, in .gitignore",
+		Message: fmt.Sprintf("The workspace holds over %d new files, or %d MiB of them", m.maxUntrackedFiles, m.maxUntrackedBytes>>20),
+		Hint:    "List packages and build output in .gitignore",
 	}
 }
 
-// scratch is a temporary directory on the data's own disk.
-func (m *Manager) scratch() (dir string, remove func(), err error) {
-	parent := m.own("workspaces", ".scratch")
+// scratchDir creates a temporary directory in the data directory. On the same file
+// system an index can be renamed out of it.
+func (m *Manager) scratchDir() (dir string, remove func(), err error) {
+	parent := m.dataPath("workspaces", ".scratch")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
-	m.sweep(parent)
+	m.removeOldScratch(parent)
 	dir, err = os.MkdirTemp(parent, "")
 	if err != nil {
 		return "", nil, err
@@ -194,8 +204,9 @@ func (m *Manager) scratch() (dir string, remove func(), err error) {
 	return dir, func() { _ = removeAll(dir) }, nil
 }
 
-// sweep removes what a crash left behind; nothing here takes an hour.
-func (m *Manager) sweep(parent string) {
+// removeOldScratch removes scratch directories that a crash left behind. No
+// snapshot takes an hour, so younger ones may be in use.
+func (m *Manager) removeOldScratch(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
@@ -207,25 +218,25 @@ func (m *Manager) sweep(parent string) {
 	}
 }
 
-// slot waits until few enough others do heavy work.
-func (m *Manager) slot(ctx context.Context) (release func(), err error) {
+// acquireSlot waits until another diff or snapshot may run.
+func (m *Manager) acquireSlot(ctx context.Context) (release func(), err error) {
 	select {
-	case m.slots <- struct{}{}:
-		return func() { <-m.slots }, nil
+	case m.heavySlots <- struct{}{}:
+		return func() { <-m.heavySlots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// baseTree is what a directory used in place holds now. Its objects stay in the
-// session's state directory.
-func (m *Manager) baseTree(ctx context.Context, rec *record, repo repository) (string, error) {
-	release, err := m.slot(ctx)
+// snapshotBase returns a tree of the current content of a directory used in place.
+// Its objects are stored in the session's state directory.
+func (m *Manager) snapshotBase(ctx context.Context, rec *record, repo repository) (string, error) {
+	release, err := m.acquireSlot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	scratch, remove, err := m.scratch()
+	scratch, remove, err := m.scratchDir()
 	if err != nil {
 		return "", err
 	}
@@ -234,10 +245,10 @@ func (m *Manager) baseTree(ctx context.Context, rec *record, repo repository) (s
 	if err != nil {
 		return "", err
 	}
-	// The index spares later diffs to read every file again.
+	// Keeping the index saves later diffs from reading every file again.
 	if strings.HasPrefix(repo.gitDir, m.baseDir(rec)) {
 		err = os.Rename(filepath.Join(scratch, "index"), filepath.Join(repo.gitDir, "index"))
-		if errors.Is(err, fs.ErrNotExist) { // an empty directory
+		if errors.Is(err, fs.ErrNotExist) { // an empty directory has no index
 			err = nil
 		}
 	}

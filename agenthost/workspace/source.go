@@ -13,48 +13,49 @@ import (
 	"bellhop/protocol"
 )
 
-// source is the repository of a project.
+// source is the git repository of a project.
 type source struct {
-	common string // its git directory
-	prefix string // the project's part of it, "" = all
-	base   string // commit that workspaces begin with; "" = there is none yet
+	gitDir      string // the git directory that all worktrees share
+	prefix      string // subdirectory that the project is; "" = the whole repository
+	startCommit string // commit that new worktrees start from; "" = the repository has none
 }
 
 const (
-	cloneTime = 10 * time.Minute
-	fetchTime = time.Minute
+	cloneTimeout = 10 * time.Minute
+	fetchTimeout = time.Minute
 )
 
-// source returns the repository of a project, nil for a plain directory. begin
-// also finds the commit to begin with, cloning or fetching before.
-func (m *Manager) source(ctx context.Context, name string, begin bool) (*source, error) {
+// source returns the repository of a project, or nil for a plain directory. With
+// withBase it clones or fetches first and also finds the start commit.
+func (m *Manager) source(ctx context.Context, name string, withBase bool) (*source, error) {
 	p, err := m.project(name)
 	if err != nil {
 		return nil, err
 	}
-	if p.Clone != "" && begin {
-		if err := m.refresh(ctx, name, p); err != nil {
+	if p.Clone != "" && withBase {
+		if err := m.cloneOrFetch(ctx, name, p); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.isDirectory(name, p.Path); err != nil {
+	if err := m.checkDirectory(name, p.Path); err != nil {
 		return nil, err
 	}
-	src, err := m.locate(ctx, p.Path)
-	if src == nil || err != nil || !begin {
+	src, err := m.findRepository(ctx, p.Path)
+	if src == nil || err != nil || !withBase {
 		return src, err
 	}
-	src.base, err = m.beginning(ctx, name, p)
+	src.startCommit, err = m.startCommit(ctx, name, p)
 	return src, err
 }
 
-// sourceOf is the repository of a worktree, where the project is now.
-func (m *Manager) sourceOf(ctx context.Context, rec *record) (*source, error) {
+// recordSource returns the repository of a record's worktree at the project's
+// current path.
+func (m *Manager) recordSource(ctx context.Context, rec *record) (*source, error) {
 	if _, known := m.projects[rec.Project]; !known && rec.Repository != "" {
-		if err := m.isDirectory(rec.Project, rec.Repository); err != nil {
+		if err := m.checkDirectory(rec.Project, rec.Repository); err != nil {
 			return nil, err
 		}
-		return &source{common: rec.Repository}, nil
+		return &source{gitDir: rec.Repository}, nil
 	}
 	src, err := m.source(ctx, rec.Project, false)
 	if err == nil && src == nil {
@@ -66,32 +67,39 @@ func (m *Manager) sourceOf(ctx context.Context, rec *record) (*source, error) {
 	return src, err
 }
 
-// locate finds the repository that a directory belongs to.
-func (m *Manager) locate(ctx context.Context, path string) (*source, error) {
+// findRepository returns the repository that tracks a directory, or nil if the
+// directory is a plain one.
+func (m *Manager) findRepository(ctx context.Context, path string) (*source, error) {
 	if m.git.program == "" {
 		if _, err := os.Lstat(filepath.Join(path, ".git")); err == nil {
 			return nil, errNoGit
 		}
-		return nil, nil //nolint:nilnil // no repository is an answer here
+		return nil, nil //nolint:nilnil // a plain directory
 	}
 	out, err := m.git.run(ctx, call{
-		dir: path, trust: true,
+		dir: path, noFiles: true,
 		args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository", "--is-inside-git-dir", "--show-prefix"},
 	})
 	switch {
 	case err == nil:
-	case exited(err, 128) && strings.Contains(said(err), "not a git repository"):
-		return nil, nil //nolint:nilnil // no repository is an answer here
+		return m.trackingSource(ctx, path, strings.Split(trimNewline(out), "\n"))
+	case exitedWith(err, 128) && strings.Contains(stderrOf(err), "not a git repository"):
+		return nil, nil //nolint:nilnil // a plain directory
 	default:
 		return nil, err
 	}
-	lines := strings.Split(line(out), "\n")
+}
+
+// trackingSource evaluates the lines of rev-parse: git directory, is bare, is
+// inside a git directory, prefix. It returns nil for a .git directory itself and
+// for a subdirectory that HEAD does not contain.
+func (m *Manager) trackingSource(ctx context.Context, path string, lines []string) (*source, error) {
 	if len(lines) < 3 {
-		return nil, fmt.Errorf("git does not say where %s belongs to", path)
+		return nil, fmt.Errorf("git reports no repository for %s", path)
 	}
-	src := &source{common: lines[0]}
-	if lines[1] == "false" && lines[2] == "true" { // a .git directory itself
-		return nil, nil //nolint:nilnil // no repository is an answer here
+	src := &source{gitDir: lines[0]}
+	if lines[1] == "false" && lines[2] == "true" {
+		return nil, nil //nolint:nilnil // a plain directory
 	}
 	if len(lines) > 3 {
 		src.prefix = strings.TrimSuffix(lines[3], "/")
@@ -99,20 +107,20 @@ func (m *Manager) locate(ctx context.Context, path string) (*source, error) {
 	if src.prefix == "" {
 		return src, nil
 	}
-	// A directory that its repository ignores is no part of it.
-	_, err = m.git.run(ctx, call{dir: path, trust: true, args: []string{"cat-file", "-e", "HEAD:" + src.prefix}})
+	_, err := m.git.run(ctx, call{dir: path, noFiles: true, args: []string{"cat-file", "-e", "HEAD:" + src.prefix}})
 	switch {
 	case err == nil:
 		return src, nil
-	case exited(err, 128), exited(err, 1):
-		return nil, nil //nolint:nilnil // no repository is an answer here
+	case exitedWith(err, 128), exitedWith(err, 1):
+		return nil, nil //nolint:nilnil // a plain directory
 	default:
 		return nil, err
 	}
 }
 
-// beginning is the commit that new workspaces begin with.
-func (m *Manager) beginning(ctx context.Context, name string, p Project) (string, error) {
+// startCommit returns the commit that new worktrees start from, or "" if the
+// repository has no commit.
+func (m *Manager) startCommit(ctx context.Context, name string, p Project) (string, error) {
 	candidates := []string{"HEAD"}
 	switch {
 	case p.Clone != "" && p.Branch != "":
@@ -124,13 +132,13 @@ func (m *Manager) beginning(ctx context.Context, name string, p Project) (string
 	}
 	for _, ref := range candidates {
 		out, err := m.git.run(ctx, call{
-			dir: p.Path, trust: true,
+			dir: p.Path, noFiles: true,
 			args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
 		})
 		if err == nil {
-			return line(out), nil
+			return trimNewline(out), nil
 		}
-		if !exited(err, 1) && !exited(err, 128) {
+		if !exitedWith(err, 1) && !exitedWith(err, 128) {
 			return "", err
 		}
 	}
@@ -143,10 +151,10 @@ func (m *Manager) beginning(ctx context.Context, name string, p Project) (string
 	}
 }
 
-// refresh clones a project, or fetches what is new. A fetch that fails leaves
-// what was there at the last one.
-func (m *Manager) refresh(ctx context.Context, name string, p Project) error {
-	release, err := m.locks.hold(ctx, "project:"+name)
+// cloneOrFetch clones a project, or fetches new commits. If the fetch fails,
+// sessions start from the commits of the last successful fetch.
+func (m *Manager) cloneOrFetch(ctx context.Context, name string, p Project) error {
+	release, err := m.repoLocks.acquire(ctx, "project:"+name)
 	if err != nil {
 		return err
 	}
@@ -157,10 +165,10 @@ func (m *Manager) refresh(ctx context.Context, name string, p Project) error {
 	case err != nil:
 		return err
 	}
-	// The address and the programs are the configuration's: agents can write to
-	// the clone's own.
+	// The URL and the upload program come from our configuration, because agents can
+	// change the clone's.
 	_, err = m.git.run(ctx, call{
-		dir: p.Path, trust: true, time: fetchTime,
+		dir: p.Path, noFiles: true, time: fetchTimeout,
 		args: []string{
 			"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--upload-pack=git-upload-pack",
 			"--end-of-options", p.Clone, "+refs/heads/*:refs/remotes/origin/*",
@@ -170,12 +178,13 @@ func (m *Manager) refresh(ctx context.Context, name string, p Project) error {
 		if m.git.program == "" || ctx.Err() != nil {
 			return err
 		}
-		m.log.Warn("a project cannot be fetched: sessions begin with what it was", "project", name, "error", err)
+		m.log.Warn("cannot fetch a project: sessions start from its last commits", "project", name, "error", err)
 	}
 	return nil
 }
 
-// clone makes the clone beside its place, so that half of one is never used.
+// clone clones into a temporary name first, so that an incomplete clone is never
+// used.
 func (m *Manager) clone(ctx context.Context, name string, p Project) error {
 	next := p.Path + ".new"
 	if err := removeAll(next); err != nil {
@@ -192,22 +201,22 @@ func (m *Manager) clone(ctx context.Context, name string, p Project) error {
 		args = append(args, "--branch="+p.Branch)
 	}
 	_, err := m.git.run(ctx, call{
-		dir: filepath.Dir(next), trust: true, time: cloneTime,
+		dir: filepath.Dir(next), noFiles: true, time: cloneTimeout,
 		args: append(args, "--end-of-options", p.Clone, next),
 	})
-	if noGit(err) {
+	if isGitMissing(err) {
 		return err
 	}
 	if err != nil {
 		return errors.Join(&protocol.Error{
 			Code: protocol.CodeConflict, Message: fmt.Sprintf("The project %s cannot be cloned", name),
-			Hint: "Try 'git clone' on the agent host as its user: " + cut(said(err), 300), Err: err,
+			Hint: "Try 'git clone' on the agent host as its user: " + truncate(stderrOf(err), 300), Err: err,
 		}, removeAll(next))
 	}
 	return os.Rename(next, p.Path)
 }
 
-func cut(s string, n int) string {
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -13,9 +13,9 @@ import (
 	"bellhop/protocol"
 )
 
-// makeOfProject gives a worktree where the project has commits, and its
-// directory as it is otherwise.
-func (m *Manager) makeOfProject(ctx context.Context, rec *record, p Project) error {
+// makeForProject creates a worktree if the project has commits. Otherwise the
+// session works in the project's own directory.
+func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) error {
 	if p.InPlace {
 		return m.makeShared(ctx, rec, p)
 	}
@@ -23,15 +23,15 @@ func (m *Manager) makeOfProject(ctx context.Context, rec *record, p Project) err
 	if err != nil {
 		return err
 	}
-	if src == nil || src.base == "" {
+	if src == nil || src.startCommit == "" {
 		if src != nil {
 			m.log.Warn("a project without a commit has no worktrees: its directory is used", "project", rec.Project)
 		}
 		return m.makeShared(ctx, rec, p)
 	}
-	// The key may differ from the name that git gave a former one.
-	rec.Kind, rec.Repository, rec.Prefix, rec.Base = kindWorktree, src.common, src.prefix, src.base
-	if err := m.save(rec); err != nil {
+	// An earlier record may have had another git directory or base.
+	rec.Kind, rec.Repository, rec.Prefix, rec.Base = kindWorktree, src.gitDir, src.prefix, src.startCommit
+	if err := m.saveRecord(rec); err != nil {
 		return err
 	}
 	return m.addWorktree(ctx, rec, src)
@@ -39,44 +39,57 @@ func (m *Manager) makeOfProject(ctx context.Context, rec *record, p Project) err
 
 // addWorktree checks a worktree out, on its branch if there is one already.
 func (m *Manager) addWorktree(ctx context.Context, rec *record, src *source) error {
-	path := m.root(rec)
-	if err := m.clear(ctx, rec, src, path); err != nil {
+	path := m.rootDir(rec)
+	if err := m.removeRemains(ctx, rec, src, path); err != nil {
 		return err
 	}
-	if rec.Branch == "" {
-		branch, err := m.newBranch(ctx, rec, src)
-		if err != nil {
-			return err
-		}
-		rec.Branch = branch
-		if err := m.save(rec); err != nil {
-			return err
-		}
-	}
-	args := []string{"worktree", "add", "--quiet", "--force"}
-	if ok, err := m.hasCommit(ctx, src, "refs/heads/"+rec.Branch); err != nil {
+	args, err := m.worktreeArgs(ctx, rec, src, path)
+	if err != nil {
 		return err
-	} else if ok {
-		args = append(args, "--", path, rec.Branch)
-	} else {
-		args = append(args, "--no-track", "-b", rec.Branch, "--", path, rec.Base)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	_, err := m.git.run(ctx, call{dir: filepath.Dir(path), repo: repository{gitDir: src.common}, args: args, time: cloneTime})
+	release, err := m.repoLocks.acquire(ctx, src.gitDir)
 	if err != nil {
-		return errWorktree(rec.Project, err)
+		return err
+	}
+	defer release()
+	_, err = m.git.run(ctx, call{dir: filepath.Dir(path), repo: repository{gitDir: src.gitDir}, args: args, time: cloneTimeout})
+	if err != nil {
+		return errAddWorktree(rec.Project, err)
 	}
 	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // a directory needs x
 		return err
 	}
-	return m.settle(ctx, rec)
+	return m.recordWorktree(ctx, rec)
 }
 
-// settle remembers the worktree's name, and keeps its base from being collected.
-func (m *Manager) settle(ctx context.Context, rec *record) error {
-	gitDir, err := pointer(m.root(rec))
+// worktreeArgs chooses and records a branch if the record has none, and returns
+// the arguments of "git worktree add". The branch is created if it is missing.
+func (m *Manager) worktreeArgs(ctx context.Context, rec *record, src *source, path string) ([]string, error) {
+	if rec.Branch == "" {
+		branch, err := m.newBranch(ctx, rec, src)
+		if err != nil {
+			return nil, err
+		}
+		rec.Branch = branch
+		if err := m.saveRecord(rec); err != nil {
+			return nil, err
+		}
+	}
+	args := []string{"worktree", "add", "--quiet", "--force"}
+	hasBranch, err := m.hasCommit(ctx, src, "refs/heads/"+rec.Branch)
+	if hasBranch {
+		return append(args, "--", path, rec.Branch), err
+	}
+	return append(args, "--no-track", "-b", rec.Branch, "--", path, rec.Base), err
+}
+
+// recordWorktree records git's name of the worktree, and adds a ref to its base so
+// that git does not collect the commit.
+func (m *Manager) recordWorktree(ctx context.Context, rec *record) error {
+	gitDir, err := readGitFile(m.rootDir(rec))
 	if err != nil {
 		return err
 	}
@@ -85,12 +98,13 @@ func (m *Manager) settle(ctx context.Context, rec *record) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.git.run(ctx, call{repo: repo, trust: true, args: []string{"update-ref", "refs/worktree/bellhop-base", rec.Base}})
+	_, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"update-ref", "refs/worktree/bellhop-base", rec.Base}})
 	return err
 }
 
-// clear removes what an interrupted attempt left: nobody has worked there.
-func (m *Manager) clear(ctx context.Context, rec *record, src *source, path string) error {
+// removeRemains removes the remains of an interrupted attempt to add a worktree.
+// It refuses (CodeConflict) if the record is ready: an agent has worked there.
+func (m *Manager) removeRemains(ctx context.Context, rec *record, src *source, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		if rec.State == stateReady {
 			return &protocol.Error{
@@ -102,10 +116,10 @@ func (m *Manager) clear(ctx context.Context, rec *record, src *source, path stri
 			return err
 		}
 	}
-	// What git still knows of a worktree that is not there.
-	for name, at := range worktrees(src.common) {
+	// Git's entry for a missing worktree would make "worktree add" fail.
+	for name, at := range worktrees(src.gitDir) {
 		if samePath(at, path) {
-			if err := removeAll(filepath.Join(src.common, "worktrees", name)); err != nil {
+			if err := removeAll(filepath.Join(src.gitDir, "worktrees", name)); err != nil {
 				return err
 			}
 		}
@@ -113,7 +127,7 @@ func (m *Manager) clear(ctx context.Context, rec *record, src *source, path stri
 	return ctx.Err()
 }
 
-// worktrees are a repository's, by name, and where they are.
+// worktrees maps the names of a repository's worktrees to their directories.
 func worktrees(common string) map[string]string {
 	found := map[string]string{}
 	entries, err := os.ReadDir(filepath.Join(common, "worktrees"))
@@ -129,28 +143,28 @@ func worktrees(common string) map[string]string {
 	return found
 }
 
-// newBranch is a name that the repository does not have.
+// newBranch returns a branch name that the repository does not have.
 func (m *Manager) newBranch(ctx context.Context, rec *record, src *source) (string, error) {
 	short := shortID(rec)
 	for _, name := range []string{"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key)} {
-		// A branch "bellhop" leaves no room for bellhop/anything.
-		taken := false
+		// Git cannot create bellhop/x if a branch "bellhop" exists.
+		isTaken := false
 		for _, ref := range []string{name, strings.Split(name, "/")[0]} {
 			ok, err := m.hasCommit(ctx, src, "refs/heads/"+ref)
 			if err != nil {
 				return "", err
 			}
-			taken = taken || ok
+			isTaken = isTaken || ok
 		}
-		if !taken {
+		if !isTaken {
 			return name, nil
 		}
 	}
 	return "", protocol.Errorf(protocol.CodeConflict, "The branches that a session of %s would get are taken", rec.Project)
 }
 
-// shortID is the random end of a UUID, and something like it of other ids: they
-// may hold what a branch must not.
+// shortID returns the random end of a UUID. Other ids may hold characters that a
+// branch must not, so they are hashed.
 func shortID(rec *record) string {
 	id := rec.Session
 	if id == "" {
@@ -164,53 +178,59 @@ func shortID(rec *record) string {
 
 func (m *Manager) hasCommit(ctx context.Context, src *source, ref string) (bool, error) {
 	_, err := m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: src.common}, trust: true,
+		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
 		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
 	})
-	if err != nil && !exited(err, 1) && !exited(err, 128) {
+	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
 		return false, err
 	}
 	return err == nil, nil
 }
 
-// ensureWorktree repairs a worktree that was removed by hand, whose repository
-// or whose own place moved, or whose index a killed git left locked.
-func (m *Manager) ensureWorktree(ctx context.Context, rec *record) error {
-	src, err := m.sourceOf(ctx, rec)
+// repairWorktree creates a removed worktree again, links it after the repository
+// or the data directory moved, and removes a stale index lock.
+func (m *Manager) repairWorktree(ctx context.Context, rec *record) error {
+	src, err := m.recordSource(ctx, rec)
 	if err != nil {
 		return err
 	}
-	if rec.Repository != src.common { // the project moved
-		rec.Repository = src.common
-		if err := m.save(rec); err != nil {
+	if rec.Repository != src.gitDir { // the project's directory moved
+		rec.Repository = src.gitDir
+		if err := m.saveRecord(rec); err != nil {
 			return err
 		}
 	}
-	path, gitDir := m.root(rec), filepath.Join(src.common, "worktrees", rec.Worktree)
+	path, gitDir := m.rootDir(rec), filepath.Join(src.gitDir, "worktrees", rec.Worktree)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		m.log.Warn("a worktree was removed: it is made again from its branch", "workspace", rec.Key, "branch", rec.Branch)
-		return errors.Join(m.addWorktree(ctx, rec, src), m.save(rec))
+		m.log.Warn("restore a removed worktree from its branch", "workspace", rec.Key, "branch", rec.Branch)
+		return errors.Join(m.addWorktree(ctx, rec, src), m.saveRecord(rec))
 	}
-	if !linked(path, gitDir) {
+	if !isLinked(path, gitDir) {
 		if _, err := os.Lstat(gitDir); err != nil {
-			return m.clear(ctx, rec, src, path)
+			return m.removeRemains(ctx, rec, src, path)
 		}
-		// Both ends are ours to say: neither file is read.
-		err := errors.Join(
-			writeFile(filepath.Join(gitDir, "gitdir"), []byte(filepath.Join(path, ".git")+"\n")),
-			replace(filepath.Join(path, ".git"), []byte("gitdir: "+gitDir+"\n")),
-		)
-		if err != nil {
-			return fmt.Errorf("repair the worktree: %w", err)
-		}
-		m.log.Warn("a worktree had lost its repository: linked again", "workspace", rec.Key)
+		m.log.Warn("link a worktree to its repository again", "workspace", rec.Key)
+		err = linkWorktree(path, gitDir)
 	}
-	m.unlock(filepath.Join(gitDir, "index.lock"))
+	m.removeStaleLock(filepath.Join(gitDir, "index.lock"))
+	return err
+}
+
+// linkWorktree writes the files by which a worktree and its repository name each
+// other. It does not read them: an agent may have changed them.
+func linkWorktree(path, gitDir string) error {
+	err := errors.Join(
+		writeFile(filepath.Join(gitDir, "gitdir"), []byte(filepath.Join(path, ".git")+"\n")),
+		replaceFile(filepath.Join(path, ".git"), []byte("gitdir: "+gitDir+"\n")),
+	)
+	if err != nil {
+		return fmt.Errorf("repair the worktree: %w", err)
+	}
 	return nil
 }
 
-// replace puts a file in the place of anything.
-func replace(path string, content []byte) error {
+// replaceFile replaces any entry but a directory with a file.
+func replaceFile(path string, content []byte) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return protocol.Errorf(protocol.CodeConflict, "%s is a directory", path)
 	}
@@ -221,31 +241,32 @@ func replace(path string, content []byte) error {
 	return os.Rename(next, path)
 }
 
-// staleLock is older than what git takes to write an index.
+// staleLock is longer than git takes to write an index.
 const staleLock = 2 * time.Minute
 
-// unlock removes the lock that a git left behind when it was killed: every later
-// one of the agent would fail.
-func (m *Manager) unlock(path string) {
+// removeStaleLock removes the index lock that a killed git left behind. With the
+// lock, every git command of the agent would fail.
+func (m *Manager) removeStaleLock(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || m.now().Sub(info.ModTime()) < staleLock {
 		return
 	}
-	m.log.Warn("removing the index lock of a git that is gone", "lock", path, "error", os.Remove(path))
+	m.log.Warn("removed a stale index lock", "lock", path, "error", os.Remove(path))
 }
 
-// linked reports whether a worktree and its repository know each other.
-func linked(path, gitDir string) bool {
-	there, err := pointer(path)
-	if err != nil || !samePath(there, gitDir) {
+// isLinked reports whether the files of the worktree and of its repository name
+// each other.
+func isLinked(path, gitDir string) bool {
+	gitDirOfTree, err := readGitFile(path)
+	if err != nil || !samePath(gitDirOfTree, gitDir) {
 		return false
 	}
-	back, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
-	return err == nil && samePath(strings.TrimSpace(string(back)), filepath.Join(path, ".git"))
+	treeOfGitDir, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+	return err == nil && samePath(strings.TrimSpace(string(treeOfGitDir)), filepath.Join(path, ".git"))
 }
 
-// samePath also knows two names of one directory: git writes paths with symbolic
-// links resolved. What they name need not exist.
+// samePath reports whether two paths name the same entry, which need not exist.
+// Git resolves symbolic links, so the parents may be written differently.
 func samePath(a, b string) bool {
 	if a == b {
 		return true
@@ -258,15 +279,15 @@ func samePath(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// pointer reads a worktree's .git file.
-func pointer(path string) (string, error) {
+// readGitFile returns the path that a worktree's .git file names.
+func readGitFile(path string) (string, error) {
 	name := filepath.Join(path, ".git")
 	info, err := os.Lstat(name)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 16<<10 {
-		return "", protocol.Errorf(protocol.CodeConflict, "%s is not a worktree's file", name)
+		return "", protocol.Errorf(protocol.CodeConflict, "%s is not the .git file of a worktree", name)
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -275,24 +296,24 @@ func pointer(path string) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir:")), nil
 }
 
-func errWorktree(project string, err error) error {
-	if noGit(err) {
+func errAddWorktree(project string, err error) error {
+	if isGitMissing(err) {
 		return err
 	}
 	return &protocol.Error{
 		Code: protocol.CodeConflict, Message: fmt.Sprintf("No worktree of the project %s can be made", project),
-		Hint: cut(said(err), 300), Err: err,
+		Hint: truncate(stderrOf(err), 300), Err: err,
 	}
 }
 
-// holdsModules reports submodules that somebody filled: their work is not looked
-// at, so it counts as unfinished.
-func holdsModules(repo repository) bool {
+// hasSubmodules reports whether a submodule is checked out. Its content is not
+// inspected, so it counts as unfinished work.
+func hasSubmodules(repo repository) bool {
 	entries, err := os.ReadDir(filepath.Join(repo.gitDir, "modules"))
 	return err == nil && len(entries) > 0
 }
 
-func holdsFiles(path string) (bool, error) {
+func hasEntries(path string) (bool, error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -10,16 +10,16 @@ import (
 	"bellhop/protocol"
 )
 
-// verdict is an Auth that knows one caller and judges as it is told.
-type verdict struct {
+// fixedAuth is an Auth with one caller and one outcome.
+type fixedAuth struct {
 	Auth
 	caller broker.Caller
 	err    error
 }
 
-func (v *verdict) Caller(context.Context) broker.Caller { return broker.Caller{UserID: "ada"} }
+func (v *fixedAuth) Caller(context.Context) broker.Caller { return broker.Caller{UserID: "ada"} }
 
-func (v *verdict) Authenticate(*http.Request) (broker.Caller, error) { return v.caller, v.err }
+func (v *fixedAuth) Authenticate(*http.Request) (broker.Caller, error) { return v.caller, v.err }
 
 func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 	ada := broker.Caller{UserID: "ada"}
@@ -33,13 +33,13 @@ func TestAFeedEndsOnARevocationAndNotOnAnOutage(t *testing.T) {
 	}{
 		{"nothing changed", ada, nil, nil, true},
 		{"the credentials are worth nothing now", broker.Caller{}, protocol.Errorf(protocol.CodeUnauthorized, "Unauthorized"), nil, false},
-		{"the credentials are somebody else's now", broker.Caller{UserID: "bob"}, nil, nil, false},
+		{"the credentials are another user's now", broker.Caller{UserID: "bob"}, nil, nil, false},
 		{"the task is deleted", ada, nil, protocol.Errorf(protocol.CodeNotFound, "Task not found"), false},
 		{"the database is away for the credentials", broker.Caller{}, away, nil, true},
 		{"the database is away for the task", ada, nil, away, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := &API{Auth: &verdict{caller: c.caller, err: c.auth}}
+			a := &API{Auth: &fixedAuth{caller: c.caller, err: c.auth}}
 			allowed := a.stillAllowed(httptest.NewRequest(http.MethodGet, "/api/events", http.NoBody), func(context.Context) error { return c.reach })
 			if got := allowed(t.Context()); got != c.allowed {
 				t.Errorf("got %v", got)

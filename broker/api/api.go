@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"bellhop/broker"
+	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 )
 
@@ -22,10 +24,11 @@ type API struct {
 	Hosts        *broker.Hosts
 	Feed         Feed
 	Webhook      Webhook
+	Agents       []Agent // that frontends can offer as choices
 	Parts        []Part  // other resources of the same server
-	Console      Console // answers what no route does; nil: nothing
+	Console      Console // serves the paths without a route; may be nil
 
-	Ready          func(ctx context.Context) error // does the database answer
+	Ready          func(ctx context.Context) error // reports whether the database takes writes
 	PublicURL      string                          // where browsers see the broker
 	WebhookURL     string                          // where hosts see it; "" = PublicURL
 	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them
@@ -36,7 +39,7 @@ type API struct {
 	end   context.CancelFunc
 }
 
-// Auth says who is calling and signs in; broker/auth has it.
+// Auth authenticates callers and signs users in; broker/auth implements it.
 type Auth interface {
 	// Middleware lets known callers pass and puts them into the context.
 	Middleware(next echo.HandlerFunc) echo.HandlerFunc
@@ -54,31 +57,39 @@ type Auth interface {
 	DeleteToken(ctx context.Context, userID, id string) error
 }
 
-// Feed serves the event streams; broker/feed has it. An error comes before the
-// first byte. allowed is asked every few seconds whether the reader may go on.
+// Feed serves the event streams; broker/feed implements it. It returns an error
+// only before the first byte. It calls allowed every few seconds and ends the
+// stream once that is false.
 type Feed interface {
 	ServeTask(w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool) error
 	ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error
 }
 
-// Webhook takes the events of agent hosts; webhook/inbound has it.
+// Webhook receives the events of agent hosts; webhook/inbound implements it.
 type Webhook interface {
 	Handle(c echo.Context) error
 	Renew(c echo.Context) error
 }
 
-// Console serves the files and pages of the console, and reports whether it had
-// one; package web has it.
+// Console serves the files and pages of the console; package web implements it.
+// Serve reports whether it had one for the path.
 type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request) bool
 }
 
-// Part has routes of its own; it guards them itself.
+// Part adds routes of its own, which it guards itself.
 type Part interface{ Routes(e *echo.Echo) }
 
-// Handler is an HTTP server's handler with every route.
+// databaseTime is how long a request waits for the database in all. Calls to
+// hosts have limits of their own.
+const databaseTime = 5 * time.Second
+
+// Handler returns the handler of all routes.
 func (a *API) Handler() http.Handler {
 	e := httpapi.New(httpapi.Options{Log: a.Log})
 	a.Routes(e)
-	return underBase(BasePath(a.PublicURL), e)
+	routes := underBase(BasePath(a.PublicURL), e)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		routes.ServeHTTP(w, r.WithContext(database.WithBudget(r.Context(), databaseTime)))
+	})
 }

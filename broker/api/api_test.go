@@ -41,7 +41,7 @@ const (
 
 var start = time.Now().UTC().Truncate(time.Second)
 
-// site is a whole broker on a real database, with a scripted host.
+// site is a broker on a real database, with a scripted host.
 type site struct {
 	t     *testing.T
 	api   *api.API
@@ -109,8 +109,11 @@ func (s *site) openStore(url string, log *slog.Logger) {
 
 func (s *site) wire(c config, log *slog.Logger) {
 	st, now := s.store, s.clock.Now
+	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Log: log, Access: 10 * time.Millisecond})
+	updater := &broker.Updater{Store: st, Notifier: changes, Now: now}
+	targets := &broker.Targets{Store: st, CustomAgentURL: c.customAgentURL, Now: now}
 	s.tasks = &broker.Tasks{
-		Store: st, Link: s.host, DefaultAgent: "demo", Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: s.host, DefaultAgent: "demo", Now: now, Log: log,
 		CheckURL: func(raw string) error {
 			if strings.Contains(raw, "10.0.0.1") {
 				return protocol.Errorf(protocol.CodeInvalid, "That address is not allowed")
@@ -118,19 +121,18 @@ func (s *site) wire(c config, log *slog.Logger) {
 			return nil
 		},
 	}
-	changes := feed.New(s.tasks, feed.Options{Log: log, Access: 10 * time.Millisecond})
-	s.tasks.Notifier = changes
-	reconciler := &broker.Reconciler{Store: st, Link: s.host, Notifier: changes, Now: now, Log: log}
-	ingest := &broker.Ingest{Store: st, Notifier: changes, Reconciler: reconciler, Now: now, Log: log}
+	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: s.host, Now: now, Log: log}
+	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Now: now, Log: log}
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
-		Store: st, Link: s.host, Notifier: changes, Reconciler: reconciler, BrokerID: "broker-1",
+		Store: st, Updater: updater, Targets: targets, Link: s.host, Reconciler: reconciler, BrokerID: "broker-1",
 		Relayer: hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}), BrowserURL: publicURL + "/sub",
-		PublicURL: publicURL, CustomAgentURL: c.customAgentURL, Now: now, Log: log,
+		PublicURL: publicURL, Now: now, Log: log,
 	}
 	s.api = &api.API{
-		Auth: s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
-		Interactions: &broker.Interactions{Store: st, Link: s.host, CustomAgentURL: c.customAgentURL, Now: now, Log: log},
+		Agents: []api.Agent{{ID: "demo", Title: "Demo agent"}},
+		Auth:   s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
+		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: s.host},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
 		Console:      testConsole(s.t, s.auth, sessions),
@@ -154,7 +156,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// as sends a request of who (nil: nobody) with a JSON body ("" for none).
+// as sends a request of a person (nil: without credentials) with a JSON body ("" for none).
 func (s *site) as(who *person, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -196,7 +198,7 @@ func field(t *testing.T, rec *httptest.ResponseRecorder, name string) string {
 	return value
 }
 
-// want compares the whole answer. In it UUIDs are <id1>, <id2> … in the order
+// want compares the complete response. In it UUIDs are <id1>, <id2> … in the order
 // they appear, API tokens <token>, and times relative to the start of the test.
 func want(t *testing.T, got *httptest.ResponseRecorder, status int, body string) {
 	t.Helper()
@@ -248,7 +250,7 @@ func (l *logs) String() string {
 	return l.buf.String()
 }
 
-// host is the other end of the link: it says what the test scripted and keeps
+// host is the other end of the link: it responds as the test scripted and records
 // what it was asked.
 type host struct {
 	mu     sync.Mutex
@@ -291,7 +293,7 @@ func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessio
 	}, nil
 }
 
-func (h *host) Events(_ context.Context, t broker.Target, _ string, _, _ int64, _ int) (*protocol.EventsResponse, error) {
+func (h *host) Events(_ context.Context, t broker.Target, _ string, _ protocol.Cursor, _ int) (*protocol.EventsResponse, error) {
 	return &protocol.EventsResponse{}, h.call(t)
 }
 

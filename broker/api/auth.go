@@ -31,7 +31,7 @@ type user struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// login writes a cookie, so it is no typed handler.
+// login sets a cookie, which a typed handler cannot.
 func (a *API) login(c echo.Context) error {
 	raw, err := httpapi.ReadBody(c, maxLogin)
 	if err != nil {
@@ -41,16 +41,16 @@ func (a *API) login(c echo.Context) error {
 	if err := protocol.Decode(raw, &req); err != nil {
 		return err
 	}
-	var who *broker.User
+	var found *broker.User
 	if req.Link != "" {
-		who, err = a.Auth.SignInByLink(c.Response(), c.Request(), c.RealIP(), req.Link)
+		found, err = a.Auth.SignInByLink(c.Response(), c.Request(), c.RealIP(), req.Link)
 	} else {
-		who, err = a.Auth.SignIn(c.Response(), c.Request(), c.RealIP(), req.Email, req.Password)
+		found, err = a.Auth.SignIn(c.Response(), c.Request(), c.RealIP(), req.Email, req.Password)
 	}
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, showUser(who))
+	return c.JSON(http.StatusOK, showUser(found))
 }
 
 func (a *API) logout(c echo.Context) error {
@@ -61,11 +61,11 @@ func (a *API) logout(c echo.Context) error {
 }
 
 func (a *API) me(ctx context.Context, _ *struct{}) (*userResponse, error) {
-	who, err := a.Auth.Me(ctx)
+	found, err := a.Auth.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return showUser(who), nil
+	return showUser(found), nil
 }
 
 func showUser(u *broker.User) *userResponse {

@@ -14,7 +14,7 @@ func (a *API) attach(ctx context.Context, req *protocol.AttachRequest) (*protoco
 	return a.Sessions.Attach(ctx, a.Auth.Caller(ctx).UserID, req)
 }
 
-// interrupt is idempotent: a task without an open turn answers 200.
+// interrupt is idempotent: for a task without an open turn it returns 200.
 func (a *API) interrupt(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.SuccessResponse, error) {
 	if err := requireTaskID(req); err != nil {
 		return nil, err

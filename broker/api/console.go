@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// console answers what no route does. Names of the API are never pages.
+// console serves the paths without a route, except those below the API's prefixes.
 func (a *API) console(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)
@@ -31,14 +31,15 @@ func reserved(path string) bool {
 	return strings.HasPrefix(path, "api/") || strings.HasPrefix(path, "mcp/")
 }
 
-// Visitor tells who asks for the console's page, and the agent hosts that they
-// stream from: none for strangers, and none while the database does not answer,
-// when the console goes through the broker.
+// Visitor returns a function that reports whether the visitor of the console's page
+// is signed in, and the origins of the agent hosts that the page may stream from. It
+// returns no origins for strangers, and none while the database does not respond;
+// the console then uses the relay.
 func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signedIn bool, origins []string) {
 	return func(r *http.Request) (bool, []string) {
 		caller, err := auth.Authenticate(r)
 		if err != nil {
-			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // else the page asks, and hears why not
+			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // on other errors the page calls the API and shows the error
 		}
 		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
 		if err != nil {
@@ -48,7 +49,7 @@ func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signed
 	}
 }
 
-// BasePath is the path of the broker's public URL, without a slash at its end.
+// BasePath returns the path of the broker's public URL, without a trailing slash.
 func BasePath(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil {
@@ -57,7 +58,8 @@ func BasePath(publicURL string) string {
 	return strings.TrimRight(u.Path, "/")
 }
 
-// underBase lets a proxy in front keep the public URL's path or cut it off.
+// underBase serves requests with and without the public URL's path, because a proxy
+// in front may keep it or remove it.
 func underBase(base string, handler http.Handler) http.Handler {
 	if base == "" {
 		return handler
@@ -70,7 +72,7 @@ func underBase(base string, handler http.Handler) http.Handler {
 			if raw, plain := strings.CutPrefix(target.RawPath, escaped); plain {
 				target.RawPath = raw
 			} else {
-				target.RawPath = "" // the base in other escapes: routes go by the path
+				target.RawPath = "" // the base is escaped differently: route by the decoded path
 			}
 			inner.URL = &target
 			r = &inner

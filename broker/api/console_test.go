@@ -26,7 +26,7 @@ func testConsole(t *testing.T, auth api.Auth, sessions *broker.Sessions) *web.Co
 	return console
 }
 
-func TestTheConsoleAnswersWhatNoRouteDoes(t *testing.T) {
+func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
 	s := newSite(t)
 	const page, html = `<script id="bellhop-config" type="application/json">{"base":"/","signedIn":false,"version":""}</script>`, "text/html,*/*"
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestTheConsoleAnswersWhatNoRouteDoes(t *testing.T) {
 	}
 }
 
-func TestTheConsoleMayCallTheHostsOfWhoAsks(t *testing.T) {
+func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 	s := newSite(t)
 	policy := func(who *person) string {
 		t.Helper()

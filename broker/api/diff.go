@@ -6,8 +6,8 @@ import (
 	"bellhop/protocol"
 )
 
-// diff stores what the task's session has changed as a message; without changes
-// since the last time it is that message.
+// diff stores what the task's session has changed as a message. If nothing changed
+// since the last diff, it returns that message.
 func (a *API) diff(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.DiffResponse, error) {
 	if err := requireTaskID(req); err != nil {
 		return nil, err

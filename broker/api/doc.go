@@ -2,8 +2,8 @@
 // on Echo, listed in routes.go. A handler decodes, calls one use case of
 // package broker and encodes; what a request means is decided there.
 //
-// It does not own who is calling (Auth), the webhook (Webhook) or the feeds
-// (Feed): these arrive as fields. The error shape, the table from code to
+// It does not own authentication (Auth), the webhook (Webhook) or the feeds
+// (Feed): these are given as fields. The error shape, the table from code to
 // status, caps and CORS are internal/httpapi's.
 //
 // A request passes, outside in:
@@ -13,7 +13,7 @@
 //	  → router: 404, 405 + Allow, never a redirect
 //	  → no-store → caller (401; 403 for a cookie from another site) → handler
 //
-// CORS stands before everything that refuses, so that a page may read the
-// refusal; the caller check stands behind the router, so that an unknown route
-// is 404 to everybody.
+// CORS comes before everything that refuses requests, so that a page may read the
+// refusal. The caller check comes after the router, so that an unknown route is 404
+// for every caller.
 package api

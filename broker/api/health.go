@@ -10,14 +10,19 @@ type healthResponse struct {
 	Status string `json:"status"`
 }
 
-// healthz says that the process answers; a restart mends nothing else.
+// healthz checks nothing but the process: a restart cannot repair anything else.
 func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
 	return &healthResponse{Status: "ok"}, nil
 }
 
-// readyz says whether requests can be served: without the database none can.
+// readyz reports whether requests can be served: without a database that takes
+// writes none can. 503, or 507 storage_full.
 func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) {
-	if err := a.Ready(ctx); err != nil {
+	err := a.Ready(ctx)
+	if protocol.CodeOf(err) == protocol.CodeStorageFull {
+		return nil, err
+	}
+	if err != nil {
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The database is not available", RetryAfter: 1, Err: err}
 	}
 	return &healthResponse{Status: "ready"}, nil

@@ -19,54 +19,53 @@ import (
 )
 
 const (
-	relayBuffer = 8 << 10          // thousands wait with one each
-	relayWrite  = 30 * time.Second // a reader that takes nothing for so long is cut
+	relayBuffer = 8 << 10          // one for each of thousands of open streams
+	relayWrite  = 30 * time.Second // a reader that accepts nothing for so long is disconnected
 )
 
-// toHost and toBrowser are the headers that a relay passes on, beside those that it
-// has a rule for. Cookies are the broker's own, and its CORS headers replace the
-// host's.
+// toHost and toBrowser are the headers that a relay forwards unchanged. It forwards
+// no cookies, which are the broker's, and replaces the host's CORS headers.
 var (
 	toHost    = []string{"Accept", "Content-Encoding", "Content-Type", "Last-Event-ID"}
 	toBrowser = []string{"Retry-After", "X-Vercel-Ai-Ui-Message-Stream"}
 )
 
-// relayPolicy is for who opens a stream as a page: hosts are not trusted to write
-// pages of the broker's origin.
+// relayPolicy protects a browser that opens a stream as a page: hosts must not
+// provide pages of the broker's origin.
 const relayPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
-// relay passes a stream through as it comes. The stream token is the host's to
-// check, so that no other sign-in is asked for: same token, same answers.
+// relay forwards a stream byte by byte. It asks for no sign-in: the host checks the
+// stream token, as it does without a relay.
 func (a *API) relay(c echo.Context) error {
 	r := c.Request()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	w := c.Response().Writer // Echo's own is another request's once this one is over, while the prompt may still be read
+	w := c.Response().Writer // not Echo's writer, which serves another request once this one is over
 	control := http.NewResponseController(w)
 	defer context.AfterFunc(a.ending(), func() {
 		cancel()
-		_ = control.SetWriteDeadline(time.Unix(1, 0)) // a reader that takes nothing must not hold up the end
+		_ = control.SetWriteDeadline(time.Unix(1, 0)) // unblocks a write to a reader that accepts nothing
 	})()
 	prompt := &prompt{body: http.MaxBytesReader(w, r.Body, protocol.MaxLine), control: control}
-	answer, err := a.Sessions.Relay(ctx, &broker.RelayRequest{
+	resp, err := a.Sessions.Relay(ctx, &broker.RelayRequest{
 		SessionID: c.Param("taskId"), Method: r.Method, Query: queryToHost(c.QueryParams()), Header: headerToHost(r.Header),
 		Body: prompt, Length: r.ContentLength,
 	})
 	if err != nil {
 		return prompt.explain(err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	headerToBrowser(c.Response().Header(), answer.Header)
-	_ = control.SetReadDeadline(time.Time{}) // the prompt's; the stream may take longer
-	c.Response().WriteHeader(answer.StatusCode)
-	if err := pass(c.Response(), control, answer.Body); err != nil {
-		panic(http.ErrAbortHandler) // a clean end would look like the stream's own
+	defer func() { _ = resp.Body.Close() }()
+	headerToBrowser(c.Response().Header(), resp.Header)
+	_ = control.SetReadDeadline(time.Time{}) // it was for the prompt; the stream may take longer
+	c.Response().WriteHeader(resp.StatusCode)
+	if err := forward(c.Response(), control, resp.Body); err != nil {
+		panic(http.ErrAbortHandler) // a clean end would look like the end of the stream
 	}
 	return nil
 }
 
-// headerToHost takes over what is the host's business. A credential is a stream
-// token, or else none for hosts: a proxy in front of the broker may ask for its
+// headerToHost selects the headers for the host. Of the credentials it forwards
+// stream tokens only: a proxy in front of the broker may require credentials of its
 // own, and programs send their API token with every call.
 func headerToHost(from http.Header) http.Header {
 	header := http.Header{}
@@ -77,7 +76,7 @@ func headerToHost(from http.Header) http.Header {
 	}
 	for _, value := range from.Values("Authorization") {
 		scheme, credential, _ := strings.Cut(value, " ")
-		if strings.EqualFold(scheme, "Bearer") && !ours(credential) {
+		if strings.EqualFold(scheme, "Bearer") && !isAPIToken(credential) {
 			header.Add("Authorization", value)
 		}
 	}
@@ -86,7 +85,7 @@ func headerToHost(from http.Header) http.Header {
 
 func queryToHost(query url.Values) url.Values {
 	for _, token := range query["token"] {
-		if ours(token) {
+		if isAPIToken(token) {
 			delete(query, "token")
 			break
 		}
@@ -94,8 +93,8 @@ func queryToHost(query url.Values) url.Values {
 	return query
 }
 
-// ours reports a token of the broker itself, which opens more than a stream.
-func ours(token string) bool {
+// isAPIToken reports a token of the broker itself, which allows more than a stream.
+func isAPIToken(token string) bool {
 	return strings.HasPrefix(strings.TrimSpace(token), broker.APITokenPrefix)
 }
 
@@ -106,15 +105,15 @@ func headerToBrowser(header, from http.Header) {
 		}
 	}
 	if kind := from.Get("Content-Type"); kind != "" {
-		header.Set("Content-Type", harmless(kind))
+		header.Set("Content-Type", safeContentType(kind))
 	}
 	header.Set("Cache-Control", "no-store, no-transform")
 	header.Set("X-Accel-Buffering", "no")
 	header.Set("Content-Security-Policy", relayPolicy)
 }
 
-// harmless is a media type that no browser takes for a page or a script.
-func harmless(kind string) string {
+// safeContentType returns a media type that no browser treats as a page or a script.
+func safeContentType(kind string) string {
 	media, _, err := mime.ParseMediaType(kind)
 	switch {
 	case err == nil && (media == "text/event-stream" || media == "text/plain"):
@@ -125,8 +124,8 @@ func harmless(kind string) string {
 	return "application/octet-stream"
 }
 
-// pass hands on what there is, as soon as it is there.
-func pass(w http.ResponseWriter, control *http.ResponseController, from io.Reader) error {
+// forward copies the stream and flushes every part as soon as it arrives.
+func forward(w http.ResponseWriter, control *http.ResponseController, from io.Reader) error {
 	if err := control.Flush(); err != nil {
 		return err
 	}
@@ -153,8 +152,8 @@ func pass(w http.ResponseWriter, control *http.ResponseController, from io.Reade
 	}
 }
 
-// prompt is the request's body. It remembers why it could not be read, which the
-// host cannot know.
+// prompt is the request's body. It remembers why it could not be read, because the
+// host's error cannot say it.
 type prompt struct {
 	body    io.Reader
 	control *http.ResponseController
@@ -163,7 +162,7 @@ type prompt struct {
 	failed error
 }
 
-// Read implements io.Reader. Once all is read the body's deadline is lifted, as
+// Read implements io.Reader. At the end of the body it removes the read deadline, as
 // httpapi.ReadBody does.
 func (p *prompt) Read(b []byte) (int, error) {
 	n, err := p.body.Read(b)
@@ -178,8 +177,8 @@ func (p *prompt) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// explain is the error of a relay that did not come about: the prompt's own, if
-// that was the reason.
+// explain returns the error of a failed relay: that of the prompt, if it was the
+// cause.
 func (p *prompt) explain(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,13 +188,13 @@ func (p *prompt) explain(err error) error {
 	return httpapi.BodyError(p.failed, protocol.MaxLine)
 }
 
-// ending ends when End was called.
+// ending returns a context that ends with End.
 func (a *API) ending() context.Context {
 	a.once.Do(func() { a.alive, a.end = context.WithCancel(context.Background()) })
 	return a.alive
 }
 
-// End ends what would not end by itself: relayed streams.
+// End ends the relayed streams, which may have no end of their own.
 func (a *API) End() {
 	a.ending()
 	a.end()

@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// answering is a host that says the same to everybody.
+// answering is a host with one response to every request.
 func answering(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -22,10 +22,10 @@ func answering(contentType, body string) http.HandlerFunc {
 	}
 }
 
-// Anybody may open a relayed URL, and any user may name a host: what it says is
+// Anyone may open a relayed URL, and any user may name a host: its response is
 // neither a page nor a script of the broker's origin.
 func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
-	for said, want := range map[string]string{
+	for contentType, want := range map[string]string{
 		"text/html":                        "application/octet-stream",
 		"text/javascript":                  "application/octet-stream",
 		"image/svg+xml":                    "application/octet-stream",
@@ -34,12 +34,12 @@ func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
 		"text/plain; charset=utf-7":        "text/plain; charset=utf-8",
 		"application/json; charset=UTF-16": "application/json",
 	} {
-		url, _ := relayed(t, answering(said, "<script>1</script>"))
+		url, _ := relayed(t, answering(contentType, "<script>1</script>"))
 		answer := ask(t, t.Context(), "GET", url, "", nil)
 		h := answer.Header
 		if h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store, no-transform" ||
 			h.Get("Referrer-Policy") != "no-referrer" || h.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'; sandbox" {
-			t.Errorf("%s: %v", said, h)
+			t.Errorf("%s: %v", contentType, h)
 		}
 	}
 }
@@ -71,13 +71,13 @@ func TestAHostGetsNoCredentialsButStreamTokens(t *testing.T) {
 
 func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
 	var mu sync.Mutex
-	var whole []int64
+	var complete []int64
 	url, _ := relayed(t, func(_ http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
-			whole = append(whole, n)
+			complete = append(complete, n)
 		}
 	})
 	if answer := ask(t, t.Context(), "POST", url, strings.Repeat("x", protocol.MaxLine), nil); answer.StatusCode != http.StatusOK {
@@ -91,13 +91,13 @@ func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(whole) != 1 || whole[0] != protocol.MaxLine {
-		t.Errorf("the host read %d to the end", whole)
+	if len(complete) != 1 || complete[0] != protocol.MaxLine {
+		t.Errorf("the host read %d to the end", complete)
 	}
 }
 
 // raw is a host that answers every connection with what is no proper HTTP.
-func raw(t *testing.T, says string) (hostURL string) {
+func raw(t *testing.T, response string) (hostURL string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -109,18 +109,18 @@ func raw(t *testing.T, says string) (hostURL string) {
 				return
 			}
 			_, _ = http.ReadRequest(bufio.NewReader(conn))
-			_, _ = io.WriteString(conn, says)
+			_, _ = io.WriteString(conn, response)
 			_ = conn.Close()
 		}
 	}()
 	return "http://" + listener.Addr().String()
 }
 
-func TestWhatIsNoAnswerIsNotPassedOn(t *testing.T) {
+func TestAStatusThatIsNoResponseIsNotRelayed(t *testing.T) {
 	s := newSite(t)
 	front := httptest.NewServer(s.echo)
 	t.Cleanup(front.Close)
-	for says, want := range map[string]int{
+	for response, want := range map[string]int{
 		"HTTP/1.1 042 Odd\r\nContent-Length: 0\r\n\r\n":                                        502,
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhello":   502,
 		"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n": 502,
@@ -128,10 +128,10 @@ func TestWhatIsNoAnswerIsNotPassedOn(t *testing.T) {
 		"":                        502,
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n": 204,
 	} {
-		rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"`+raw(t, says)+`","agentPassword":"x"}`)
+		rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"`+raw(t, response)+`","agentPassword":"x"}`)
 		answer := ask(t, t.Context(), "GET", front.URL+"/api/agent/stream/"+field(t, rec, "id")+"?token=bhs_1", "", nil)
 		if answer.StatusCode != want || answer.Header.Get("Location") != "" || answer.Header.Get("Link") != "" {
-			t.Errorf("%q: %d %v", says, answer.StatusCode, answer.Header)
+			t.Errorf("%q: %d %v", response, answer.StatusCode, answer.Header)
 		}
 	}
 }

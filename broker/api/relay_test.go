@@ -93,7 +93,7 @@ func TestARelayPassesTheRequestAndTheAnswer(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamDoesNotLookWhole(t *testing.T) {
+func TestABrokenStreamDoesNotLookComplete(t *testing.T) {
 	url, _ := relayed(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "id: 1-1\n")
 		_ = http.NewResponseController(w).Flush()

@@ -4,23 +4,16 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/protocol"
 )
 
-// maxCheckIn caps a check-in: a message of 1 MiB and 20 artifacts of 256 KiB,
-// and room for their escaping.
-const maxCheckIn = 8 << 20
-
-// promptTime is how long the prompt of a relayed stream may take, images included.
-const promptTime = time.Minute
-
-// Routes registers every route on e, which httpapi.New made. This list and those
-// of Parts are the API; no group carries middleware, because Echo would run it for unknown
-// routes too.
+// Routes registers every route on e, which must come from httpapi.New. This list and
+// those of Parts are the API. No group has middleware, because Echo would run it for
+// unknown routes too.
 func (a *API) Routes(e *echo.Echo) {
 	a.guards(e)
 	noStore, user := httpapi.NoStore(), a.Auth.Middleware
@@ -48,15 +41,16 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/api/tasks/:id/events", a.taskFeed, user)
 	e.GET("/api/events", a.userFeed, user)
 
-	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(maxCheckIn)), noStore, user)
+	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
 	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
-	e.POST("/api/agent/stream/:taskId", a.relay, noStore, httpapi.RequestDeadline(promptTime))
+	e.POST("/api/agent/stream/:taskId", a.relay, noStore, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/api/agent/stream/:taskId", a.relay, noStore)
 	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)
 	e.GET("/api/interactions", httpapi.Handle(ok, a.listInteractions), noStore, user)
 	e.POST("/api/interactions/:id", httpapi.Handle(ok, a.answerInteraction), noStore, user)
 
+	e.GET("/api/agents", httpapi.Handle(ok, a.listAgents), noStore, user)
 	e.GET("/api/hosts", httpapi.Handle(ok, a.listHosts), noStore, user)
 	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
 	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
@@ -67,8 +61,8 @@ func (a *API) Routes(e *echo.Echo) {
 	}
 }
 
-// guards lets a server on loopback answer for the names in its own URLs too: a
-// proxy on the same machine passes them on.
+// guards lets a server on loopback accept the names in its own URLs too, because a
+// proxy on the same machine forwards requests for them.
 func (a *API) guards(e *echo.Echo) {
 	var names []string
 	for _, own := range []string{a.PublicURL, a.WebhookURL} {

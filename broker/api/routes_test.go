@@ -13,7 +13,7 @@ const (
 	noMethod     = `{"error":"Method not allowed","code":"method_not_allowed"}`
 )
 
-// open answers to nobody in particular; every other route wants a caller.
+// open are the routes without authentication; every other route needs a caller.
 var open = map[string]string{
 	"GET /healthz":                   `200 {"status":"ok"}`,
 	"GET /readyz":                    `200 {"status":"ready"}`,
@@ -33,6 +33,7 @@ var guarded = []string{
 	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
 	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
+	"GET /api/agents",
 	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
 }
 
@@ -53,7 +54,7 @@ func TestEveryRouteOfTheProtocolIsThereAndNoOther(t *testing.T) {
 	}
 }
 
-func TestNobodyIsUnauthorizedEverywhere(t *testing.T) {
+func TestWithoutCredentialsEveryRouteIsUnauthorized(t *testing.T) {
 	s := newSite(t)
 	for _, name := range guarded {
 		t.Run(name, func(t *testing.T) {
@@ -67,14 +68,14 @@ func TestNobodyIsUnauthorizedEverywhere(t *testing.T) {
 	}
 }
 
-func TestOpenRoutesAnswerEverybody(t *testing.T) {
+func TestOpenRoutesNeedNoCaller(t *testing.T) {
 	s := newSite(t)
 	for name, answer := range open {
 		t.Run(name, func(t *testing.T) {
 			method, path, _ := strings.Cut(name, " ")
 			rec := s.as(nil, method, strings.Replace(path, ":taskId", "some-id", 1), "")
-			status, body, whole := strings.Cut(answer, " ")
-			if !whole {
+			status, body, found := strings.Cut(answer, " ")
+			if !found {
 				body = plain(rec.Body.String())
 			}
 			code, err := strconv.Atoi(status)
@@ -116,7 +117,7 @@ func TestNoRouteRedirects(t *testing.T) {
 	}
 }
 
-func TestReadyzSaysWhenTheDatabaseIsAway(t *testing.T) {
+func TestReadyzFailsWithoutTheDatabase(t *testing.T) {
 	s := newSite(t)
 	must(t, s.db.Close())
 	rec := s.as(nil, "GET", "/readyz", "")

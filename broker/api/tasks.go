@@ -19,15 +19,8 @@ type taskRequest struct {
 }
 
 type updateTaskRequest struct {
-	ID            string  `param:"id" json:"-"`
-	Title         *string `json:"title"`
-	Archived      *bool   `json:"archived"`
-	ReadRev       *int64  `json:"readRev"`
-	Agent         *string `json:"agent"`
-	Project       *string `json:"project"`
-	HostID        *string `json:"hostId"`
-	AgentURL      *string `json:"agentUrl"`
-	AgentPassword *string `json:"agentPassword"`
+	ID string `param:"id" json:"-"`
+	broker.TaskPatch
 }
 
 type listMessagesRequest struct {
@@ -51,12 +44,7 @@ func (a *API) getTask(ctx context.Context, req *taskRequest) (*protocol.Task, er
 }
 
 func (a *API) updateTask(ctx context.Context, req *updateTaskRequest) (*protocol.Task, error) {
-	caller := a.Auth.Caller(ctx)
-	return a.Tasks.Update(ctx, caller.UserID, req.ID, broker.TaskPatch{
-		Title: req.Title, Archived: req.Archived, ReadRev: req.ReadRev,
-		Agent: req.Agent, Project: req.Project, HostID: req.HostID,
-		AgentURL: req.AgentURL, AgentPassword: req.AgentPassword,
-	}, caller)
+	return a.Tasks.Update(ctx, a.Auth.Caller(ctx), req.ID, req.TaskPatch)
 }
 
 func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.SuccessResponse, error) {

@@ -8,8 +8,8 @@ import (
 	"bellhop/protocol"
 )
 
-// apiToken is an API token as its owner sees it; Token stands only in the
-// answer that created it.
+// apiToken is an API token as its owner sees it. Only the response that created it
+// has Token.
 type apiToken struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`

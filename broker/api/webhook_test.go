@@ -72,7 +72,7 @@ func followTheCursor(t *testing.T, s *site) {
 			`{"success":true,"accepted":2,"duplicates":0,"cursor":{"epoch":1,"seq":3}}`,
 		},
 		{
-			"a batch with a hole is refused whole", batch(event(task, at("1", "4")), event(task, at("1", "6"))), 409,
+			"a batch with a hole is refused as a whole", batch(event(task, at("1", "4")), event(task, at("1", "6"))), 409,
 			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":3},"index":1}`,
 		},
 		{
@@ -152,7 +152,7 @@ func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 		`{"error":"Invalid token format","code":"invalid"}`)
 }
 
-// 22: with PostgreSQL stopped the webhook says so, and what was sent is taken
+// 22: with PostgreSQL stopped the webhook answers 503, and takes what was sent
 // when it is back.
 func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	server := testenv.PostgresServer(t)
@@ -182,7 +182,7 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":2}}`)
 }
 
-// 15: the same event at once has one effect, and every sender is told it is stored.
+// 15: the same event at once has one effect, and every sender gets the response of a stored event.
 func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
 	for name, url := range map[string]func(t *testing.T) option{
 		"SQLite":     func(*testing.T) option { return func(*config) {} },

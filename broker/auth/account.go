@@ -8,9 +8,18 @@ import (
 	"bellhop/protocol"
 )
 
+// UserStore stores users.
+type UserStore interface {
+	// CreateUser is CodeConflict when the e-mail address is taken.
+	CreateUser(ctx context.Context, u *broker.User) error
+	User(ctx context.Context, id string) (*broker.User, error)
+	UserByEmail(ctx context.Context, email string) (*broker.User, error)
+	UpdatePassword(ctx context.Context, id, hash string) error
+}
+
 const maxEmail = 254 // RFC 5321, without the angle brackets
 
-// CreateUser makes an account. CodeInvalid for an unusable email or password,
+// CreateUser creates an account. CodeInvalid for an unusable email or password,
 // CodeConflict when the email is taken.
 func (s *Service) CreateUser(ctx context.Context, email, password string, admin bool) (*broker.User, error) {
 	email = normalEmail(email)

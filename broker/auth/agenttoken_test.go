@@ -16,7 +16,7 @@ func TestAnAgentsTokenReachesOnlyWhatIsForAgents(t *testing.T) {
 	made := &broker.APIToken{UserID: d.ada.ID, Name: "editor", Kind: broker.TokenAgent, AgentIdentifier: "claude-code"}
 	plain, err := d.CreateToken(t.Context(), made)
 	must(t, err)
-	d.wantNobody(bearer("GET", plain), protocol.CodeForbidden)
+	d.wantNoCaller(bearer("GET", plain), protocol.CodeForbidden)
 
 	for _, c := range []struct {
 		name       string
@@ -40,5 +40,5 @@ func TestAnAgentsTokenReachesOnlyWhatIsForAgents(t *testing.T) {
 		})
 	}
 	must(t, d.DeleteToken(t.Context(), d.ada.ID, made.ID))
-	d.wantNobody(bearer("GET", plain), protocol.CodeUnauthorized)
+	d.wantNoCaller(bearer("GET", plain), protocol.CodeUnauthorized)
 }

@@ -11,8 +11,17 @@ import (
 	"bellhop/protocol"
 )
 
-// TokenPrefix starts every API token, so that scanners and people know one.
+// TokenPrefix begins every API token, so that scanners and people recognize one.
 const TokenPrefix = broker.APITokenPrefix
+
+// TokenStore stores API tokens by their hash.
+type TokenStore interface {
+	CreateToken(ctx context.Context, t *broker.APIToken) error
+	Tokens(ctx context.Context, userID string) ([]broker.APIToken, error)
+	TokenByHash(ctx context.Context, hash []byte) (*broker.APIToken, error)
+	TouchToken(ctx context.Context, id string, at time.Time) error
+	DeleteToken(ctx context.Context, userID, id string) error
+}
 
 const (
 	maxTokenName       = 200
@@ -20,9 +29,9 @@ const (
 	touchInterval      = time.Minute
 )
 
-// CreateToken makes an API token out of t's UserID, Name, Kind (default user),
-// AgentIdentifier (of kind agent) and ExpiresAt, fills the rest of t and returns the token itself, which
-// cannot be had again.
+// CreateToken creates an API token from t's UserID, Name, Kind (default user),
+// AgentIdentifier (of kind agent) and ExpiresAt. It fills the rest of t and returns
+// the token itself, which is not stored.
 func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error) {
 	if err := s.checkNewToken(t); err != nil {
 		return "", err
@@ -62,18 +71,18 @@ func (s *Service) checkNewToken(t *broker.APIToken) error {
 	return nil
 }
 
-// ListTokens lists a user's API tokens; none of them can be recovered from it.
+// ListTokens lists a user's API tokens, without the tokens themselves.
 func (s *Service) ListTokens(ctx context.Context, userID string) ([]broker.APIToken, error) {
 	return s.tokens.Tokens(ctx, userID)
 }
 
-// DeleteToken revokes a user's API token at once. CodeNotFound for another's.
+// DeleteToken revokes a user's API token at once. Another user's is CodeNotFound.
 func (s *Service) DeleteToken(ctx context.Context, userID, id string) error {
 	return s.tokens.DeleteToken(ctx, userID, id)
 }
 
-// tokenUser is the id of the user whose API token plain is, and the agent it is
-// bound to, if it is of kind agent.
+// tokenUser returns the id of the API token's user, and the agent that a token of
+// kind agent is bound to.
 func (s *Service) tokenUser(ctx context.Context, plain string) (userID, agent string, err error) {
 	if !strings.HasPrefix(plain, TokenPrefix) {
 		return "", "", unauthorized(nil)
@@ -86,7 +95,7 @@ func (s *Service) tokenUser(ctx context.Context, plain string) (userID, agent st
 	if found.ExpiresAt != nil && !now.Before(*found.ExpiresAt) {
 		return "", "", unauthorized(nil)
 	}
-	if found.Kind != broker.TokenUser && found.AgentIdentifier == "" { // it would pass for its user
+	if found.Kind != broker.TokenUser && found.AgentIdentifier == "" { // it would count as a token of kind user
 		return "", "", unauthorized(nil)
 	}
 	if found.LastUsedAt == nil || now.Sub(*found.LastUsedAt) >= touchInterval {

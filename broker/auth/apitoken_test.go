@@ -58,10 +58,10 @@ func TestAWrongAuthorizationNeverFallsBackToTheCookie(t *testing.T) {
 		{"two", []string{"Authorization", "Bearer " + plain, "Authorization", "Bearer " + plain}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d.wantNobody(with(request("GET", c.headers...), cookie), protocol.CodeUnauthorized)
+			d.wantNoCaller(with(request("GET", c.headers...), cookie), protocol.CodeUnauthorized)
 		})
 	}
-	d.wantNobody(request("GET"), protocol.CodeUnauthorized)
+	d.wantNoCaller(request("GET"), protocol.CodeUnauthorized)
 }
 
 func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
@@ -71,12 +71,12 @@ func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
 	d.clock.Advance(time.Hour - time.Second)
 	d.wantCaller(bearer("GET", short))
 	d.clock.Advance(time.Second)
-	d.wantNobody(bearer("GET", short), protocol.CodeUnauthorized)
+	d.wantNoCaller(bearer("GET", short), protocol.CodeUnauthorized)
 	d.wantCaller(bearer("GET", long))
 	wantCode(t, d.DeleteToken(t.Context(), "someone else", made.ID), protocol.CodeNotFound)
 	d.wantCaller(bearer("GET", long))
 	must(t, d.DeleteToken(t.Context(), d.ada.ID, made.ID))
-	d.wantNobody(bearer("GET", long), protocol.CodeUnauthorized)
+	d.wantNoCaller(bearer("GET", long), protocol.CodeUnauthorized)
 }
 
 func TestTheUseOfATokenIsNotedOnceAMinute(t *testing.T) {

@@ -108,7 +108,7 @@ func (d *desk) wantCaller(r *http.Request) {
 	}
 }
 
-func (d *desk) wantNobody(r *http.Request, code protocol.Code) {
+func (d *desk) wantNoCaller(r *http.Request, code protocol.Code) {
 	d.t.Helper()
 	caller, err := d.Authenticate(r)
 	wantCode(d.t, err, code)

@@ -13,20 +13,20 @@ import (
 
 type callerKey struct{}
 
-// Middleware lets only known callers pass and puts the Caller into the context.
-// Others get CodeUnauthorized; a cross-site request with a cookie and an unsafe
+// Middleware admits only known callers and puts the Caller into the context. Others
+// get CodeUnauthorized; a cross-site request with a cookie and an unsafe
 // method gets CodeForbidden.
 func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
-	return pass(next, s.Authenticate)
+	return admit(next, s.Authenticate)
 }
 
-// AgentMiddleware is Middleware for the routes that agents' own tokens reach
+// AgentMiddleware is Middleware for the routes that tokens of kind agent may use
 // too.
 func (s *Service) AgentMiddleware(next echo.HandlerFunc) echo.HandlerFunc {
-	return pass(next, s.authenticate)
+	return admit(next, s.authenticate)
 }
 
-func pass(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Caller, error)) echo.HandlerFunc {
+func admit(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Caller, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		caller, err := authenticate(r)
@@ -38,15 +38,15 @@ func pass(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Caller
 	}
 }
 
-// Caller is who Middleware let pass; the zero Caller behind any other route,
-// whom no row belongs to.
+// Caller returns the caller that Middleware admitted. On other routes it is the zero
+// Caller, which owns no row.
 func (s *Service) Caller(ctx context.Context) broker.Caller {
 	caller, _ := ctx.Value(callerKey{}).(broker.Caller)
 	return caller
 }
 
-// Authenticate judges the credentials of a request; an agent's own token is
-// CodeForbidden. Long answers call it again to learn of a revocation.
+// Authenticate checks the credentials of a request; a token of kind agent is
+// CodeForbidden. Streams call it again and again, to notice a revocation.
 func (s *Service) Authenticate(r *http.Request) (broker.Caller, error) {
 	caller, err := s.authenticate(r)
 	if err == nil && caller.AgentIdentifier != "" {
@@ -68,7 +68,7 @@ func (s *Service) authenticate(r *http.Request) (broker.Caller, error) {
 	if err != nil {
 		return broker.Caller{}, unauthorizedIfMissing(err)
 	}
-	if agent != "" { // whatever its user may do, it may not
+	if agent != "" { // an agent token never inherits the admin flag of its user
 		return broker.Caller{UserID: user.ID, AgentIdentifier: agent}, nil
 	}
 	return broker.Caller{UserID: user.ID, Admin: user.Admin}, nil
@@ -96,8 +96,8 @@ func unauthorized(cause error) error {
 	return &protocol.Error{Code: protocol.CodeUnauthorized, Message: "Unauthorized", Err: cause}
 }
 
-// unauthorizedIfMissing keeps other failures (the database is away) apart: a
-// signed-in user must not be sent to the sign-in page by an outage.
+// unauthorizedIfMissing leaves other errors alone: an outage of the database must not
+// send a signed-in user to the sign-in page.
 func unauthorizedIfMissing(err error) error {
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return unauthorized(err)

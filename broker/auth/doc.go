@@ -1,16 +1,16 @@
-// Package auth says who is calling the broker: a person with a session cookie
-// (console) or a program with an API token (Authorization: Bearer bhp_…).
+// Package auth authenticates the callers of the broker: a person with a session
+// cookie (console) or a program with an API token (Authorization: Bearer bhp_…).
 //
 // It owns passwords (argon2id), cookie sessions, API tokens, one-time sign-in
 // links, the limit on sign-in attempts and the cross-site check of requests
-// that a cookie authenticates. It does not own the rows (broker.UserStore and
-// its companions do), the routes (broker/api) or what a caller may reach: use
-// cases scope everything by the caller's user id.
+// that a cookie authenticates. It does not own the rows (its stores do), the routes
+// (broker/api) or what a caller may reach: use cases limit everything to the caller's
+// user id.
 //
 //	request ── Authorization: Bearer ──► hash ──► token row ──► user ──► Caller
 //	        └─ cookie ──► hash ──► session row ──► user ──► cross-site check ──► Caller
 //
-// A request with an Authorization header is judged by that header alone, so a
-// wrong token never falls back to a cookie. Secrets are compared by their hash
+// If a request has an Authorization header, nothing else counts: a wrong token never
+// falls back to a cookie. Secrets are compared by their hash
 // and never logged.
 package auth

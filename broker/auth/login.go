@@ -13,9 +13,9 @@ import (
 )
 
 // SignIn checks an account's password and starts a session on w. address is
-// the peer as the operator's proxy settings see it. Unknown account and wrong
-// password are the same CodeUnauthorized after the same work; over 10 attempts
-// a minute per account or per address CodeTooManyRequests.
+// the peer's, according to the operator's proxy settings. An unknown account and a
+// wrong password yield the same CodeUnauthorized after the same work. More than 10
+// attempts a minute per account or per address are CodeTooManyRequests.
 func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error) {
 	ctx := r.Context()
 	if err := s.sameSite(r); err != nil {
@@ -46,8 +46,8 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email,
 	return user, s.startSession(ctx, w, r, user.ID)
 }
 
-// SignInByLink redeems a one-time sign-in link: the first use wins. A used,
-// expired or unknown one is CodeUnauthorized.
+// SignInByLink redeems a one-time sign-in link. A used, expired or unknown link is
+// CodeUnauthorized.
 func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, link string) (*broker.User, error) {
 	ctx := r.Context()
 	if err := s.sameSite(r); err != nil {
@@ -76,7 +76,7 @@ func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
 	return s.endSession(r.Context(), w, r)
 }
 
-// Me is the user behind the caller in ctx.
+// Me returns the user of the caller in ctx.
 func (s *Service) Me(ctx context.Context) (*broker.User, error) {
 	user, err := s.users.User(ctx, s.Caller(ctx).UserID)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Service) Me(ctx context.Context) (*broker.User, error) {
 }
 
 func (s *Service) allowAttempt(address, email string) error {
-	// Both are counted, whatever the first says: stopping at one must not
-	// leave the other open.
+	// Count the attempt for both, even if the first limit is reached: otherwise an
+	// attacker at one limit could try without end below the other.
 	okAddress, wait := s.addresses.Allow(hostOf(address))
 	okAccount, longer := true, time.Duration(0)
 	if email != "" {
@@ -102,7 +102,7 @@ func (s *Service) allowAttempt(address, email string) error {
 	}
 }
 
-// sameSite refuses what another site makes a browser send.
+// sameSite refuses requests that another site caused a browser to send.
 func (s *Service) sameSite(r *http.Request) error {
 	if err := s.crossSite.Check(r); err != nil {
 		return &protocol.Error{

@@ -84,7 +84,7 @@ func TestSigningInEndsTheSessionTheBrowserBrought(t *testing.T) {
 	if second.Value == first.Value {
 		t.Error("the session kept its token")
 	}
-	d.wantNobody(with(request("GET"), first), protocol.CodeUnauthorized)
+	d.wantNoCaller(with(request("GET"), first), protocol.CodeUnauthorized)
 	d.wantCaller(with(request("GET"), second))
 	planted := &http.Cookie{Name: first.Name, Value: "planted-by-someone-else"}
 	if got := d.signIn(with(request("POST"), planted)); got.Value == planted.Value {
@@ -101,7 +101,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 		if got := w.Result().Cookies(); len(got) != 1 || got[0].MaxAge >= 0 || got[0].Value != "" {
 			t.Errorf("the cookie is not removed: %v", got)
 		}
-		d.wantNobody(with(request("GET"), cookie), protocol.CodeUnauthorized)
+		d.wantNoCaller(with(request("GET"), cookie), protocol.CodeUnauthorized)
 	}
 	must(t, d.SignOut(httptest.NewRecorder(), request("POST")))
 }
@@ -112,7 +112,7 @@ func TestASessionEndsAfter30Days(t *testing.T) {
 	d.clock.Advance(30*24*time.Hour - time.Second)
 	d.wantCaller(with(request("GET"), cookie))
 	d.clock.Advance(time.Second)
-	d.wantNobody(with(request("GET"), cookie), protocol.CodeUnauthorized)
+	d.wantNoCaller(with(request("GET"), cookie), protocol.CodeUnauthorized)
 }
 
 func TestACookieCountsOnlyFromTheSameSite(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits on a password in bytes: the lower one of NIST SP 800-63B, the upper
-// one so that nobody makes the server hash megabytes.
+// Limits of a password in bytes: the lower one of NIST SP 800-63B, the upper one so
+// that a request cannot make the server hash megabytes.
 const (
 	minPassword = 8
 	maxPassword = 1024
 )
 
-// argon2Params is the OWASP recommendation for argon2id with 19 MiB; the
-// library's own default takes 64 MiB a call.
+// argon2Params is the OWASP recommendation for argon2id with 19 MiB; the default of
+// the library needs 64 MiB a call.
 func argon2Params() *argon2id.Params {
 	return &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
@@ -31,7 +31,7 @@ func (s *Service) HashPassword(ctx context.Context, password string) (string, er
 	case len(password) > maxPassword:
 		return "", protocol.Errorf(protocol.CodeInvalid, "The password is longer than %d bytes", maxPassword)
 	}
-	release, err := s.hashPlace(ctx)
+	release, err := s.acquireHashing(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func (s *Service) checkPassword(ctx context.Context, password, hash string) (boo
 	if len(password) > maxPassword {
 		return false, nil
 	}
-	release, err := s.hashPlace(ctx)
+	release, err := s.acquireHashing(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -64,8 +64,8 @@ func (s *Service) checkPassword(ctx context.Context, password, hash string) (boo
 	return match && known, nil
 }
 
-// hashPlace waits for a place: a burst of sign-ins costs time, not memory.
-func (s *Service) hashPlace(ctx context.Context) (release func(), err error) {
+// acquireHashing waits for a free slot: a burst of sign-ins costs time, not memory.
+func (s *Service) acquireHashing(ctx context.Context) (release func(), err error) {
 	select {
 	case s.hashing <- struct{}{}:
 		return func() { <-s.hashing }, nil
@@ -75,8 +75,8 @@ func (s *Service) hashPlace(ctx context.Context) (release func(), err error) {
 }
 
 func dummyHash() string {
-	hash, err := argon2id.CreateHash("nobody has this password", argon2Params())
-	if err != nil { // only a system without randomness gets here
+	hash, err := argon2id.CreateHash("no account has this password", argon2Params())
+	if err != nil { // only on a system without randomness
 		return ""
 	}
 	return hash

@@ -27,9 +27,9 @@ func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	}
 }
 
-func TestTheHashOfNobodyMatchesNothing(t *testing.T) {
+func TestTheDummyHashMatchesNoPassword(t *testing.T) {
 	s := New(Options{})
-	if match, err := s.checkPassword(t.Context(), "nobody has this password", ""); match || err != nil {
+	if match, err := s.checkPassword(t.Context(), "no account has this password", ""); match || err != nil {
 		t.Errorf("got %v, %v", match, err)
 	}
 }

@@ -10,22 +10,21 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"bellhop/broker"
 	"bellhop/internal/httpapi"
 )
 
-// Ten sign-in attempts at once, then one every six seconds: ten a minute.
+// A burst of ten sign-in attempts, then one every six seconds: ten a minute.
 const (
 	attemptEvery = 6 * time.Second
 	attemptBurst = 10
 )
 
-// Options are what a Service works with. The stores are required.
+// Options of a Service. The stores are required.
 type Options struct {
-	Users  broker.UserStore
-	Tokens broker.TokenStore
-	Links  broker.LinkStore
-	Logins broker.LoginStore
+	Users  UserStore
+	Tokens TokenStore
+	Links  LinkStore
+	Logins LoginStore
 
 	// PublicURL is where browsers see the broker. With https the cookie is
 	// Secure and has the __Host- prefix; on plain http a browser would drop it.
@@ -34,11 +33,11 @@ type Options struct {
 	Log       *slog.Logger     // nil = none
 }
 
-// Service tells who is calling and signs people in and out.
+// Service authenticates callers and signs people in and out.
 type Service struct {
-	users  broker.UserStore
-	tokens broker.TokenStore
-	links  broker.LinkStore
+	users  UserStore
+	tokens TokenStore
+	links  LinkStore
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -46,7 +45,7 @@ type Service struct {
 	crossSite *http.CrossOriginProtection
 	addresses *httpapi.Limiter
 	accounts  *httpapi.Limiter
-	hashing   chan struct{} // holds a place per argon2id computation: 19 MiB each
+	hashing   chan struct{} // a slot per argon2id computation of 19 MiB
 	dummy     func() string // hash of no password, for accounts that do not exist
 }
 
@@ -68,7 +67,7 @@ func New(o Options) *Service {
 		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	s.dummy = sync.OnceValue(dummyHash)
-	// A proxy may rewrite Host; the broker's own origin stays its own.
+	// A proxy may rewrite Host; the public URL's origin is still the broker's own.
 	if origin := originOf(o.PublicURL); origin != "" {
 		if err := s.crossSite.AddTrustedOrigin(origin); err != nil {
 			o.Log.Warn("public URL is no origin", "err", err)
@@ -81,7 +80,7 @@ func newAttempts(now func() time.Time) *httpapi.Limiter {
 	return httpapi.NewLimiter(httpapi.LimiterOptions{Rate: 1 / attemptEvery.Seconds(), Burst: attemptBurst, Now: now})
 }
 
-// originOf writes the origin of a URL as browsers do, "" if it has none.
+// originOf returns the origin of a URL as browsers write it, "" if it has none.
 func originOf(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Host == "" {

@@ -8,19 +8,24 @@ import (
 	"time"
 
 	"github.com/alexedwards/scs/v2"
-
-	"bellhop/broker"
 )
 
-// sessionLife is how long a sign-in lasts; it is not extended by use, so a
-// request of the console never writes.
+// sessionLife is how long a sign-in lasts. Use does not extend it, so that a request
+// of the console writes nothing.
 const sessionLife = 30 * 24 * time.Hour
 
 const userKey = "user"
 
+// LoginStore stores cookie sessions by the hash of their token.
+type LoginStore interface {
+	FindLogin(ctx context.Context, token string) (data []byte, found bool, err error)
+	CommitLogin(ctx context.Context, token string, data []byte, expiry time.Time) error
+	DeleteLogin(ctx context.Context, token string) error
+}
+
 // newLogins builds the manager by hand: scs.New starts a goroutine that cannot
 // be stopped safely.
-func newLogins(store broker.LoginStore, publicURL string) *scs.SessionManager {
+func newLogins(store LoginStore, publicURL string) *scs.SessionManager {
 	secure := strings.HasPrefix(strings.ToLower(publicURL), "https://")
 	name := "bellhop_session"
 	if secure {
@@ -38,8 +43,8 @@ func newLogins(store broker.LoginStore, publicURL string) *scs.SessionManager {
 	}
 }
 
-// startSession gives the browser a fresh session; one it brought is ended, so
-// that a planted cookie is worth nothing.
+// startSession starts a new session and ends that of the request's cookie, which an
+// attacker may have planted (session fixation).
 func (s *Service) startSession(ctx context.Context, w http.ResponseWriter, r *http.Request, userID string) error {
 	ctx, err := s.logins.Load(ctx, s.cookie(r))
 	if err != nil {
@@ -78,7 +83,7 @@ func (s *Service) endSession(ctx context.Context, w http.ResponseWriter, r *http
 	return nil
 }
 
-// sessionUser is the id of the signed-in user, "" for none.
+// sessionUser returns the id of the signed-in user, "" for none.
 func (s *Service) sessionUser(ctx context.Context, r *http.Request) (string, error) {
 	token := s.cookie(r)
 	if token == "" {
@@ -102,9 +107,9 @@ func (s *Service) cookie(r *http.Request) string {
 	return c.Value
 }
 
-// loginStore is broker.LoginStore in the words of scs. The forms without a
-// context are part of its interface and never called.
-type loginStore struct{ store broker.LoginStore }
+// loginStore adapts a LoginStore to scs. The methods without a context are part of
+// its interface and never called.
+type loginStore struct{ store LoginStore }
 
 var errContext = errors.New("auth: session store called without a context")
 

@@ -58,7 +58,7 @@ func TestTheFeedOfAUserShowsAgents(t *testing.T) {
 	r.want(`2 agent {"agentSessionId":"s","rev":2,"status":"active","event":"message","sourceId":"x"}`)
 }
 
-func TestAnAgentThatAnotherReplicaHeardOfIsPolled(t *testing.T) {
+func TestAnAgentChangedByAnotherReplicaIsPolled(t *testing.T) {
 	source := &agents{}
 	f := feed.New(newMemory(), feed.Options{Agents: source, Poll: time.Millisecond, Log: discard})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -23,11 +23,11 @@ const (
 	frameReset = "reset"
 	frameBye   = "bye"
 	frameTask  = "task"  // a hint in the user's feed
-	frameAgent = "agent" // another one
+	frameAgent = "agent" // also a hint in the user's feed
 )
 
-// accessLimit bounds one check of a reader's access: with the time between two
-// checks it stays below the 5 s of reliability SSE-5.
+// accessLimit bounds one check of a reader's access. With the time between two checks
+// it stays below the 5 s of reliability SSE-5.
 const accessLimit = time.Second
 
 // conn is one connection: an r3labs stream with one subscriber. Only its pump
@@ -38,7 +38,7 @@ type conn struct {
 	writer *writer
 	window *window
 	ready  chan struct{} // closed by r3labs when the subscriber is registered
-	gone   chan struct{} // … when it is not any more
+	gone   chan struct{} // closed by r3labs when the subscriber is removed
 }
 
 func (f *Feed) subscribed(name string, _ *sse.Subscriber) {
@@ -53,10 +53,12 @@ func (f *Feed) unsubscribed(name string, _ *sse.Subscriber) {
 	}
 }
 
-// serve holds the connection until its reader goes, pump returns, allowed says
-// no, or the feed stops; then it says bye with the id pump returned. Every
-// goroutine it starts has ended when it returns.
-func (f *Feed) serve(w http.ResponseWriter, r *http.Request, allowed func(context.Context) bool, pump func(context.Context, *conn) int64) error {
+// serve keeps the connection until its reader disconnects, pump returns, allowed is
+// false, or the feed stops. When the feed stops, it sends bye with the id that pump
+// returned. All its goroutines have ended when it returns.
+func (f *Feed) serve(
+	w http.ResponseWriter, r *http.Request, allowed func(context.Context) bool, pump func(context.Context, *conn) int64,
+) error {
 	if !f.enter() {
 		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The broker is stopping", RetryAfter: 1}
 	}
@@ -74,7 +76,7 @@ func (f *Feed) serve(w http.ResponseWriter, r *http.Request, allowed func(contex
 
 	f.server.ServeHTTP(c.writer, asStream(r.WithContext(ctx), c.name))
 
-	// RemoveStream before r3labs has let go of the subscriber leaks a goroutine.
+	// RemoveStream leaks a goroutine if r3labs has not removed the subscriber yet.
 	cancel()
 	<-c.gone
 	f.server.RemoveStream(c.name)
@@ -103,9 +105,9 @@ func (f *Feed) connect(w http.ResponseWriter, r *http.Request, cancel context.Ca
 	return c
 }
 
-// asStream makes r a request for the r3labs stream. The reader's own query and
-// Last-Event-ID must not reach r3labs: it would pick a stream by the one and
-// answer 400 to the other.
+// asStream turns r into a request for the r3labs stream. The reader's query and
+// Last-Event-ID must not reach r3labs: it would select a stream by the query, and
+// reject the id with 400.
 func asStream(r *http.Request, name string) *http.Request {
 	out := r.Clone(r.Context())
 	out.URL = &url.URL{Path: r.URL.Path, RawQuery: "stream=" + name}
@@ -113,7 +115,8 @@ func asStream(r *http.Request, name string) *http.Request {
 	return out
 }
 
-// run pumps once r3labs knows the subscriber: what is published before is lost.
+// run starts the pump once r3labs has registered the subscriber: earlier frames would
+// be lost.
 func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64) {
 	select {
 	case <-c.ready:
@@ -124,10 +127,10 @@ func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64)
 	if c.feed.stopped() && c.send(ctx, id, frameBye, struct{}{}) != nil {
 		return
 	}
-	_ = c.window.drained(ctx) // an error means that the reader has gone
+	_ = c.window.drained(ctx) // an error means that the reader disconnected
 }
 
-// guard ends the connection when its access is over.
+// guard ends the connection when its reader may not read any more.
 func (c *conn) guard(ctx context.Context, allowed func(context.Context) bool) {
 	tick := time.NewTicker(c.feed.opts.Access)
 	defer tick.Stop()
@@ -170,8 +173,8 @@ func (c *conn) send(ctx context.Context, id int64, name string, data any) error 
 	return nil
 }
 
-// ping queues a comment unless the connection is full: then its reader has
-// bytes to read anyway.
+// ping queues a comment, unless the window is full: then the reader has other bytes to
+// read.
 func (c *conn) ping() {
 	if c.window.take(len("ping")) {
 		c.feed.server.Publish(c.name, &sse.Event{Comment: []byte("ping")})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/r3labs/sse/v2"
+
+	"bellhop/protocol"
 )
 
 // Options of a Feed; a zero value means the one named here, or the usual one.
@@ -25,7 +27,7 @@ func (o Options) withDefaults() Options {
 		value   *time.Duration
 		initial time.Duration
 	}{
-		{&o.Ping, 10 * time.Second},
+		{&o.Ping, protocol.PingInterval},
 		{&o.Poll, 200 * time.Millisecond},
 		{&o.Access, 3 * time.Second},
 		{&o.Write, 5 * time.Second},
@@ -56,12 +58,12 @@ type Feed struct {
 
 	mu       sync.Mutex
 	stopping bool
-	stop     chan struct{} // closed when Run ends: connections say bye
+	stop     chan struct{} // closed when Run ends: connections send bye
 	open     sync.WaitGroup
 }
 
-// New returns a Feed that reads from source. Without Run it hears only of
-// changes of its own process and does not end its connections by itself.
+// New returns a Feed that reads from source. Without Run it notices only the changes
+// of its own process and does not end its connections by itself.
 func New(source Source, opts Options) *Feed {
 	f := &Feed{
 		source: source,
@@ -89,9 +91,9 @@ func (f *Feed) Changed(userID, taskID string, rev int64) {
 // never waits.
 func (f *Feed) AgentChanged(userID string) { f.users.wake(userID, 0) }
 
-// Run polls for changes made by other replicas until ctx ends; then every
-// connection says bye and closes, and new ones are refused. It returns when
-// all are closed, which the write limit bounds.
+// Run polls for changes made by other replicas until ctx ends. Then every connection
+// sends bye and closes, and new ones are refused. It returns when all are closed,
+// at the latest after the write limit.
 func (f *Feed) Run(ctx context.Context) error {
 	newPoller(f).run(ctx)
 
@@ -105,7 +107,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	return nil
 }
 
-// enter counts a connection in, unless the feed is stopping.
+// enter registers a connection, unless the feed is stopping.
 func (f *Feed) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +127,7 @@ func (f *Feed) stopped() bool {
 	}
 }
 
-// Connections counts the open ones.
+// Connections returns the number of open connections.
 func (f *Feed) Connections() int {
 	n := 0
 	f.conns.Range(func(any, any) bool { n++; return true })

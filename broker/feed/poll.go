@@ -11,15 +11,15 @@ const (
 	pollLimit = 5 * time.Second // of one query
 	pollChunk = 10_000          // ids of one query: below the databases' parameter limits
 
-	// skew is how far the clocks of replicas may be apart without hints coming
-	// late. A task's own feed goes by rev and needs no clock.
+	// skew is how far the clocks of replicas may differ before hints are late. A
+	// task's own feed depends on revs, not on clocks.
 	skew = 30 * time.Second
 )
 
-// poller asks, for what is watched only, whether other replicas changed it.
+// poller looks for changes of other replicas, only among what is watched.
 type poller struct {
 	*Feed
-	usersAt time.Time        // when the last poll of users that worked began
+	usersAt time.Time        // start of the last successful poll of users
 	hinted  map[string]int64 // revs of the tasks in the last window
 }
 
@@ -27,8 +27,8 @@ func newPoller(f *Feed) *poller {
 	return &poller{Feed: f, usersAt: f.opts.Now(), hinted: map[string]int64{}}
 }
 
-// run polls until ctx ends. A failing poll goes on at the same pace: readers
-// hear of what they missed with the first one that works.
+// run polls until ctx ends. After a failure it polls on at the same pace; the first
+// successful poll finds everything that was missed.
 func (p *poller) run(ctx context.Context) {
 	tick := time.NewTicker(p.opts.Poll)
 	defer tick.Stop()

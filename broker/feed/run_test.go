@@ -44,7 +44,7 @@ func TestChangesOfOtherReplicasArrive(t *testing.T) {
 	task.want(message(2))
 }
 
-func TestStoppingSaysBye(t *testing.T) {
+func TestStoppingSendsBye(t *testing.T) {
 	source := newMemory("t")
 	source.change("t")
 	f := feed.New(source, feed.Options{Log: discard})

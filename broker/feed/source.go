@@ -8,14 +8,14 @@ import (
 	"bellhop/protocol"
 )
 
-// Source is what feeds are read from; *broker.Tasks is one.
+// Source has the changes that feeds show; *broker.Feeds implements it.
 type Source interface {
-	// Get returns a task of the user; another's is CodeNotFound.
+	// Get returns a task of the user; another user's is CodeNotFound.
 	Get(ctx context.Context, userID, taskID string) (*protocol.Task, error)
 
 	// Changes returns the task's changes after since in the order of their
-	// revs, at most limit, and the task's rev. A since that is ahead of the task
-	// or older than the changes that are kept is broker.ErrReset.
+	// revs, at most limit, and the task's rev. It is broker.ErrReset when since is
+	// ahead of the task or older than the stored changes.
 	Changes(ctx context.Context, userID, taskID string, since int64, limit int) ([]broker.Change, int64, error)
 
 	// Revs returns the revs of those of the tasks that exist.
@@ -29,8 +29,7 @@ type Source interface {
 	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error)
 }
 
-// AgentSource has the agent sessions of notebooks, which the feed of a user
-// shows too.
+// AgentSource has the agent sessions of notebooks, which a user's feed shows too.
 type AgentSource interface {
 	// Hints returns a hint for each of the user's agent sessions.
 	Hints(ctx context.Context, userID string) ([]protocol.AgentHint, error)

@@ -48,7 +48,7 @@ func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 			}
 			for rev := task.Rev + 1; rev <= changes; rev++ {
 				title := fmt.Sprint("title ", rev)
-				changed, err := writer.Update(t.Context(), user, task.ID, broker.TaskPatch{Title: &title}, broker.Caller{UserID: user})
+				changed, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID, broker.TaskPatch{Title: &title})
 				if err != nil || changed.Rev != rev {
 					t.Fatalf("rev %d: %+v, %v", rev, changed, err)
 				}
@@ -66,7 +66,7 @@ func TestHintsOfOtherReplicasArrive(t *testing.T) {
 	r := connect(t, watching.URL+"/api/events", "")
 	r.want(fmt.Sprintf(`1 hello {"tasks":[{"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}]}`, task.ID, task.Rev))
 	title := "another"
-	if _, err := writer.Update(t.Context(), user, task.ID, broker.TaskPatch{Title: &title}, broker.Caller{UserID: user}); err != nil {
+	if _, err := writer.Update(t.Context(), broker.Caller{UserID: user}, task.ID, broker.TaskPatch{Title: &title}); err != nil {
 		t.Fatal(err)
 	}
 	r.want(fmt.Sprintf(`2 task {"taskId":%q,"rev":%d,"agentStatus":"none","reason":"","openInteractions":0}`, task.ID, task.Rev+1))
@@ -106,9 +106,8 @@ func openStore(t *testing.T, url string) *store.Store {
 // newReplica is a broker process as far as feeds go.
 func newReplica(t *testing.T, st *store.Store) (*httptest.Server, *broker.Tasks) {
 	t.Helper()
-	tasks := &broker.Tasks{Store: st, Now: time.Now, Log: discard}
-	f := feed.New(tasks, feed.Options{Log: discard, Poll: 5 * time.Millisecond})
-	tasks.Notifier = f
+	f := feed.New(&broker.Feeds{Store: st}, feed.Options{Log: discard, Poll: 5 * time.Millisecond})
+	tasks := &broker.Tasks{Store: st, Updater: &broker.Updater{Store: st, Notifier: f, Now: time.Now}, Now: time.Now, Log: discard}
 	ts := server(t, f, always)
 	runFeed(t, f)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

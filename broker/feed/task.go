@@ -19,13 +19,13 @@ type revData struct {
 	Rev int64 `json:"rev"`
 }
 
-// ServeTask serves a task's feed until the reader goes. It resumes after the
-// Last-Event-ID header or else the since parameter; an id that is none, or not
-// of this task's changes, is answered by a reset frame, never by an error. The
-// error it returns comes before the first byte (CodeNotFound, for one).
+// ServeTask serves a task's feed until the reader disconnects. It resumes after the
+// Last-Event-ID header or else the since parameter. For an invalid id, and for one
+// that is not among this task's changes, it sends a reset frame. It returns an error,
+// such as CodeNotFound, only before the first byte.
 //
-// allowed is asked again and again whether the reader may still read; it must
-// be safe to call from another goroutine.
+// It calls allowed, from another goroutine, every few seconds to check that the reader
+// may still read.
 func (f *Feed) ServeTask(w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool) error {
 	task, err := f.source.Get(r.Context(), userID, taskID)
 	if err != nil {
@@ -44,12 +44,12 @@ type taskReader struct {
 	feed           *Feed
 	userID, taskID string
 	watcher        *watcher
-	now            int64 // the task's rev when the connection came
+	now            int64 // the task's rev when the reader connected
 	last           int64 // the rev that the reader has, or noRev
 }
 
-// noRev stands for an id that is none. It goes back to the reader with the hello
-// frame, so that one who is cut before the reset still gets it.
+// noRev stands for an invalid id. The hello frame returns it to the reader: if the
+// reader is disconnected before the reset frame, it resumes with this id and gets one.
 const noRev = -1
 
 func (t *taskReader) start(r *http.Request, now int64) {
@@ -68,12 +68,12 @@ func (t *taskReader) start(r *http.Request, now int64) {
 	t.last = rev
 }
 
-// pump returns the rev the reader has been brought to.
+// pump returns the rev of the last frame that it sent.
 func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 	ping := time.NewTicker(t.feed.opts.Ping)
 	defer ping.Stop()
-	// hello carries the id the reader came with: were it the newest, a reader cut
-	// right behind it would resume past what it has not got.
+	// hello carries the id that the reader sent. With the newest id, a reader that is
+	// disconnected after hello would resume beyond frames that it never received.
 	if c.send(ctx, t.last, frameHello, revData{t.now}) != nil {
 		return t.last
 	}
@@ -84,7 +84,7 @@ func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 		switch {
 		case ctx.Err() != nil:
 			return t.last
-		case protocol.CodeOf(err) == protocol.CodeNotFound: // deleted meanwhile
+		case protocol.CodeOf(err) == protocol.CodeNotFound: // deleted in the meantime
 			return t.last
 		case err != nil:
 			retry.after(ctx, t.feed.opts.Log, err)
@@ -122,8 +122,8 @@ func (t *taskReader) catchUp(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// sendReset tells the reader to read the task and its messages anew: from the
-// rev it names, the feed goes on.
+// sendReset makes the reader load the task and its messages again. The feed continues
+// from the rev in the frame.
 func (t *taskReader) sendReset(ctx context.Context, c *conn) error {
 	task, err := t.feed.source.Get(ctx, t.userID, t.taskID)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *taskReader) sendChange(ctx context.Context, c *conn, change *broker.Cha
 	case change.Interaction != nil:
 		row = change.Interaction
 	}
-	if row != nil { // a row may be gone by now
+	if row != nil { // the row may have been removed
 		if err := c.send(ctx, change.Rev, string(change.Kind), row); err != nil {
 			return err
 		}

@@ -9,18 +9,18 @@ type topics struct {
 }
 
 type topic struct {
-	polled   int64 // what the last poll said
+	polled   int64 // rev of the last poll
 	watchers map[*watcher]struct{}
 }
 
-// Not revs: nothing was polled yet; the poll did not know the id.
+// Values of polled that are no revs: not polled yet; unknown to the store.
 const (
 	unseen  = -1
 	missing = -2
 )
 
-// watcher is woken when its topic may have something new. Wake-ups that come
-// while one is pending are one.
+// watcher is woken when its topic may have something new. Several wake-ups before it
+// reads count as one.
 type watcher struct {
 	woken chan struct{}
 }
@@ -47,8 +47,8 @@ func (ts *topics) watch(id string) (w *watcher, stop func()) {
 	}
 }
 
-// wake wakes the topic's watchers. rev, where known, spares them the wake-up
-// by the next poll.
+// wake wakes the topic's watchers. With a rev, the next poll does not wake them again
+// for the same change; 0 stands for an unknown rev.
 func (ts *topics) wake(id string, rev int64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -60,8 +60,8 @@ func (ts *topics) wake(id string, rev int64) {
 	t.wake()
 }
 
-// polled wakes the watchers of the asked topics whose rev is another one than
-// before: lower too, since a broker may be restored from an older copy.
+// polled wakes the watchers of the topics whose rev differs from that of the last
+// poll. It may be lower too, after the broker was restored from an older copy.
 func (ts *topics) polled(asked []string, now map[string]int64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

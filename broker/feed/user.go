@@ -23,9 +23,10 @@ type Hints struct {
 	AgentSessions []protocol.AgentHint `json:"agentSessions,omitempty"`
 }
 
-// ServeUser serves the feed over all of a user's tasks and agent sessions until
-// the reader goes: a hello frame with the newest hints, then a task frame per
-// changed task and an agent frame per changed agent session. Its ids count frames and resume nothing. allowed is as in ServeTask.
+// ServeUser serves the feed of all of a user's tasks and agent sessions until the
+// reader disconnects: a hello frame with the newest hints, then a task frame per
+// changed task and an agent frame per changed agent session. Its ids count frames and
+// resume nothing. allowed is as in ServeTask.
 func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
 	reader := &userReader{feed: f, userID: userID}
 	var stop func()
@@ -42,14 +43,14 @@ func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, 
 	return f.serve(w, r, allowed, reader.pump)
 }
 
-// userReader sends what differs from the hints it sent last.
+// userReader sends the hints that differ from those it sent last.
 type userReader struct {
 	feed    *Feed
 	userID  string
 	watcher *watcher
 	hello   *Hints
 	sent    map[string]protocol.TaskHint
-	agents  map[string]protocol.AgentHint // sent too
+	agents  map[string]protocol.AgentHint // sent
 	count   int64
 }
 
@@ -117,8 +118,7 @@ func (u *userReader) catchUp(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// remember keeps the newest hints only: a task that comes back among them has
-// changed.
+// remember stores the newest hints only: a task that returns to them has changed.
 func (u *userReader) remember(hints *Hints) {
 	u.sent = make(map[string]protocol.TaskHint, len(hints.Tasks))
 	for _, hint := range hints.Tasks {

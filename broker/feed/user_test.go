@@ -19,7 +19,7 @@ func TestUserFeed(t *testing.T) {
 	r.want(`3 task {"taskId":"a","rev":2,"agentStatus":"busy","reason":"","openInteractions":0}`)
 }
 
-func TestUserFeedCoalescesPerTask(t *testing.T) {
+func TestUserFeedMergesHintsPerTask(t *testing.T) {
 	source := newMemory("a")
 	f := feed.New(source, feed.Options{Log: discard})
 	r := connect(t, server(t, f, always).URL+"/api/events", "")

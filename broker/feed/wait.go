@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// waitWoken pings until there may be something to read; false means the
-// connection or the feed is at its end.
+// waitWoken sends pings until there may be something to read. It returns false when the
+// connection or the feed ends.
 func waitWoken(ctx context.Context, c *conn, w *watcher, ping, retry <-chan time.Time) bool {
 	for {
 		select {
@@ -25,7 +25,7 @@ func waitWoken(ctx context.Context, c *conn, w *watcher, ping, retry <-chan time
 	}
 }
 
-// pause waits for d; false means the connection or the feed is at its end.
+// pause waits for d. It returns false when the connection or the feed ends.
 func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -39,11 +39,11 @@ func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// A read that failed is tried again soon: what woke the reader will not come
-// twice.
+// retryGap is the time before a failed read is repeated. Without a retry the change
+// that woke the reader would wait for the next one.
 const retryGap = 500 * time.Millisecond
 
-// retry is the wake-up after a failed read.
+// retry wakes a reader after a failed read.
 type retry struct {
 	timer  *time.Timer
 	failed bool

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// In flight on one connection, at most. r3labs holds 64 frames of a subscriber
-// before its publisher waits, so that with this bound it never does.
+// Limits of what is in flight on one connection. The publisher of r3labs waits once a
+// subscriber has more than 64 frames, so with this limit it never waits.
 const (
 	maxFrames = 64
 	maxBytes  = 1 << 20
 )
 
-// window bounds what was published on a connection and not written yet.
+// window limits what is published on a connection and not written yet.
 type window struct {
 	mu    sync.Mutex
 	sizes []int // of the frames in flight, oldest first
@@ -22,7 +22,7 @@ type window struct {
 
 func newWindow() *window { return &window{freed: make(chan struct{}, 1)} }
 
-// acquire waits for room. A frame above the byte bound travels alone.
+// acquire waits for room. A frame above the byte limit needs the window for itself.
 func (w *window) acquire(ctx context.Context, size int) error {
 	for !w.take(size) {
 		if err := w.wait(ctx); err != nil {
@@ -63,7 +63,7 @@ func (w *window) wait(ctx context.Context) error {
 	}
 }
 
-// release tells that the oldest frame in flight was written or dropped.
+// release removes the oldest frame in flight, which was written or dropped.
 func (w *window) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// chunk is what one write deadline is for; a large frame takes several.
+// chunk is what must be written within one write deadline; a large frame has several.
 const chunk = 64 << 10
 
-// writer stands between r3labs and the connection. r3labs writes a frame in
-// many small pieces, then flushes: the pieces go out as one write, under a
-// deadline. r3labs ignores write errors, so the first one ends the connection
-// here; everything after it is dropped, so that r3labs can drain its stream.
+// writer is between r3labs and the connection. r3labs writes a frame in many small
+// pieces, then flushes; the writer sends them as one write with a deadline. r3labs
+// ignores write errors, so the writer ends the connection at the first one and drops
+// all later frames, which lets r3labs drain its stream.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -36,14 +36,14 @@ func (w *writer) WriteHeader(status int) {
 	h.Set("X-Accel-Buffering", "no")
 	h.Del("Connection")
 	if w.http1 {
-		h.Set("Connection", "close") // the write deadline outlives the handler: no other request may come behind it
+		h.Set("Connection", "close") // the write deadline outlives the handler and must not hit a later request
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *writer) Write(p []byte) (int, error) { return w.buf.Write(p) }
 
-// Flush sends one frame. The first one comes before any frame, for the head.
+// Flush sends one frame. The first call comes before any frame and sends the header.
 func (w *writer) Flush() {
 	head := w.buf.Len() == 0
 	for w.buf.Len() > 0 {
@@ -75,8 +75,8 @@ func (w *writer) send(p []byte) bool {
 	return true
 }
 
-// extend gives the next write its time. Writers without deadlines (tests) go
-// without.
+// extend sets the deadline of the next write. Writers that support none (in tests) have
+// none.
 func (w *writer) extend() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *writer) extend() bool {
 	return true
 }
 
-// cut ends the connection now, also a write that is under way.
+// cut ends the connection at once, even during a write.
 func (w *writer) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,17 +17,17 @@ import (
 	"bellhop/crypto/seal"
 )
 
-// Why a call failed; none of them names the host or a secret.
+// Why a call failed. None of these errors names the host or a secret.
 var (
-	errNotJSON   = errors.New("the answer is not the JSON that was asked for")
-	errTooLarge  = errors.New("the answer is over 8 MiB")
+	errNotJSON   = errors.New("the response is not the expected JSON")
+	errTooLarge  = errors.New("the response is larger than 8 MiB")
 	errNoGuard   = errors.New("no guarded client for a user's agent URL")
 	errBadTarget = errors.New("the agent URL is no http or https URL")
-	errTimeout   = errors.New("no answer in time")
-	errRepeated  = errors.New("the host sent no HTTP, and repeated a secret in it")
+	errTimeout   = errors.New("no response in time")
+	errLeak      = errors.New("the host sent no HTTP, but a secret of the request")
 )
 
-// call is one request, but for where it goes and who asks.
+// call is one request, without the host and its passwords.
 type call struct {
 	method string
 	path   string
@@ -36,28 +37,22 @@ type call struct {
 	timeout time.Duration // 0 = the client's
 }
 
-// answer is what a host said.
-type answer struct {
+// response is a host's response.
+type response struct {
 	status  int
 	body    []byte
-	secrets []string // never to be repeated
+	secrets []string // of the request, which the host may have echoed
 }
 
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }
 
-// do asks with each password until the host takes one.
-func (c *Client) do(ctx context.Context, t broker.Target, what call) (*answer, error) {
-	if what.timeout <= 0 {
-		what.timeout = c.timeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, what.timeout, errTimeout)
+// do sends the call with each password in turn until the host accepts one.
+func (c *Client) do(ctx context.Context, t broker.Target, what call) (*response, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(what.timeout, c.timeout), errTimeout)
 	defer cancel()
-	client := c.trusted
-	if t.Guarded {
-		client = c.guarded
-	}
-	if client == nil {
-		return nil, errNoGuard
+	client, err := clientFor(t, c.guarded, c.trusted)
+	if err != nil {
+		return nil, err
 	}
 	target, err := targetURL(t.URL, what)
 	if err != nil {
@@ -74,22 +69,36 @@ func (c *Client) do(ctx context.Context, t broker.Target, what call) (*answer, e
 		passwords = []seal.Secret{{}}
 	}
 	secrets := secretsOf(passwords, what)
-	var got *answer
+	var got *response
 	for i, password := range passwords {
-		got, err = send(ctx, client, what.method, target, body, password)
+		req, err := newRequest(ctx, what.method, target, body, password)
 		if err != nil {
-			return nil, presentable(ctx, err, secrets)
+			return nil, err
 		}
-		if got.status == http.StatusUnauthorized {
-			continue
+		if got, err = send(client, req); err != nil {
+			return nil, safeError(ctx, err, secrets)
 		}
-		if i > 0 {
-			c.log.WarnContext(ctx, "an agent host takes an old password only", "call", what.method+" "+what.path)
+		if got.status != http.StatusUnauthorized {
+			if i > 0 {
+				c.log.WarnContext(ctx, "an agent host accepts only an old password", "call", what.method+" "+what.path)
+			}
+			break
 		}
-		break
 	}
 	got.secrets = secrets
 	return got, nil
+}
+
+// clientFor keeps the URLs of other users behind the guarded client.
+func clientFor(t broker.Target, guarded, trusted *http.Client) (*http.Client, error) {
+	client := trusted
+	if t.Guarded {
+		client = guarded
+	}
+	if client == nil {
+		return nil, errNoGuard
+	}
+	return client, nil
 }
 
 func targetURL(base string, what call) (string, error) {
@@ -101,7 +110,7 @@ func targetURL(base string, what call) (string, error) {
 	return u.String(), nil
 }
 
-func send(ctx context.Context, client *http.Client, method, target string, body []byte, password seal.Secret) (*answer, error) {
+func newRequest(ctx context.Context, method, target string, body []byte, password seal.Secret) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, errBadTarget
@@ -113,24 +122,28 @@ func send(ctx context.Context, client *http.Client, method, target string, body 
 	if !password.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+password.Reveal())
 	}
+	return req, nil
+}
+
+func send(client *http.Client, req *http.Request) (*response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	read, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(read) > maxAnswer {
+	if len(body) > maxResponse {
 		return nil, errTooLarge
 	}
-	return &answer{status: resp.StatusCode, body: read}, nil
+	return &response{status: resp.StatusCode, body: body}, nil
 }
 
-// presentable makes an error fit for a log: a *url.Error prints the URL, and
-// what a host sent instead of HTTP is quoted in net/http's errors.
-func presentable(ctx context.Context, err error, secrets []string) error {
+// safeError removes what must not be logged: a *url.Error prints the URL, and the
+// errors of net/http quote what a host sent instead of HTTP.
+func safeError(ctx context.Context, err error, secrets []string) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -140,7 +153,7 @@ func presentable(ctx context.Context, err error, secrets []string) error {
 	}
 	for _, secret := range secrets {
 		if strings.Contains(err.Error(), secret) {
-			return errRepeated
+			return errLeak
 		}
 	}
 	return err

@@ -16,24 +16,24 @@ import (
 
 // Limits of one call.
 const (
-	callLimit = 10 * time.Second
-	maxAnswer = 8 << 20
+	callLimit   = 10 * time.Second
+	maxResponse = 8 << 20
 )
 
 // Options of a Client.
 type Options struct {
-	// HTTP reaches hosts that an administrator vouches for; nil is a client
-	// without proxy.
+	// HTTP calls the hosts that an administrator registered or named; nil is a
+	// client without proxy.
 	HTTP *http.Client
-	// Guarded reaches the URLs of other users. It must refuse forbidden addresses
+	// Guarded calls the URLs of other users. It must refuse forbidden addresses
 	// when it dials. Without it such targets are refused.
 	Guarded *http.Client
-	// GuardedStreams is the same for streams that are relayed: it must not limit
-	// how long an answer takes. Without it they are refused.
+	// GuardedStreams is the same for relayed streams: it must not limit how long a
+	// response takes. Without it such streams are refused.
 	GuardedStreams *http.Client
-	// Timeout of one call, all passwords tried; 0 is 10 s.
+	// Timeout of one call with all its passwords; 0 is 10 s.
 	Timeout time.Duration
-	// Log hears of hosts that still go by an old password; nil is slog.Default().
+	// Log records hosts that still use an old password; nil is slog.Default().
 	Log *slog.Logger
 }
 
@@ -48,8 +48,8 @@ type Client struct {
 
 var _ broker.Link = (*Client)(nil)
 
-// New returns a Client. It changes nothing of the clients it is given: it uses
-// copies that follow no redirect.
+// New returns a Client. It uses copies of the clients it is given, which follow no
+// redirect.
 func New(opts Options) *Client {
 	if opts.HTTP == nil {
 		opts.HTTP = &http.Client{Transport: newTransport()}
@@ -60,12 +60,15 @@ func New(opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	return &Client{trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams), timeout: opts.Timeout, log: opts.Log}
+	return &Client{
+		trusted: direct(opts.HTTP), guarded: direct(opts.Guarded), streams: direct(opts.GuardedStreams),
+		timeout: opts.Timeout, log: opts.Log,
+	}
 }
 
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{ // no Proxy: the environment's is not meant for agent hosts
+	return &http.Transport{ // no Proxy: that of the environment is not meant for agent hosts
 		DialContext:         dialer.DialContext,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        256,
@@ -75,8 +78,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// direct copies a client so that a redirect is an answer like any other: one
-// that is not followed takes no password elsewhere.
+// direct copies a client and returns redirects as responses. Following one would
+// send the password to another server.
 func direct(c *http.Client) *http.Client {
 	if c == nil {
 		return nil
@@ -87,7 +90,7 @@ func direct(c *http.Client) *http.Client {
 	return &out
 }
 
-// CloseIdleConnections closes what is kept for later calls.
+// CloseIdleConnections closes the connections that no call uses.
 func (c *Client) CloseIdleConnections() {
 	c.trusted.CloseIdleConnections()
 	for _, guarded := range []*http.Client{c.guarded, c.streams} {
@@ -99,30 +102,31 @@ func (c *Client) CloseIdleConnections() {
 
 // Open implements broker.Link.
 func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	answer, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", body: req})
+	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", body: req})
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if !answer.ok() {
-		return nil, answer.refusedSession()
+	if !resp.ok() {
+		return nil, resp.sessionRefused()
 	}
-	return parseSession(answer)
+	return parseSession(resp)
 }
 
-// Events implements broker.Link. It takes the answer's events as they are; the
-// ingest checks each.
-func (c *Client) Events(ctx context.Context, t broker.Target, sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
+// Events implements broker.Link. It does not check the events; Ingest does.
+func (c *Client) Events(
+	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
+) (*protocol.EventsResponse, error) {
 	query := url.Values{
-		"epoch": {strconv.FormatInt(epoch, 10)},
-		"after": {strconv.FormatInt(after, 10)},
+		"epoch": {strconv.FormatInt(after.Epoch, 10)},
+		"after": {strconv.FormatInt(after.Seq, 10)},
 		"limit": {strconv.Itoa(limit)},
 	}
-	answer, err := c.session(ctx, t, call{method: http.MethodGet, path: "/events", query: query}, sessionID)
+	resp, err := c.session(ctx, t, call{method: http.MethodGet, path: "/events", query: query}, sessionID)
 	if err != nil {
 		return nil, err
 	}
 	var events protocol.EventsResponse
-	if err := json.Unmarshal(answer.body, &events); err != nil {
+	if err := json.Unmarshal(resp.body, &events); err != nil {
 		return nil, unreachable(errNotJSON)
 	}
 	return &events, nil
@@ -155,13 +159,13 @@ func (c *Client) Revoke(ctx context.Context, t broker.Target, sessionID string) 
 
 // Ready implements broker.Link.
 func (c *Client) Ready(ctx context.Context, t broker.Target) error {
-	t.Passwords = nil // /readyz is open: a password has no business there
-	answer, err := c.do(ctx, t, call{method: http.MethodGet, path: "/readyz"})
+	t.Passwords = nil // /readyz needs no password
+	resp, err := c.do(ctx, t, call{method: http.MethodGet, path: "/readyz"})
 	if err != nil {
 		return unreachable(err)
 	}
-	if !answer.ok() {
-		return answer.failed()
+	if !resp.ok() {
+		return resp.failed()
 	}
 	return nil
 }
@@ -171,14 +175,14 @@ func sessionCall(sessionID string, what call) call {
 	return what
 }
 
-// session is a call below /session/:id that must succeed.
-func (c *Client) session(ctx context.Context, t broker.Target, what call, sessionID string) (*answer, error) {
-	answer, err := c.do(ctx, t, sessionCall(sessionID, what))
+// session sends a call below /session/:id. Every status but 2xx is an error.
+func (c *Client) session(ctx context.Context, t broker.Target, what call, sessionID string) (*response, error) {
+	resp, err := c.do(ctx, t, sessionCall(sessionID, what))
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if !answer.ok() {
-		return nil, answer.failed()
+	if !resp.ok() {
+		return nil, resp.failed()
 	}
-	return answer, nil
+	return resp, nil
 }

@@ -143,11 +143,11 @@ func TestUnreachableHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := "http://" + listener.Addr().String()
+	unused := "http://" + listener.Addr().String()
 	_ = listener.Close()
 	want := protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"}
 	for name, url := range map[string]string{
-		"nobody listens":    nobody,
+		"nothing listens":   unused,
 		"no URL":            "",
 		"another scheme":    "ftp://127.0.0.1/",
 		"with a user":       "http://me:" + password + "@127.0.0.1/",
@@ -268,7 +268,7 @@ func TestSessionCalls(t *testing.T) {
 		call       func() error
 	}{
 		{"events", `GET /session/s%2F1/events?after=9&epoch=3&limit=500 "Bearer pw" `, func() error {
-			events, err := c.Events(t.Context(), to, "s/1", 3, 9, 500)
+			events, err := c.Events(t.Context(), to, "s/1", protocol.Cursor{Epoch: 3, Seq: 9}, 500)
 			if err == nil && (events.NextAfter != 10 || len(events.Events) != 1) {
 				t.Errorf("got %+v", events)
 			}
@@ -308,10 +308,10 @@ func TestSessionCallsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, to := newClient(t, hosts.Options{}), target(serve(t, tt.host), password)
 			wantError(t, c.Interrupt(t.Context(), to, "s"), tt.want)
-			_, err := c.Events(t.Context(), to, "s", 1, 0, 10)
+			_, err := c.Events(t.Context(), to, "s", protocol.Cursor{Epoch: 1}, 10)
 			wantError(t, err, tt.want)
 		})
 	}
-	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, "no"))), "s", 1, 0, 10)
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, "no"))), "s", protocol.Cursor{Epoch: 1}, 10)
 	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
 }

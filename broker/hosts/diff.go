@@ -10,26 +10,27 @@ import (
 	"bellhop/protocol"
 )
 
-// diffLimit is longer than other calls have: the host reads the whole workspace.
+// diffLimit is longer than the timeout of other calls: the host reads all files of
+// the workspace.
 const diffLimit = 40 * time.Second
 
-// Diff implements broker.Link. A host that knows no such route makes no diffs.
+// Diff implements broker.Link. A host without this route cannot make diffs.
 func (c *Client) Diff(ctx context.Context, t broker.Target, sessionID string) (*protocol.Diff, error) {
-	answer, err := c.do(ctx, t, sessionCall(sessionID, call{method: http.MethodGet, path: "/diff", timeout: max(diffLimit, c.timeout)}))
+	resp, err := c.do(ctx, t, sessionCall(sessionID, call{method: http.MethodGet, path: "/diff", timeout: max(diffLimit, c.timeout)}))
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if !answer.ok() {
-		if answer.said().Code == "" && (answer.status == http.StatusNotFound || answer.status == http.StatusMethodNotAllowed) {
+	if !resp.ok() {
+		if resp.errorBody().Code == "" && (resp.status == http.StatusNotFound || resp.status == http.StatusMethodNotAllowed) {
 			return nil, &protocol.Error{
 				Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs",
-				Hint: "Only hosts with the capability diff do", Err: hostError{status: answer.status},
+				Hint: "Only hosts with the capability diff do", Err: hostError{status: resp.status},
 			}
 		}
-		return nil, answer.failed()
+		return nil, resp.failed()
 	}
 	var diff protocol.Diff
-	if err := json.Unmarshal(answer.body, &diff); err != nil {
+	if err := json.Unmarshal(resp.body, &diff); err != nil {
 		return nil, unreachable(errNotJSON)
 	}
 	return &diff, nil

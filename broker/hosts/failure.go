@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -12,15 +13,15 @@ import (
 	"bellhop/protocol"
 )
 
-// What of a host's own words a user gets to read.
+// Limits of a host's texts that users read.
 const (
-	maxCode  = 64
-	maxWords = 500
+	maxCode = 64
+	maxText = 500
 )
 
-// passed are the codes that mean the same coming from the broker. A host's 401
-// is not among them: it is about the broker's password, not about its caller.
-var passed = map[protocol.Code]bool{
+// relayedCodes are the codes of a host that mean the same to the broker's caller.
+// unauthorized is not one of them: it is about the broker's password.
+var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeInvalid:         true,
 	protocol.CodeNotFound:        true,
 	protocol.CodeConflict:        true,
@@ -44,69 +45,65 @@ func unreachable(err error) error {
 	}
 }
 
-// refusedSession is the error for a /session that was answered with no 2xx: the
-// host's own code goes with it.
-func (a *answer) refusedSession() error {
-	said := a.said()
-	e := &protocol.Error{
+// sessionRefused is the error for a /session without a 2xx. It carries the host's
+// own code.
+func (r *response) sessionRefused() error {
+	body := r.errorBody()
+	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "Failed to create agent session",
-		Hint:    said.Hint,
-		Relayed: said.Code,
-		Err:     hostError{a.status, said},
+		Hint:    cmp.Or(body.Hint, hintFor(r.status)),
+		Relayed: body.Code,
+		Err:     hostError{r.status, body},
 	}
-	if e.Hint == "" {
-		e.Hint = hintFor(a.status)
-	}
-	return e
 }
 
 // failed is the error for any other call.
-func (a *answer) failed() error {
-	said := a.said()
-	if passed[said.Code] && said.Error != "" && a.status >= 400 {
-		return &protocol.Error{Code: said.Code, Message: said.Error, Hint: said.Hint}
+func (r *response) failed() error {
+	body := r.errorBody()
+	if relayedCodes[body.Code] && body.Error != "" && r.status >= 400 {
+		return &protocol.Error{Code: body.Code, Message: body.Error, Hint: body.Hint}
 	}
 	return &protocol.Error{
 		Code:    protocol.CodeBadGateway,
 		Message: "The agent host failed",
-		Hint:    hintFor(a.status),
-		Err:     hostError{a.status, said},
+		Hint:    hintFor(r.status),
+		Err:     hostError{r.status, body},
 	}
 }
 
-// said reads the one error shape; it is empty when the host answered otherwise.
-func (a *answer) said() protocol.ErrorBody {
+// errorBody returns the error in the body, empty when it has another shape.
+func (r *response) errorBody() protocol.ErrorBody {
 	var body protocol.ErrorBody
-	if json.Unmarshal(a.body, &body) != nil || body.Code == "" {
+	if json.Unmarshal(r.body, &body) != nil || body.Code == "" {
 		return protocol.ErrorBody{}
 	}
 	return protocol.ErrorBody{
-		Error: a.clean(body.Error, maxWords),
-		Code:  protocol.Code(a.clean(string(body.Code), maxCode)),
-		Hint:  a.clean(body.Hint, maxWords),
+		Error: r.clean(body.Error, maxText),
+		Code:  protocol.Code(r.clean(string(body.Code), maxCode)),
+		Hint:  r.clean(body.Hint, maxText),
 	}
 }
 
-// clean makes a host's words fit to be shown: short, plain, without what the
-// broker told it in confidence.
-func (a *answer) clean(words string, limit int) string {
-	for _, secret := range a.secrets {
-		words = strings.ReplaceAll(words, secret, "[redacted]")
+// clean makes a host's text safe to show: without the secrets of the request,
+// without control characters, and not too long.
+func (r *response) clean(text string, limit int) string {
+	for _, secret := range r.secrets {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}
-	words = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+	text = strings.Map(func(char rune) rune {
+		if unicode.IsControl(char) {
 			return ' '
 		}
-		return r
-	}, strings.ToValidUTF8(words, "\uFFFD"))
-	if len(words) > limit {
-		words = strings.ToValidUTF8(words[:limit], "") + "…"
+		return char
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}
-	return words
+	return text
 }
 
-// secretsOf lists what a call carries that a host must not hand on.
+// secretsOf lists the secrets of a call, which a host may echo.
 func secretsOf(passwords []seal.Secret, what call) []string {
 	var secrets []string
 	for _, password := range passwords {
@@ -129,13 +126,13 @@ func secretsOf(passwords []seal.Secret, what call) []string {
 // hostError is for the operator's log.
 type hostError struct {
 	status int
-	said   protocol.ErrorBody
+	body   protocol.ErrorBody
 }
 
 func (e hostError) Error() string {
 	text := "the host answered " + strconv.Itoa(e.status)
-	if e.said.Code != "" {
-		text += " " + string(e.said.Code) + ": " + e.said.Error
+	if e.body.Code != "" {
+		text += " " + string(e.body.Code) + ": " + e.body.Error
 	}
 	return text
 }

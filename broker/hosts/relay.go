@@ -15,27 +15,24 @@ import (
 
 var _ broker.Relayer = (*Client)(nil)
 
-var errNoAnswer = errors.New("the host answered with a status that is none")
+var errBadStatus = errors.New("the host sent a status that cannot be relayed")
 
-// Relay implements broker.Relayer. Only the host's silence before the answer's head
-// has a time limit, not how long the browser takes to send the prompt.
+// Relay implements broker.Relayer. The time limit counts only while the host is
+// silent before its response header, not while the browser sends the prompt.
 func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequest) (*http.Response, error) {
-	client := c.trusted
-	if t.Guarded {
-		client = c.streams
-	}
-	if client == nil {
-		return nil, unreachable(errNoGuard)
+	client, err := clientFor(t, c.streams, c.trusted)
+	if err != nil {
+		return nil, unreachable(err)
 	}
 	target, err := targetURL(t.URL, call{path: "/stream/" + url.PathEscape(r.SessionID), query: r.Query})
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	patience := newPatience(c.timeout, func() { cancel(errTimeout) })
-	req, err := http.NewRequestWithContext(ctx, r.Method, target, &upload{r.Body, patience})
+	silence := newSilenceTimer(c.timeout, func() { cancel(errTimeout) })
+	req, err := http.NewRequestWithContext(ctx, r.Method, target, &upload{r.Body, silence})
 	if err != nil {
-		patience.end()
+		silence.end()
 		cancel(err)
 		return nil, unreachable(errBadTarget)
 	}
@@ -44,37 +41,37 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 		req.Body = http.NoBody
 	}
 	req.Header = r.Header.Clone()
-	req.Header.Set("Accept-Encoding", "identity") // compressed frames would wait for each other
-	answer, err := client.Do(req)
-	patience.end()
+	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would hold frames back
+	resp, err := client.Do(req)
+	silence.end()
 	if err == nil {
-		err = acceptable(ctx, answer)
+		err = checkRelayable(ctx, resp)
 	}
 	if err != nil {
-		err = presentable(ctx, err, streamSecrets(r))
+		err = safeError(ctx, err, streamSecrets(r))
 		cancel(err)
 		return nil, unreachable(err)
 	}
-	answer.Body = &body{answer.Body, cancel}
-	return answer, nil
+	resp.Body = &body{resp.Body, cancel}
+	return resp, nil
 }
 
-// acceptable closes an answer that cannot be passed on: it came too late, or is
-// none to a request for a stream.
-func acceptable(ctx context.Context, answer *http.Response) error {
+// checkRelayable closes a response that came too late or has a status that cannot be
+// relayed.
+func checkRelayable(ctx context.Context, resp *http.Response) error {
 	err := context.Cause(ctx)
-	if err == nil && !passable(answer.StatusCode) {
-		err = errNoAnswer
+	if err == nil && !relayable(resp.StatusCode) {
+		err = errBadStatus
 	}
 	if err != nil {
-		_ = answer.Body.Close()
+		_ = resp.Body.Close()
 	}
 	return err
 }
 
-// passable refuses redirects, which would have to be followed by the browser, and
-// what no server may send on: 101, 042.
-func passable(status int) bool {
+// relayable excludes redirects, which the browser would follow, and statuses that no
+// server may forward: 101, 042.
+func relayable(status int) bool {
 	return status >= 200 && status < 300 || status >= 400 && status < 600
 }
 
@@ -89,54 +86,54 @@ func streamSecrets(r *broker.RelayRequest) []string {
 	return secrets
 }
 
-// patience ends a request when the host is silent for too long. While the browser
-// sends, the host is not waited for.
-type patience struct {
+// silenceTimer ends a request when the host is silent for too long. It pauses while
+// the browser sends.
+type silenceTimer struct {
 	limit time.Duration
 	mu    sync.Mutex
 	timer *time.Timer
-	over  bool
+	ended bool
 }
 
-func newPatience(limit time.Duration, give func()) *patience {
-	return &patience{limit: limit, timer: time.AfterFunc(limit, give)}
+func newSilenceTimer(limit time.Duration, expired func()) *silenceTimer {
+	return &silenceTimer{limit: limit, timer: time.AfterFunc(limit, expired)}
 }
 
-func (p *patience) pause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer.Stop()
+func (t *silenceTimer) pause() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer.Stop()
 }
 
-func (p *patience) resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.over {
-		p.timer.Reset(p.limit)
+func (t *silenceTimer) resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended {
+		t.timer.Reset(t.limit)
 	}
 }
 
-func (p *patience) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = true
-	p.timer.Stop()
+func (t *silenceTimer) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	t.timer.Stop()
 }
 
-// upload is a request's body on its way from the browser.
+// upload is the body that the browser sends.
 type upload struct {
 	io.Reader
-	patience *patience
+	silence *silenceTimer
 }
 
 // Read implements io.Reader.
 func (u *upload) Read(p []byte) (int, error) {
-	u.patience.pause()
-	defer u.patience.resume()
+	u.silence.pause()
+	defer u.silence.resume()
 	return u.Reader.Read(p)
 }
 
-// body ends its request's context with it.
+// body ends the request's context when it is closed.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc

@@ -7,16 +7,16 @@ import (
 	"bellhop/protocol"
 )
 
-// parseSession reads the answer to /session. A basic host answers a token and
-// perhaps members of its own; only the token must be right.
-func parseSession(a *answer) (*protocol.OpenSessionResponse, error) {
-	if !json.Valid(a.body) {
+// parseSession reads the response to /session. A basic host returns a token, perhaps
+// with members of its own that mean something else; only the token must be valid.
+func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
+	if !json.Valid(r.body) {
 		return nil, unreachable(errNotJSON)
 	}
 	var basic struct {
 		Token string `json:"token"`
 	}
-	if err := json.Unmarshal(a.body, &basic); err != nil || basic.Token == "" {
+	if err := json.Unmarshal(r.body, &basic); err != nil || basic.Token == "" {
 		return nil, &protocol.Error{
 			Code:    protocol.CodeBadGateway,
 			Message: "No stream token returned from agent",
@@ -24,7 +24,7 @@ func parseSession(a *answer) (*protocol.OpenSessionResponse, error) {
 		}
 	}
 	full := &protocol.OpenSessionResponse{}
-	if understood := json.Unmarshal(a.body, full) == nil; !understood {
+	if json.Unmarshal(r.body, full) != nil {
 		full = &protocol.OpenSessionResponse{Token: basic.Token}
 	}
 	if !streamable(full.StreamURL) {
@@ -33,7 +33,7 @@ func parseSession(a *answer) (*protocol.OpenSessionResponse, error) {
 	return full, nil
 }
 
-// streamable keeps a host from naming something else than a place to stream from.
+// streamable reports whether a browser can stream from a URL that a host named.
 func streamable(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")

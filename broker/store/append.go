@@ -5,34 +5,51 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-// Appends implements broker.AppendStore. SQLite has no way to a server that
-// one statement could spare.
+// Appends implements broker.AppendStore. On SQLite one statement saves nothing:
+// there is no round trip to a server.
 func (s *Store) Appends() bool { return s.postgres() }
 
-// Append implements broker.AppendStore. Requests that come while others are
-// written share a statement and its commit, so it is never called inside a Write.
+// Append implements broker.AppendStore. Concurrent requests share a statement
+// and its commit, so it must not be called inside a Write.
 func (s *Store) Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *broker.Batch) (bool, error) {
-	return s.appends.do(ctx, &appendage{rev: rev, cursor: cursor, batch: b}, s.flush)
+	return s.commits.do(ctx, &appendRequest{rev: rev, cursor: cursor, batch: b}, s.flush)
 }
 
-// appendSQL takes a column of all rows as one array: however many rows there
-// are, it is the same statement, and prepared. Tasks are locked in the order of
-// their ids, so that two replicas do not wait for each other in a ring, and one
-// that is locked by somebody else is left out. The plan must not depend on how
-// many tasks there were when it was made: MATERIALIZED and LATERAL keep it at
-// one look into an index for each.
-const appendSQL = `WITH wanted AS MATERIALIZED (
-	SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-		$9::timestamptz[], $10::timestamptz[], $11::timestamptz[])
-	AS w (id, was_rev, was_epoch, was_seq, epoch, seq, rev, last_seq, last_activity_at, last_event_at, changed_at) ORDER BY id
+var (
+	// appendedTask are the columns of a task that Append writes.
+	appendedTask = tasks.Pick("epoch", "seq", "rev", "last_seq", "last_activity_at", "last_event_at", "changed_at")
+
+	// wantedTask is the state that a task must be in, and its state afterwards.
+	wantedTask = slices.Concat([]table.Column[appendRequest]{
+		table.Text("id", func(a *appendRequest) *string { return &a.batch.Task.ID }),
+		table.Integer("was_rev", func(a *appendRequest) *int64 { return &a.rev }),
+		table.Integer("was_epoch", func(a *appendRequest) *int64 { return &a.cursor.Epoch }),
+		table.Integer("was_seq", func(a *appendRequest) *int64 { return &a.cursor.Seq }),
+	}, table.Lift(appendedTask, func(a *appendRequest) *broker.Task { return a.batch.Task }))
+
+	firstEvent   = 1 + len(wantedTask)
+	firstMessage = firstEvent + len(events.Columns)
+	firstChange  = firstMessage + len(messages.Columns)
+	appendArity  = firstChange + len(changes.Columns) - 1
+)
+
+// appendSQL takes each column of all rows as one array, so the text is the same
+// for any number of rows and stays prepared. Tasks are locked in the order of
+// their ids, so two replicas cannot deadlock; a task that another transaction has
+// locked is left out. The plan must not depend on how many tasks there were when
+// it was made: MATERIALIZED and LATERAL keep it at one index lookup per task.
+var appendSQL = `WITH wanted AS MATERIALIZED (
+	SELECT * FROM ` + table.Unnest("w", 1, wantedTask) + ` ORDER BY id
 ), locked AS MATERIALIZED (
 	SELECT w.* FROM wanted w CROSS JOIN LATERAL (
 		SELECT t.id FROM tasks t
@@ -40,39 +57,28 @@ const appendSQL = `WITH wanted AS MATERIALIZED (
 		FOR NO KEY UPDATE SKIP LOCKED
 	) t
 ), moved AS (
-	UPDATE tasks t SET epoch = l.epoch, seq = l.seq, rev = l.rev, last_seq = l.last_seq,
-		last_activity_at = l.last_activity_at, last_event_at = l.last_event_at, changed_at = l.changed_at
-	FROM locked l WHERE t.id = l.id
-), kept AS (
-	INSERT INTO events (task_id, event_id, epoch, seq, turn_id, type, body, digest, late, received_at)
-	SELECT e.* FROM unnest($12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::text[],
-		$20::boolean[], $21::timestamptz[])
-	AS e (task_id, event_id, epoch, seq, turn_id, type, body, digest, late, received_at)
-	WHERE e.task_id IN (SELECT id FROM locked)
-), shown AS (
-	INSERT INTO messages (task_id, id, seq, rev, turn_id, role, status, message, artifacts, event_id, tool_call_id, phase, body_hash, created_at)
-	SELECT m.* FROM unnest($22::text[], $23::text[], $24::bigint[], $25::bigint[], $26::text[], $27::text[], $28::text[], $29::text[],
-		$30::text[], $31::text[], $32::text[], $33::text[], $34::text[], $35::timestamptz[])
-	AS m (task_id, id, seq, rev, turn_id, role, status, message, artifacts, event_id, tool_call_id, phase, body_hash, created_at)
-	WHERE m.task_id IN (SELECT id FROM locked)
-), told AS (
-	INSERT INTO changes (task_id, rev, kind, ref_id)
-	SELECT c.* FROM unnest($36::text[], $37::bigint[], $38::text[], $39::text[]) AS c (task_id, rev, kind, ref_id)
-	WHERE c.task_id IN (SELECT id FROM locked)
+	UPDATE tasks t SET ` + table.Assignments("l", appendedTask) + ` FROM locked l WHERE t.id = l.id
+), new_events AS (` + insertLocked(events, firstEvent) + `
+), new_messages AS (` + insertLocked(messages, firstMessage) + `
+), new_changes AS (` + insertLocked(changes, firstChange) + `
 )
 SELECT id FROM locked`
 
+// insertLocked inserts the rows whose task is locked; $first is their first array.
+func insertLocked[R any](t *table.Table[R], first int) string {
+	return `
+	INSERT INTO ` + t.Name + ` (` + table.Names("", t.Columns) + `)
+	SELECT r.* FROM ` + table.Unnest("r", first, t.Columns) + `
+	WHERE r.task_id IN (SELECT id FROM locked)`
+}
+
 const uniqueViolation = "23505"
 
-// appendAll writes a group, in which each task stands once, and names the tasks
-// it was done for.
-func (s *Store) appendAll(ctx context.Context, group []*appendage) (map[string]bool, error) {
-	args, err := appendArgs(group)
-	if err != nil {
-		return nil, err
-	}
-	// gorm would take an array for a list of values.
-	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL, args...)
+// appendGroup writes requests of different tasks and returns the ids of the
+// tasks that it was done for.
+func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[string]bool, error) {
+	// gorm would expand an array into a list of values.
+	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL, appendArgs(group)...)
 	if err == nil {
 		var done map[string]bool
 		if done, err = idsOf(rows); err == nil {
@@ -98,28 +104,23 @@ func idsOf(rows *sql.Rows) (map[string]bool, error) {
 	return ids, rows.Err()
 }
 
-func appendArgs(group []*appendage) ([]any, error) {
-	var tasks taskArrays
-	var events eventArrays
-	var messages messageArrays
-	var changes changeArrays
+func appendArgs(group []*appendRequest) []any {
+	var newEvents []*broker.StoredEvent
+	var newMessages []*broker.Message
+	var newChanges []*change
 	for _, a := range group {
-		tasks.add(a)
 		for i := range a.batch.Events {
-			events.add(&a.batch.Events[i])
+			newEvents = append(newEvents, &a.batch.Events[i])
 		}
 		for i := range a.batch.NewMessages {
-			if err := messages.add(&a.batch.NewMessages[i]); err != nil {
-				return nil, err
-			}
+			newMessages = append(newMessages, &a.batch.NewMessages[i])
 		}
-		for _, c := range a.batch.Changes {
-			changes.add(a.batch.Task.ID, c)
+		for _, ref := range a.batch.Changes {
+			newChanges = append(newChanges, &change{taskID: a.batch.Task.ID, ref: ref})
 		}
 	}
-	args := make([]any, 0, 39)
-	args = append(args, tasks.args()...)
-	args = append(args, events.args()...)
-	args = append(args, messages.args()...)
-	return append(args, changes.args()...), nil
+	args := database.AppendArrays(make([]any, 0, appendArity), wantedTask, group)
+	args = database.AppendArrays(args, events.Columns, newEvents)
+	args = database.AppendArrays(args, messages.Columns, newMessages)
+	return database.AppendArrays(args, changes.Columns, newChanges)
 }

@@ -13,9 +13,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Many hosts at once, one of which uses an id again: what shares a statement
-// with it is stored all the same.
-func TestAppendsOfManyTasksDoNotDisturbEachOther(t *testing.T) {
+// Of many concurrent hosts one uses an event id twice. The requests that share a
+// statement with it are stored all the same.
+func TestConcurrentAppendsAreIndependent(t *testing.T) {
 	const tasks, rounds = 24, 12
 	s := storetest.OpenPostgres(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)

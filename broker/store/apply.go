@@ -10,20 +10,18 @@ import (
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 )
 
-// Apply implements broker.BatchStore. The task's row must be locked by the
+// Apply implements broker.UpdateStore. The task's row must be locked by the
 // transaction in ctx.
 func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
-	statements, err := statementsOf(b)
-	if err != nil {
-		return err
-	}
+	statements := statementsOf(b)
 	if s.postgres() {
-		statements = []statement{joined(statements)}
+		statements = []table.Statement{joined(statements)}
 	}
 	for _, st := range statements {
-		err := s.conn(ctx).Exec(st.sql, st.args...).Error
+		err := s.conn(ctx).Exec(st.SQL, st.Args...).Error
 		if errors.Is(err, gorm.ErrDuplicatedKey) && len(b.Events) > 0 {
 			return fmt.Errorf("task %s: %w", b.Task.ID, broker.ErrTaken)
 		}
@@ -34,13 +32,8 @@ func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
 	return nil
 }
 
-type statement struct {
-	sql  string
-	args []any
-}
-
-// joined makes one statement of several that do not see each other's rows.
-func joined(all []statement) statement {
+// joined combines statements into one. They do not see each other's changes.
+func joined(all []table.Statement) table.Statement {
 	last := all[len(all)-1]
 	var sql strings.Builder
 	var args []any
@@ -50,58 +43,28 @@ func joined(all []statement) statement {
 		} else {
 			sql.WriteString(", ")
 		}
-		fmt.Fprintf(&sql, "s%d AS (%s)", i, st.sql)
-		args = append(args, st.args...)
+		fmt.Fprintf(&sql, "s%d AS (%s)", i, st.SQL)
+		args = append(args, st.Args...)
 	}
-	sql.WriteString(" " + last.sql)
-	return statement{sql: sql.String(), args: append(args, last.args...)}
+	sql.WriteString(" " + last.SQL)
+	return table.Statement{SQL: sql.String(), Args: append(args, last.Args...)}
 }
 
-// statementsOf ends with the task's own row.
-func statementsOf(b *broker.Batch) ([]statement, error) {
-	var all []statement
-	add := func(st statement) {
-		if st.sql != "" {
+// statementsOf returns what writes b; the last one updates the task's row.
+func statementsOf(b *broker.Batch) []table.Statement {
+	var all []table.Statement
+	add := func(st table.Statement) {
+		if st.SQL != "" {
 			all = append(all, st)
 		}
 	}
-	add(insertEvents(b.Events))
-	added, err := insertMessages(b.NewMessages)
-	if err != nil {
-		return nil, err
-	}
-	add(added)
+	add(events.Insert(b.Events...))
+	add(messages.Insert(b.NewMessages...))
 	for i := range b.ChangedMessages {
-		changed, err := updateMessage(&b.ChangedMessages[i])
-		if err != nil {
-			return nil, err
-		}
-		add(changed)
+		add(messages.Update(&b.ChangedMessages[i]))
 	}
-	add(upsertTurns(b.Turns))
-	questions, err := upsertInteractions(b.Interactions)
-	if err != nil {
-		return nil, err
-	}
-	add(questions)
-	add(insertChanges(b.Task.ID, b.Changes))
-	task, err := updateTask(b.Task)
-	if err != nil {
-		return nil, err
-	}
-	return append(all, task), nil
-}
-
-// insert builds a statement of several rows; suffix may be an ON CONFLICT.
-func insert(table, columns, suffix string, rows [][]any) statement {
-	if len(rows) == 0 {
-		return statement{}
-	}
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(rows[0])), ",") + ")"
-	sql := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, len(rows)-1) + suffix
-	args := make([]any, 0, len(rows)*len(rows[0]))
-	for _, r := range rows {
-		args = append(args, r...)
-	}
-	return statement{sql: sql, args: args}
+	add(turns.Upsert(b.Turns...))
+	add(interactions.Upsert(b.Interactions...))
+	add(changes.Insert(changesOf(b)...))
+	return append(all, tasks.Update(b.Task))
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/broker"
 	"bellhop/internal/database"
 )
 
-// DueTasks implements broker.TaskStore.
+// DueTasks implements broker.DueStore.
 func (s *Store) DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]broker.DueTask, error) {
 	var due []broker.DueTask
 	err := s.conn(ctx).Raw(`SELECT DISTINCT tasks.id AS id, COALESCE(tasks.host_id, tasks.agent_url) AS host
@@ -22,8 +20,8 @@ func (s *Store) DueTasks(ctx context.Context, hostEvents bool, silent, announced
 	return due, database.Fault(err, "Due tasks", "")
 }
 
-// PurgeTasks implements broker.TaskStore. One at a time: a task may have many
-// rows. Those of the other tables go by their foreign key.
+// PurgeTasks implements broker.MaintenanceStore. Each task has a transaction of its own,
+// as it may have many rows.
 func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {
 	var ids []string
 	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?`, deletedBefore.UTC()).Scan(&ids).Error
@@ -38,6 +36,7 @@ func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64,
 	return int64(len(ids)), nil
 }
 
+// purge leaves the rows of the other tables to their foreign keys.
 func (s *Store) purge(ctx context.Context, id string) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, sql := range []string{
@@ -54,7 +53,7 @@ func (s *Store) purge(ctx context.Context, id string) error {
 	})
 }
 
-// PruneChanges implements broker.ChangeStore.
+// PruneChanges implements broker.MaintenanceStore.
 func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
 	var tasks []struct {
 		ID  string
@@ -65,9 +64,7 @@ func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
 	}
 	var total int64
 	for _, t := range tasks {
-		n, err := s.exec(ctx, "Changes of task", t.ID, func(db *gorm.DB) *gorm.DB {
-			return db.Exec(`DELETE FROM changes WHERE task_id = ? AND rev <= ?`, t.ID, t.Rev-keep)
-		})
+		n, err := s.db.Exec(ctx, "Changes of task", t.ID, `DELETE FROM changes WHERE task_id = ? AND rev <= ?`, t.ID, t.Rev-keep)
 		if err != nil {
 			return total, err
 		}

@@ -2,37 +2,51 @@ package store
 
 import (
 	"context"
-
-	"gorm.io/gorm"
+	"encoding/json"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
+	"bellhop/protocol"
 )
 
-// KnownEvents implements broker.EventStore. Bodies are left behind.
-func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {
-	var rows []struct {
-		EventID string
-		Digest  string
-		Late    bool
+var events = table.New("events",
+	table.Text("task_id", func(e *broker.StoredEvent) *string { return &e.TaskID }).Key(),
+	table.Text("event_id", func(e *broker.StoredEvent) *string { return &e.EventID }).Key(),
+	position("epoch", func(e *broker.StoredEvent) *int64 { return &e.Epoch }),
+	position("seq", func(e *broker.StoredEvent) *int64 { return &e.Seq }),
+	table.Text("turn_id", func(e *broker.StoredEvent) *string { return &e.TurnID }),
+	table.Text("type", func(e *broker.StoredEvent) *protocol.EventType { return &e.Type }),
+	table.TextBytes("body", func(e *broker.StoredEvent) *json.RawMessage { return &e.Body }),
+	table.Text("digest", func(e *broker.StoredEvent) *string { return &e.Digest }),
+	table.Bool("late", func(e *broker.StoredEvent) *bool { return &e.Late }),
+	table.Time("received_at", func(e *broker.StoredEvent) *time.Time { return &e.ReceivedAt }),
+)
+
+// position is NULL for an event without a position. Positions are not read.
+func position(name string, field func(*broker.StoredEvent) *int64) table.Column[broker.StoredEvent] {
+	c := table.Integer(name, field)
+	c.Value = func(e *broker.StoredEvent) any {
+		if e.Epoch > 0 {
+			return *field(e)
+		}
+		return nil
 	}
-	err := s.conn(ctx).Raw(`SELECT event_id, digest, late FROM events WHERE task_id = ? AND event_id IN ?`, taskID, ids).
-		Scan(&rows).Error
-	if err != nil {
-		return nil, database.Fault(err, "Events of task", taskID)
-	}
-	known := make([]broker.StoredEvent, len(rows))
-	for i, r := range rows {
-		known[i] = broker.StoredEvent{TaskID: taskID, EventID: r.EventID, Digest: r.Digest, Late: r.Late}
-	}
-	return known, nil
+	return c
 }
 
-// Audit implements broker.EventStore.
+// knownEvents has the columns that distinguish a repeated event from a conflicting one.
+var knownEvents = table.New("events", events.Pick("task_id", "event_id", "digest", "late")...)
+
+// KnownEvents implements broker.IngestStore. Bodies are not read.
+func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {
+	return database.Find(ctx, s.db, knownEvents, "Events of task", taskID, "WHERE task_id = ? AND event_id IN ?", taskID, ids)
+}
+
+// Audit implements broker.IngestStore.
 func (s *Store) Audit(ctx context.Context, a *broker.AuditEntry) error {
-	_, err := s.exec(ctx, "Audit entry", a.ID, func(db *gorm.DB) *gorm.DB {
-		return db.Exec(`INSERT INTO audit (id, task_id, what, event_id, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
-			a.ID, a.TaskID, a.What, a.EventID, string(a.Body), a.At.UTC())
-	})
+	_, err := s.db.Exec(ctx, "Audit entry", a.ID, `INSERT INTO audit (id, task_id, what, event_id, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		a.ID, a.TaskID, a.What, a.EventID, string(a.Body), a.At.UTC())
 	return err
 }

@@ -6,135 +6,121 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-type hostRow struct {
-	ID               string
-	Name             string
-	URL              string `gorm:"column:url"`
-	Password         []byte
-	PreviousPassword []byte
-	PreviousUntil    *time.Time
-	Health           string
-	Reach            string
-	CheckedAt        *time.Time
-	CreatedAt        time.Time
-	OpenTurns        int `gorm:"->;-:migration"`
+// sealedHost is a host with its passwords as they are stored.
+type sealedHost struct {
+	broker.Host
+	password, previousPassword []byte
 }
 
-func (hostRow) TableName() string { return "hosts" }
+var hosts = table.New("hosts",
+	table.Text("id", func(h *sealedHost) *string { return &h.ID }).Key(),
+	table.Text("name", func(h *sealedHost) *string { return &h.Name }),
+	table.Text("url", func(h *sealedHost) *string { return &h.URL }),
+	table.Bytes("password", func(h *sealedHost) *[]byte { return &h.password }),
+	table.Bytes("previous_password", func(h *sealedHost) *[]byte { return &h.previousPassword }),
+	table.OptionalTime("previous_until", func(h *sealedHost) **time.Time { return &h.PreviousUntil }),
+	table.Text("health", func(h *sealedHost) *broker.HostHealth { return &h.Health }),
+	table.Text("reach", func(h *sealedHost) *protocol.Reach { return &h.Reach }),
+	table.OptionalTime("checked_at", func(h *sealedHost) **time.Time { return &h.CheckedAt }),
+	table.Time("created_at", func(h *sealedHost) *time.Time { return &h.CreatedAt }).Fixed(),
+)
 
-func (s *Store) hostRow(h *broker.Host) (*hostRow, error) {
-	password, err := s.seal("hosts", "password", h.ID, h.Password)
-	if err != nil {
-		return nil, err
-	}
-	previous, err := s.seal("hosts", "previous_password", h.ID, h.PreviousPassword)
-	if err != nil {
-		return nil, err
-	}
-	return &hostRow{
-		ID: h.ID, Name: h.Name, URL: h.URL, Password: password, PreviousPassword: previous,
-		PreviousUntil: utc(h.PreviousUntil), Health: string(h.Health), Reach: string(h.Reach), CheckedAt: utc(h.CheckedAt), CreatedAt: h.CreatedAt.UTC(),
-	}, nil
-}
+// busyHosts adds the number of open turns.
+var busyHosts = table.New("hosts", append(hosts.Columns,
+	table.Integer(`(SELECT count(*) FROM turns JOIN tasks ON tasks.id = turns.task_id
+	WHERE tasks.host_id = hosts.id AND tasks.deleted_at IS NULL AND turns.state <> 'closed')`,
+		func(h *sealedHost) *int { return &h.OpenTurns }))...)
 
-// sealed is the host without its passwords.
-func (r *hostRow) sealed() *broker.Host {
-	return &broker.Host{
-		ID: r.ID, Name: r.Name, URL: r.URL, PreviousUntil: utc(r.PreviousUntil), Health: broker.HostHealth(r.Health), Reach: protocol.Reach(r.Reach),
-		CheckedAt: utc(r.CheckedAt), OpenTurns: r.OpenTurns, CreatedAt: r.CreatedAt.UTC(),
-	}
-}
-
-func (s *Store) host(r *hostRow) (*broker.Host, error) {
-	h := r.sealed()
+func (s *Store) sealHost(h *broker.Host) (*sealedHost, error) {
+	sealed := &sealedHost{Host: *h}
 	var err error
-	if h.Password, err = s.open("hosts", "password", r.ID, r.Password); err != nil {
+	if sealed.password, err = s.seal("hosts", "password", h.ID, h.Password); err != nil {
 		return nil, err
 	}
-	h.PreviousPassword, err = s.open("hosts", "previous_password", r.ID, r.PreviousPassword)
-	return h, err
+	sealed.previousPassword, err = s.seal("hosts", "previous_password", h.ID, h.PreviousPassword)
+	return sealed, err
+}
+
+// openHost returns the host with its passwords.
+func (s *Store) openHost(sealed *sealedHost) (*broker.Host, error) {
+	h := sealed.Host
+	var err error
+	if h.Password, err = s.open("hosts", "password", h.ID, sealed.password); err != nil {
+		return nil, err
+	}
+	h.PreviousPassword, err = s.open("hosts", "previous_password", h.ID, sealed.previousPassword)
+	return &h, err
 }
 
 // CreateHost implements broker.HostStore.
 func (s *Store) CreateHost(ctx context.Context, h *broker.Host) error {
-	row, err := s.hostRow(h)
+	sealed, err := s.sealHost(h)
 	if err != nil {
 		return err
 	}
-	_, err = s.exec(ctx, "Host", h.ID, func(db *gorm.DB) *gorm.DB { return db.Create(row) })
-	return err
+	return s.db.Run(ctx, "Host", h.ID, hosts.Insert(*sealed))
 }
 
-const hostColumns = `hosts.*, (SELECT count(*) FROM turns JOIN tasks ON tasks.id = turns.task_id
-	WHERE tasks.host_id = hosts.id AND tasks.deleted_at IS NULL AND turns.state <> 'closed') AS open_turns`
-
-// Host implements broker.HostStore.
+// Host implements broker.TargetStore.
 func (s *Store) Host(ctx context.Context, id string) (*broker.Host, error) {
-	row, err := s.findHost(ctx, id, false)
+	sealed, err := database.FindOne(ctx, s.db, busyHosts, "Host", id, "WHERE id = ?", id)
 	if err != nil {
 		return nil, err
 	}
-	return s.host(row)
+	return s.openHost(sealed)
 }
 
-func (s *Store) findHost(ctx context.Context, id string, lock bool) (*hostRow, error) {
-	var row hostRow
-	query := s.conn(ctx).Where("id = ?", id)
-	if lock && s.postgres() {
-		query = query.Clauses(clause.Locking{Strength: "UPDATE"})
-	} else {
-		query = query.Select(hostColumns)
+// lockHost does not count the open turns on PostgreSQL.
+func (s *Store) lockHost(ctx context.Context, id string) (*sealedHost, error) {
+	t := busyHosts
+	if s.postgres() {
+		t = hosts
 	}
-	if err := query.Take(&row).Error; err != nil {
-		return nil, database.Fault(err, "Host", id)
-	}
-	return &row, nil
+	return database.FindOne(ctx, s.db, t, "Host", id, "WHERE id = ?"+s.lock("FOR UPDATE"), id)
 }
 
 // Hosts implements broker.HostStore; by name.
 func (s *Store) Hosts(ctx context.Context) ([]broker.Host, error) {
-	var rows []hostRow
-	if err := s.conn(ctx).Select(hostColumns).Order("name").Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Hosts", "")
+	found, err := database.Find(ctx, s.db, busyHosts, "Hosts", "", "ORDER BY name")
+	if err != nil {
+		return nil, err
 	}
-	hosts := make([]broker.Host, len(rows))
-	for i := range rows {
-		hosts[i] = *rows[i].sealed()
+	list := make([]broker.Host, len(found))
+	for i := range found {
+		list[i] = found[i].Host
 	}
-	return hosts, nil
+	return list, nil
 }
 
-// UpdateHost implements broker.HostStore. A password that does not open is
-// empty here, so that it can be replaced.
+// UpdateHost implements broker.HostStore. change sees passwords that cannot be
+// opened as empty, so that it can replace them.
 func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.Host) error) (*broker.Host, error) {
 	var host *broker.Host
 	err := s.db.Write(ctx, func(ctx context.Context) error {
-		row, err := s.findHost(ctx, id, true)
+		sealed, err := s.lockHost(ctx, id)
 		if err != nil {
 			return err
 		}
-		if host, err = s.host(row); errors.Is(err, seal.ErrCiphertext) {
-			host = row.sealed()
+		if host, err = s.openHost(sealed); errors.Is(err, seal.ErrCiphertext) {
+			host = &sealed.Host
 		} else if err != nil {
 			return err
 		}
 		if err := change(host); err != nil {
 			return err
 		}
-		if row, err = s.hostRow(host); err != nil {
+		if sealed, err = s.sealHost(host); err != nil {
 			return err
 		}
-		err = s.conn(ctx).Model(&hostRow{}).Where("id = ?", id).
-			Select("name", "url", "password", "previous_password", "previous_until", "health", "reach").Updates(row).Error
-		return database.Fault(err, "Host", id)
+		return s.db.Run(ctx, "Host", id, hosts.Update(sealed))
 	})
 	if err != nil {
 		return nil, err
@@ -144,7 +130,7 @@ func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.H
 
 // DeleteHost implements broker.HostStore.
 func (s *Store) DeleteHost(ctx context.Context, id string) error {
-	err := s.must(ctx, "Host", id, func(db *gorm.DB) *gorm.DB { return db.Where("id = ?", id).Delete(&hostRow{}) })
+	err := s.db.ExecOne(ctx, "Host", id, `DELETE FROM hosts WHERE id = ?`, id)
 	if errors.Is(err, gorm.ErrForeignKeyViolated) {
 		return &protocol.Error{
 			Code: protocol.CodeConflict, Message: "Tasks use this host", Hint: "move or delete them first", Err: err,
@@ -155,7 +141,5 @@ func (s *Store) DeleteHost(ctx context.Context, id string) error {
 
 // SetHostHealth implements broker.HostStore.
 func (s *Store) SetHostHealth(ctx context.Context, id string, health broker.HostHealth, at time.Time) error {
-	return s.must(ctx, "Host", id, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&hostRow{}).Where("id = ?", id).Updates(map[string]any{"health": string(health), "checked_at": at.UTC()})
-	})
+	return s.db.ExecOne(ctx, "Host", id, `UPDATE hosts SET health = ?, checked_at = ? WHERE id = ?`, string(health), at.UTC(), id)
 }

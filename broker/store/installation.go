@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"bellhop/internal/database"
 	"bellhop/protocol"
 )
@@ -12,11 +10,11 @@ import (
 const (
 	installationKey = "installation"
 	keycheckID      = "1"
-	keycheckAnswer  = "bellhop"
+	keycheckText    = "bellhop"
 )
 
-// InstallationID names this installation to its hosts; it is made at the first
-// call and never changes.
+// InstallationID returns the name of this installation for its hosts. The first
+// call creates it; it never changes.
 func (s *Store) InstallationID(ctx context.Context) (string, error) {
 	var id string
 	err := s.db.Write(ctx, func(ctx context.Context) error {
@@ -30,11 +28,11 @@ func (s *Store) InstallationID(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// CheckKey opens a known answer, sealed at the first call: a keyset that does
+// CheckKey opens a known text, which the first call seals. So a keyset that does
 // not belong to this database is found before anything is sealed with it.
 func (s *Store) CheckKey(ctx context.Context) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
-		fresh, err := s.sealer.Seal("keycheck", "sealed", keycheckID, []byte(keycheckAnswer))
+		fresh, err := s.sealer.Seal("keycheck", "sealed", keycheckID, []byte(keycheckText))
 		if err != nil {
 			return err
 		}
@@ -47,7 +45,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 			return database.Fault(err, "key check", keycheckID)
 		}
 		plain, err := s.sealer.Open("keycheck", "sealed", keycheckID, sealed)
-		if err != nil || string(plain) != keycheckAnswer {
+		if err != nil || string(plain) != keycheckText {
 			return &protocol.Error{
 				Code:    protocol.CodeInvalid,
 				Message: "BELLHOP_KEYSET does not open this database: it was first started with another keyset",
@@ -60,7 +58,3 @@ func (s *Store) CheckKey(ctx context.Context) error {
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
-
-func notFound(what string) error {
-	return database.Fault(gorm.ErrRecordNotFound, what, "")
-}

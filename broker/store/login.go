@@ -2,89 +2,58 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
-
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"bellhop/internal/database"
 )
 
-type loginRow struct {
-	Token     string `gorm:"primaryKey"`
-	Data      []byte
-	ExpiresAt time.Time
-}
-
-func (loginRow) TableName() string { return "logins" }
-
-type linkRow struct {
-	Hash      []byte `gorm:"primaryKey"`
-	UserID    string
-	ExpiresAt time.Time
-}
-
-func (linkRow) TableName() string { return "login_links" }
-
-// FindLogin implements broker.LoginStore. Expired sessions are the reader's
-// business: their deadline is in the data.
+// FindLogin implements auth.LoginStore. The caller checks whether the login
+// has expired: the time is in the data.
 func (s *Store) FindLogin(ctx context.Context, token string) ([]byte, bool, error) {
-	var rows []loginRow
-	if err := s.conn(ctx).Where("token = ?", token).Limit(1).Find(&rows).Error; err != nil {
-		return nil, false, database.Fault(err, "Login", "")
-	}
-	if len(rows) == 0 {
+	var data []byte
+	err := s.conn(ctx).Raw(`SELECT data FROM logins WHERE token = ?`, token).Row().Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
-	return rows[0].Data, true, nil
+	return data, err == nil, database.Fault(err, "Login", "")
 }
 
-// CommitLogin implements broker.LoginStore.
+// CommitLogin implements auth.LoginStore.
 func (s *Store) CommitLogin(ctx context.Context, token string, data []byte, expiry time.Time) error {
-	row := loginRow{Token: token, Data: data, ExpiresAt: expiry.UTC()}
-	_, err := s.exec(ctx, "Login", "", func(db *gorm.DB) *gorm.DB {
-		return db.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "token"}},
-			DoUpdates: clause.AssignmentColumns([]string{"data", "expires_at"}),
-		}).Create(&row)
-	})
+	_, err := s.db.Exec(ctx, "Login", "", `INSERT INTO logins (token, data, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (token) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`, token, data, expiry.UTC())
 	return err
 }
 
-// DeleteLogin implements broker.LoginStore; an unknown one is deleted already.
+// DeleteLogin implements auth.LoginStore; an unknown login is no error.
 func (s *Store) DeleteLogin(ctx context.Context, token string) error {
-	_, err := s.exec(ctx, "Login", "", func(db *gorm.DB) *gorm.DB {
-		return db.Where("token = ?", token).Delete(&loginRow{})
-	})
+	_, err := s.db.Exec(ctx, "Login", "", `DELETE FROM logins WHERE token = ?`, token)
 	return err
 }
 
-// CreateLink implements broker.LinkStore.
+// CreateLink implements auth.LinkStore.
 func (s *Store) CreateLink(ctx context.Context, hash []byte, userID string, expires time.Time) error {
-	row := linkRow{Hash: hash, UserID: userID, ExpiresAt: expires.UTC()}
-	_, err := s.exec(ctx, "Sign-in link", "", func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
+	_, err := s.db.Exec(ctx, "Sign-in link", "", `INSERT INTO login_links (user_id, hash, expires_at) VALUES (?, ?, ?)`,
+		userID, hash, expires.UTC())
 	return err
 }
 
-// UseLink implements broker.LinkStore: the row that is deleted is the proof.
-func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (string, error) {
-	var rows []linkRow
-	err := s.must(ctx, "Sign-in link", "", func(db *gorm.DB) *gorm.DB {
-		return db.Clauses(clause.Returning{}).Where("hash = ? AND expires_at > ?", hash, now.UTC()).Delete(&rows)
+// UseLink implements auth.LinkStore: only one caller can delete the row.
+func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (userID string, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context) error {
+		row := s.conn(ctx).Raw(`DELETE FROM login_links WHERE hash = ? AND expires_at > ? RETURNING user_id`, hash, now.UTC()).Row()
+		return database.Fault(row.Scan(&userID), "Sign-in link", "")
 	})
-	if err != nil {
-		return "", err
-	}
-	return rows[0].UserID, nil
+	return userID, err
 }
 
-// PruneLogins implements broker.PruneStore.
+// PruneLogins implements broker.MaintenanceStore.
 func (s *Store) PruneLogins(ctx context.Context, now time.Time) (int64, error) {
 	var total int64
-	for _, row := range []any{&loginRow{}, &linkRow{}} {
-		n, err := s.exec(ctx, "Expired logins", "", func(db *gorm.DB) *gorm.DB {
-			return db.Where("expires_at <= ?", now.UTC()).Delete(row)
-		})
+	for _, expired := range []string{`DELETE FROM logins WHERE expires_at <= ?`, `DELETE FROM login_links WHERE expires_at <= ?`} {
+		n, err := s.db.Exec(ctx, "Expired logins", "", expired, now.UTC())
 		if err != nil {
 			return total, err
 		}

@@ -2,140 +2,97 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
-
-	"gorm.io/gorm"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-type messageRow struct {
-	TaskID     string
-	ID         string
-	Seq        int64
-	Rev        int64
-	TurnID     string
-	Role       string
-	Status     string
-	Message    string
-	Artifacts  string
-	EventID    string
-	ToolCallID *string
-	Phase      string
-	BodyHash   string
-	CreatedAt  time.Time
+var messages = table.New("messages",
+	table.Text("task_id", func(m *broker.Message) *string { return &m.TaskID }).Key(),
+	table.Text("id", func(m *broker.Message) *string { return &m.ID }).Key(),
+	table.Integer("seq", func(m *broker.Message) *int64 { return &m.Seq }).Fixed(),
+	table.Integer("rev", func(m *broker.Message) *int64 { return &m.Rev }),
+	table.Text("turn_id", func(m *broker.Message) *string { return &m.TurnID }),
+	table.Text("role", func(m *broker.Message) *protocol.Role { return &m.Role }).Fixed(),
+	table.Text("status", func(m *broker.Message) *protocol.MessageStatus { return &m.Status }),
+	table.Text("message", func(m *broker.Message) *string { return &m.Message.Message }).Fixed(),
+	table.JSONList("artifacts", "[]", func(m *broker.Message) *[]protocol.Artifact { return &m.Artifacts }),
+	table.Text("event_id", func(m *broker.Message) *string { return &m.EventID }).Fixed(),
+	table.OptionalText("tool_call_id", func(m *broker.Message) *string { return &m.ToolCallID }).Fixed(),
+	table.Text("phase", func(m *broker.Message) *broker.ToolPhase { return &m.Phase }),
+	table.Text("body_hash", func(m *broker.Message) *string { return &m.BodyHash }).Fixed(),
+	table.Time("created_at", func(m *broker.Message) *time.Time { return &m.CreatedAt }).Fixed(),
+)
+
+// messages reads the messages of a task that meet a condition, which may end with ORDER BY.
+func (s *Store) messages(ctx context.Context, taskID, condition string, args ...any) ([]broker.Message, error) {
+	return database.Find(ctx, s.db, messages, "Messages of task", taskID,
+		"WHERE task_id = ? AND "+condition, append([]any{taskID}, args...)...)
 }
 
-func (messageRow) TableName() string { return "messages" }
-
-func (r *messageRow) message() (*broker.Message, error) {
-	m := &broker.Message{
-		Message: protocol.Message{
-			ID: r.ID, Seq: r.Seq, Rev: r.Rev, TaskID: r.TaskID, TurnID: r.TurnID, Role: protocol.Role(r.Role),
-			Status: protocol.MessageStatus(r.Status), Message: r.Message, EventID: r.EventID, CreatedAt: r.CreatedAt.UTC(),
-		},
-		Phase: broker.ToolPhase(r.Phase), BodyHash: r.BodyHash,
-	}
-	if r.ToolCallID != nil {
-		m.ToolCallID = *r.ToolCallID
-	}
-	if err := json.Unmarshal([]byte(r.Artifacts), &m.Artifacts); err != nil {
-		return nil, fmt.Errorf("message %s: artifacts: %w", r.ID, err)
-	}
-	return m, nil
+func (s *Store) oneMessage(ctx context.Context, taskID, condition string, args ...any) (*broker.Message, error) {
+	return database.FindOne(ctx, s.db, messages, "Message", taskID,
+		"WHERE task_id = ? AND "+condition+" LIMIT 1", append([]any{taskID}, args...)...)
 }
 
-func artifactsJSON(m *broker.Message) (string, error) {
-	if len(m.Artifacts) == 0 {
-		return "[]", nil
-	}
-	raw, err := toJSON(m.Artifacts)
-	if err != nil {
-		return "", fmt.Errorf("message %s: artifacts: %w", m.ID, err)
-	}
-	return raw, nil
-}
-
-func messages(query *gorm.DB, taskID string) ([]broker.Message, error) {
-	var rows []messageRow
-	if err := query.Where("task_id = ?", taskID).Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Messages of task", taskID)
-	}
-	found := make([]broker.Message, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		found[i] = *m
-	}
-	return found, nil
-}
-
-func oneMessage(query *gorm.DB, taskID string) (*broker.Message, error) {
-	found, err := messages(query.Limit(1), taskID)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, notFound("Message")
-	}
-	return &found[0], nil
-}
-
-// Message implements broker.MessageStore.
+// Message implements broker.SessionStore.
 func (s *Store) Message(ctx context.Context, taskID, id string) (*broker.Message, error) {
-	return oneMessage(s.conn(ctx).Where("id = ?", id), taskID)
+	return s.oneMessage(ctx, taskID, "id = ?", id)
 }
 
-// TurnMessage implements broker.MessageStore.
+// TurnMessage implements broker.UpdateStore.
 func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker.Message, error) {
-	return oneMessage(s.conn(ctx).Where("turn_id = ? AND role = 'USER'", turnID), taskID)
+	return s.oneMessage(ctx, taskID, "turn_id = ? AND role = 'USER'", turnID)
 }
 
-// LastWithHash implements broker.MessageStore. There are few such messages and
-// no index of them: the newest are looked at first.
+// LastWithHash implements broker.SessionStore. Such messages are rare and not
+// indexed: the search begins at the newest.
 func (s *Store) LastWithHash(ctx context.Context, taskID, prefix string) (*broker.Message, error) {
-	return oneMessage(s.conn(ctx).Where("substr(body_hash, 1, ?) = ?", len(prefix), prefix).Order("seq DESC"), taskID)
+	return s.oneMessage(ctx, taskID, "substr(body_hash, 1, ?) = ? ORDER BY seq DESC", len(prefix), prefix)
 }
 
-// Messages implements broker.MessageStore.
+// Messages implements broker.TaskStore.
 func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQuery) ([]broker.Message, error) {
-	query := s.conn(ctx).Limit(q.Limit)
-	if q.After != nil {
-		query = query.Where("seq > ?", *q.After)
+	var condition strings.Builder
+	var args []any
+	for _, bound := range []struct {
+		condition string
+		value     *int64
+	}{{"seq > ?", q.After}, {"seq < ?", q.Before}, {"rev > ?", q.Since}} {
+		if bound.value != nil {
+			condition.WriteString(bound.condition + " AND ")
+			args = append(args, *bound.value)
+		}
 	}
-	if q.Before != nil {
-		query = query.Where("seq < ?", *q.Before)
+	condition.WriteString("TRUE ORDER BY seq")
+	newestFirst := q.Before != nil && q.After == nil
+	if newestFirst {
+		condition.WriteString(" DESC")
 	}
-	if q.Since != nil {
-		query = query.Where("rev > ?", *q.Since)
+	found, err := s.messages(ctx, taskID, condition.String()+" LIMIT ?", append(args, q.Limit)...)
+	if newestFirst {
+		slices.Reverse(found)
 	}
-	if q.Before == nil || q.After != nil {
-		return messages(query.Order("seq"), taskID)
-	}
-	found, err := messages(query.Order("seq DESC"), taskID)
-	slices.Reverse(found)
 	return found, err
 }
 
-// MessagesByID implements broker.MessageStore.
+// MessagesByID implements broker.FeedStore.
 func (s *Store) MessagesByID(ctx context.Context, taskID string, ids []string) ([]broker.Message, error) {
-	return messages(s.conn(ctx).Where("id IN ?", ids).Order("seq"), taskID)
+	return s.messages(ctx, taskID, "id IN ? ORDER BY seq", ids)
 }
 
-// ToolMessages implements broker.MessageStore.
+// ToolMessages implements broker.UpdateStore.
 func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]broker.Message, error) {
-	return messages(s.conn(ctx).Where("tool_call_id IN ?", toolCallIDs).Order("seq"), taskID)
+	return s.messages(ctx, taskID, "tool_call_id IN ? ORDER BY seq", toolCallIDs)
 }
 
-// StuckMessages implements broker.MessageStore. A message that is checked in
-// again is SENDING since its turn was announced.
+// StuckMessages implements broker.MaintenanceStore. The time of a message that was
+// checked in again begins when its turn was announced.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {
 	var stuck []broker.StuckMessage
 	err := s.conn(ctx).Raw(`SELECT messages.task_id AS task_id, messages.id AS message_id

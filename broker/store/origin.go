@@ -6,12 +6,12 @@ import (
 	"bellhop/internal/database"
 )
 
-// maxOriginsKept is how many origins an owner may have. A host whose address
-// changes all the time begins anew; what it still uses comes back.
+// maxOriginsKept is how many origins an owner may have. At the limit all are
+// deleted; those still in use are added again at the next check-in.
 const maxOriginsKept = 32
 
-// AddStreamOrigin implements broker.OriginStore. It is asked at every check-in and
-// almost always knows the answer: reading first keeps SQLite's one writer free.
+// AddStreamOrigin implements broker.RelayStore. It runs at every check-in, and the
+// origin is almost always known: reading first keeps SQLite's one writer free.
 func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error {
 	var known int64
 	err := s.conn(ctx).Raw(`SELECT count(*) FROM stream_origins WHERE owner = ? AND origin = ?`, owner, origin).Scan(&known).Error
@@ -28,7 +28,7 @@ func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error
 	return database.Fault(err, "Stream origin", origin)
 }
 
-// StreamOrigins implements broker.OriginStore.
+// StreamOrigins implements broker.RelayStore.
 func (s *Store) StreamOrigins(ctx context.Context, userID string) ([]string, error) {
 	origins := []string{}
 	err := s.conn(ctx).Raw(`SELECT DISTINCT origin FROM stream_origins WHERE owner = ? OR owner IN (SELECT id FROM hosts)`, userID).

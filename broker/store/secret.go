@@ -8,7 +8,7 @@ import (
 	"bellhop/internal/database"
 )
 
-// WebhookSecret implements broker.TaskStore.
+// WebhookSecret implements broker.SessionStore.
 func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, error) {
 	var sealed []byte
 	err := s.conn(ctx).Raw(`SELECT webhook_secret FROM tasks WHERE id = ?`, id).Row().Scan(&sealed)
@@ -18,7 +18,7 @@ func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, erro
 	return s.open("tasks", "webhook_secret", id, sealed)
 }
 
-// TaskPasswords implements broker.TaskStore.
+// TaskPasswords implements broker.TargetStore.
 func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error) {
 	var row struct {
 		AgentPassword    []byte
@@ -49,7 +49,7 @@ func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]
 }
 
 // SetTaskPassword implements broker.TaskStore. The former password is sealed
-// again: a sealed value opens in its own column only.
+// again, because a sealed value can only be opened in its own column.
 func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error {
 	sealed, err := s.seal("tasks", "agent_password", id, password)
 	if err != nil {
@@ -62,12 +62,13 @@ func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Se
 		}
 		var previous []byte
 		var until *time.Time
-		// A damaged one is of no use and must not keep the new one out.
+		// A former password that cannot be opened is dropped: it must not prevent the change.
 		if old, err := s.open("tasks", "agent_password", id, former); err == nil && !old.IsZero() && !password.IsZero() {
 			if previous, err = s.seal("tasks", "previous_password", id, old); err != nil {
 				return err
 			}
-			until = utc(&previousUntil)
+			at := previousUntil.UTC()
+			until = &at
 		}
 		err := s.conn(ctx).Exec(`UPDATE tasks SET agent_password = ?, previous_password = ?, previous_until = ? WHERE id = ?`,
 			sealed, previous, until, id).Error

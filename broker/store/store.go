@@ -5,20 +5,17 @@ import (
 
 	"gorm.io/gorm"
 
-	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 )
 
-// Store implements broker.Store.
+// Store implements the store interfaces that broker and broker/auth state.
 type Store struct {
 	db     *database.DB
 	sealer *seal.Sealer
 
-	appends coalescer
+	commits groupCommit
 }
-
-var _ broker.Store = (*Store)(nil)
 
 // New wraps an open, migrated database.
 func New(db *database.DB, sealer *seal.Sealer) *Store { return &Store{db: db, sealer: sealer} }
@@ -28,7 +25,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) e
 	return s.db.Write(ctx, fn)
 }
 
-// Read runs fn with one view of the data; see database.DB.
+// Read runs fn in a transaction that sees one state of the data; see database.DB.
 func (s *Store) Read(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.db.Read(ctx, fn)
 }
@@ -37,27 +34,16 @@ func (s *Store) conn(ctx context.Context) *gorm.DB { return s.db.Conn(ctx) }
 
 func (s *Store) postgres() bool { return s.db.Dialect() == database.Postgres }
 
-// exec runs one statement in a transaction, its own if there is none.
-func (s *Store) exec(ctx context.Context, what string, id any, run func(*gorm.DB) *gorm.DB) (int64, error) {
-	var rows int64
-	err := s.db.Write(ctx, func(ctx context.Context) error {
-		result := run(s.conn(ctx))
-		rows = result.RowsAffected
-		return database.Fault(result.Error, what, id)
-	})
-	return rows, err
-}
-
-// must is exec for a row that has to be there.
-func (s *Store) must(ctx context.Context, what string, id any, run func(*gorm.DB) *gorm.DB) error {
-	rows, err := s.exec(ctx, what, id, run)
-	if err == nil && rows == 0 {
-		return database.Fault(gorm.ErrRecordNotFound, what, id)
+// lock is appended to a SELECT whose rows will be written. SQLite runs one write
+// transaction at a time and has no such clause.
+func (s *Store) lock(clause string) string {
+	if s.postgres() {
+		return " " + clause
 	}
-	return err
+	return ""
 }
 
-// seal leaves an empty secret as NULL.
+// seal returns nil, which is NULL, for an empty secret.
 func (s *Store) seal(table, column, id string, secret seal.Secret) ([]byte, error) {
 	if secret.IsZero() {
 		return nil, nil

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 func TestContract(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
-		storetest.Run(t, func(t testing.TB) broker.Store { return open(t) })
+		storetest.Run(t, func(t testing.TB) storetest.Store { return open(t) })
 	})
 }
 

@@ -2,189 +2,111 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-// taskRow has no secrets: they are read by the methods that open them.
-type taskRow struct {
-	ID             string
-	UserID         string
-	Title          string
-	Mode           string
-	Agent          string
-	Project        string
-	HostID         *string
-	AgentURL       string `gorm:"column:agent_url"`
-	Guarded        bool
-	AgentStatus    string
-	Reason         string
-	OpenTurn       string
-	LastTurn       *string
-	Epoch          int64
-	Seq            int64
-	HostEvents     bool
-	Rev            int64
-	ReadRev        int64
-	LastSeq        int64
-	OpenQuestions  int
-	Archived       bool
-	CreatedAt      time.Time
-	LastActivityAt time.Time
-	LastEventAt    *time.Time
-	ChangedAt      time.Time
-	DeletedAt      *time.Time
+// tasks lacks the secrets, which only the methods that open them read.
+var tasks = table.New("tasks",
+	table.Text("id", func(t *broker.Task) *string { return &t.ID }).Key(),
+	table.Text("user_id", func(t *broker.Task) *string { return &t.UserID }).Fixed(),
+	table.Text("title", func(t *broker.Task) *string { return &t.Title }),
+	table.Text("mode", func(t *broker.Task) *protocol.TaskMode { return &t.Mode }).Fixed(),
+	table.Text("agent", func(t *broker.Task) *string { return &t.Agent }),
+	table.Text("project", func(t *broker.Task) *string { return &t.Project }),
+	table.OptionalText("host_id", func(t *broker.Task) *string { return &t.HostID }),
+	table.Text("agent_url", func(t *broker.Task) *string { return &t.AgentURL }),
+	table.Bool("guarded", func(t *broker.Task) *bool { return &t.Guarded }),
+	table.Text("agent_status", func(t *broker.Task) *protocol.Status { return &t.AgentStatus }),
+	table.Text("reason", func(t *broker.Task) *string { return &t.Reason }),
+	table.Text("open_turn", func(t *broker.Task) *string { return &t.OpenTurn }),
+	table.JSONPointer("last_turn", nil, func(t *broker.Task) **protocol.LastTurn { return &t.LastTurn }),
+	table.Integer("epoch", func(t *broker.Task) *int64 { return &t.Cursor.Epoch }),
+	table.Integer("seq", func(t *broker.Task) *int64 { return &t.Cursor.Seq }),
+	table.Bool("host_events", func(t *broker.Task) *bool { return &t.HostEvents }),
+	table.Integer("rev", func(t *broker.Task) *int64 { return &t.Rev }),
+	table.Integer("read_rev", func(t *broker.Task) *int64 { return &t.ReadRev }),
+	table.Integer("last_seq", func(t *broker.Task) *int64 { return &t.LastSeq }),
+	table.Integer("open_questions", func(t *broker.Task) *int { return &t.OpenQuestions }),
+	table.Bool("archived", func(t *broker.Task) *bool { return &t.Archived }),
+	table.Time("created_at", func(t *broker.Task) *time.Time { return &t.CreatedAt }).Fixed(),
+	table.Time("last_activity_at", func(t *broker.Task) *time.Time { return &t.LastActivityAt }),
+	table.OptionalTime("last_event_at", func(t *broker.Task) **time.Time { return &t.LastEventAt }),
+	table.Time("changed_at", func(t *broker.Task) *time.Time { return &t.ChangedAt }),
+	table.OptionalTime("deleted_at", func(t *broker.Task) **time.Time { return &t.DeletedAt }),
+)
+
+type newTask struct {
+	task                         *broker.Task
+	agentPassword, webhookSecret []byte
 }
 
-func (taskRow) TableName() string { return "tasks" }
-
-// newTaskRow is a task at its creation.
-type newTaskRow struct {
-	Row           taskRow `gorm:"embedded"`
-	AgentPassword []byte
-	WebhookSecret []byte
-}
-
-func (newTaskRow) TableName() string { return "tasks" }
-
-func (r *taskRow) task() (*broker.Task, error) {
-	t := &broker.Task{
-		ID: r.ID, UserID: r.UserID, Title: r.Title, Mode: protocol.TaskMode(r.Mode), Agent: r.Agent, Project: r.Project,
-		AgentURL: r.AgentURL, Guarded: r.Guarded, AgentStatus: protocol.Status(r.AgentStatus), Reason: r.Reason,
-		OpenTurn: r.OpenTurn, Cursor: protocol.Cursor{Epoch: r.Epoch, Seq: r.Seq}, HostEvents: r.HostEvents,
-		Rev: r.Rev, ReadRev: r.ReadRev, LastSeq: r.LastSeq, OpenQuestions: r.OpenQuestions, Archived: r.Archived,
-		CreatedAt: r.CreatedAt.UTC(), LastActivityAt: r.LastActivityAt.UTC(), LastEventAt: utc(r.LastEventAt),
-		ChangedAt: r.ChangedAt.UTC(), DeletedAt: utc(r.DeletedAt),
-	}
-	if r.HostID != nil {
-		t.HostID = *r.HostID
-	}
-	if r.LastTurn != nil {
-		if err := json.Unmarshal([]byte(*r.LastTurn), &t.LastTurn); err != nil {
-			return nil, fmt.Errorf("task %s: last turn: %w", r.ID, err)
-		}
-	}
-	return t, nil
-}
-
-func newTask(t *broker.Task) (*taskRow, error) {
-	lastTurn, err := optionalJSON(t.LastTurn, t.LastTurn != nil)
-	if err != nil {
-		return nil, fmt.Errorf("task %s: last turn: %w", t.ID, err)
-	}
-	return &taskRow{
-		ID: t.ID, UserID: t.UserID, Title: t.Title, Mode: string(t.Mode), Agent: t.Agent, Project: t.Project,
-		HostID: orNull(t.HostID), AgentURL: t.AgentURL, Guarded: t.Guarded, AgentStatus: string(t.AgentStatus),
-		Reason: t.Reason, OpenTurn: t.OpenTurn, LastTurn: lastTurn, Epoch: t.Cursor.Epoch, Seq: t.Cursor.Seq,
-		HostEvents: t.HostEvents, Rev: t.Rev, ReadRev: t.ReadRev, LastSeq: t.LastSeq, OpenQuestions: t.OpenQuestions,
-		Archived: t.Archived, CreatedAt: t.CreatedAt.UTC(), LastActivityAt: t.LastActivityAt.UTC(),
-		LastEventAt: utc(t.LastEventAt), ChangedAt: t.ChangedAt.UTC(), DeletedAt: utc(t.DeletedAt),
-	}, nil
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
+// newTasks is tasks with the secrets that a task is created with.
+var newTasks = table.New("tasks", append(
+	table.Lift(tasks.Columns, func(n *newTask) *broker.Task { return n.task }),
+	table.Bytes("agent_password", func(n *newTask) *[]byte { return &n.agentPassword }),
+	table.Bytes("webhook_secret", func(n *newTask) *[]byte { return &n.webhookSecret }),
+)...)
 
 // CreateTask implements broker.TaskStore.
 func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
-	base, err := newTask(t)
-	if err != nil {
+	row := newTask{task: t}
+	var err error
+	if row.agentPassword, err = s.seal("tasks", "agent_password", t.ID, t.AgentPassword); err != nil {
 		return err
 	}
-	row := newTaskRow{Row: *base}
-	if row.AgentPassword, err = s.seal("tasks", "agent_password", t.ID, t.AgentPassword); err != nil {
+	if row.webhookSecret, err = s.seal("tasks", "webhook_secret", t.ID, t.WebhookSecret); err != nil {
 		return err
 	}
-	if row.WebhookSecret, err = s.seal("tasks", "webhook_secret", t.ID, t.WebhookSecret); err != nil {
-		return err
-	}
-	_, err = s.exec(ctx, "Task", t.ID, func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
-	return err
+	return s.db.Run(ctx, "Task", t.ID, newTasks.Insert(row))
 }
 
 // Task implements broker.TaskStore.
 func (s *Store) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
-	return findTask(s.conn(ctx).Where("id = ? AND user_id = ? AND deleted_at IS NULL", id, userID), id)
+	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ? AND user_id = ? AND deleted_at IS NULL", id, userID)
 }
 
-// AnyTask implements broker.TaskStore.
+// AnyTask implements broker.ReconcilerStore.
 func (s *Store) AnyTask(ctx context.Context, id string) (*broker.Task, error) {
-	return findTask(s.conn(ctx).Where("id = ?", id), id)
+	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?", id)
 }
 
-// LockTask implements broker.TaskStore. A write transaction of SQLite is the
-// only one anyway. On PostgreSQL the lock leaves foreign keys to the row alone.
+// LockTask implements broker.IngestStore. SQLite needs no lock: it runs one write
+// transaction at a time. On PostgreSQL the lock does not block foreign keys to
+// the row.
 func (s *Store) LockTask(ctx context.Context, id string) (*broker.Task, error) {
-	query := s.conn(ctx).Where("id = ?", id)
-	if s.postgres() {
-		query = query.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
-	}
-	return findTask(query, id)
-}
-
-func findTask(query *gorm.DB, id string) (*broker.Task, error) {
-	var row taskRow
-	if err := query.Select(taskColumns).Take(&row).Error; err != nil {
-		return nil, database.Fault(err, "Task", id)
-	}
-	return row.task()
-}
-
-var taskColumns = []string{
-	"id", "user_id", "title", "mode", "agent", "project", "host_id", "agent_url", "guarded", "agent_status", "reason",
-	"open_turn", "last_turn", "epoch", "seq", "host_events", "rev", "read_rev", "last_seq", "open_questions", "archived",
-	"created_at", "last_activity_at", "last_event_at", "changed_at", "deleted_at",
+	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?"+s.lock("FOR NO KEY UPDATE"), id)
 }
 
 // Tasks implements broker.TaskStore.
 func (s *Store) Tasks(ctx context.Context, userID string, f broker.TaskFilter) ([]broker.Task, error) {
-	query := s.conn(ctx).Model(&taskRow{}).Select(taskColumns).Where("user_id = ? AND deleted_at IS NULL", userID)
+	rest, args := "WHERE user_id = ? AND deleted_at IS NULL", []any{userID}
 	if f.Archived != nil {
-		query = query.Where("archived = ?", *f.Archived)
+		rest, args = rest+" AND archived = ?", append(args, *f.Archived)
 	}
 	if f.Before != nil {
 		at := f.Before.At.UTC()
-		query = query.Where("(last_activity_at < ? OR (last_activity_at = ? AND id < ?))", at, at, f.Before.ID)
+		rest, args = rest+" AND (last_activity_at < ? OR (last_activity_at = ? AND id < ?))", append(args, at, at, f.Before.ID)
 	}
-	query = query.Order("last_activity_at DESC, id DESC")
+	rest += " ORDER BY last_activity_at DESC, id DESC"
 	if f.Q == "" {
-		query = query.Limit(f.Limit)
+		rest, args = rest+" LIMIT ?", append(args, f.Limit)
 	}
-	var tasks []broker.Task
+	found, err := database.Find(ctx, s.db, tasks, "Tasks of user", userID, rest, args...)
+	if f.Q == "" || err != nil {
+		return found, err
+	}
 	// SQLite's lower() knows ASCII only, so titles are compared here.
 	wanted := fold(f.Q)
-	var rows []taskRow
-	if err := query.Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Tasks of user", userID)
-	}
-	for i := range rows {
-		if len(tasks) == f.Limit {
-			break
-		}
-		if !strings.Contains(fold(rows[i].Title), wanted) {
-			continue
-		}
-		task, err := rows[i].task()
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, *task)
-	}
-	return tasks, nil
+	found = slices.DeleteFunc(found, func(t broker.Task) bool { return !strings.Contains(fold(t.Title), wanted) })
+	return found[:min(len(found), f.Limit)], nil
 }
 
-// fold makes titles that differ in case only equal.
+// fold maps titles that differ only in case to the same text.
 func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }

@@ -6,64 +6,39 @@ import (
 	"slices"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/protocol"
 )
 
-type turnRow struct {
-	TaskID       string
-	ID           string
-	MessageID    string
-	State        string
-	FinishReason string
-	Reason       string
-	Usage        *string
-	AnnouncedAt  time.Time
-	FinishedAt   *time.Time
-}
+var turns = table.New("turns",
+	table.Text("task_id", func(t *broker.Turn) *string { return &t.TaskID }).Key(),
+	table.Text("id", func(t *broker.Turn) *string { return &t.ID }).Key(),
+	table.Text("message_id", func(t *broker.Turn) *string { return &t.MessageID }).Fixed(),
+	table.Text("state", func(t *broker.Turn) *broker.TurnState { return &t.State }),
+	table.Text("finish_reason", func(t *broker.Turn) *protocol.FinishReason { return &t.FinishReason }),
+	table.Text("reason", func(t *broker.Turn) *string { return &t.Reason }),
+	table.OptionalTextBytes("usage", func(t *broker.Turn) *json.RawMessage { return &t.Usage }),
+	table.Time("announced_at", func(t *broker.Turn) *time.Time { return &t.AnnouncedAt }).Fixed(),
+	table.OptionalTime("finished_at", func(t *broker.Turn) **time.Time { return &t.FinishedAt }),
+)
 
-func (turnRow) TableName() string { return "turns" }
-
-func (r *turnRow) turn() broker.Turn {
-	return broker.Turn{
-		ID: r.ID, TaskID: r.TaskID, MessageID: r.MessageID, State: broker.TurnState(r.State),
-		FinishReason: protocol.FinishReason(r.FinishReason), Reason: r.Reason, Usage: rawOf(r.Usage),
-		AnnouncedAt: r.AnnouncedAt.UTC(), FinishedAt: utc(r.FinishedAt),
-	}
-}
-
-func rawOf(s *string) json.RawMessage {
-	if s == nil {
-		return nil
-	}
-	return json.RawMessage(*s)
-}
-
-// Turns implements broker.TurnStore.
+// Turns implements broker.UpdateStore.
 func (s *Store) Turns(ctx context.Context, taskID string, ids []string) ([]broker.Turn, error) {
-	return turns(s.conn(ctx).Where("id IN ?", ids), taskID)
+	return s.turns(ctx, taskID, "id IN ?", ids)
 }
 
-// TurnsIn implements broker.TurnStore.
+// TurnsIn implements broker.ReconcilerStore.
 func (s *Store) TurnsIn(ctx context.Context, taskID string, states ...broker.TurnState) ([]broker.Turn, error) {
-	query := s.conn(ctx).Where("state IN ?", states)
+	condition := "state IN ?"
 	if !slices.Contains(states, broker.TurnClosed) {
-		query = query.Where("state <> 'closed'") // as the index says it
+		condition += " AND state <> 'closed'" // the condition of the partial index
 	}
-	return turns(query, taskID)
+	return s.turns(ctx, taskID, condition, states)
 }
 
-func turns(query *gorm.DB, taskID string) ([]broker.Turn, error) {
-	var rows []turnRow
-	if err := query.Where("task_id = ?", taskID).Order("announced_at, id").Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Turns of task", taskID)
-	}
-	found := make([]broker.Turn, len(rows))
-	for i := range rows {
-		found[i] = rows[i].turn()
-	}
-	return found, nil
+func (s *Store) turns(ctx context.Context, taskID, condition string, arg any) ([]broker.Turn, error) {
+	return database.Find(ctx, s.db, turns, "Turns of task", taskID,
+		"WHERE task_id = ? AND "+condition+" ORDER BY announced_at, id", taskID, arg)
 }

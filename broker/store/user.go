@@ -5,56 +5,37 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 )
 
-type userRow struct {
-	ID           string
-	Email        string
-	PasswordHash string
-	Admin        bool
-	CreatedAt    time.Time
-}
+var users = table.New("users",
+	table.Text("id", func(u *broker.User) *string { return &u.ID }).Key(),
+	table.Text("email", func(u *broker.User) *string { return &u.Email }),
+	table.Text("password_hash", func(u *broker.User) *string { return &u.PasswordHash }),
+	table.Bool("admin", func(u *broker.User) *bool { return &u.Admin }),
+	table.Time("created_at", func(u *broker.User) *time.Time { return &u.CreatedAt }),
+)
 
-func (userRow) TableName() string { return "users" }
-
-func (r *userRow) user() *broker.User {
-	return &broker.User{
-		ID: r.ID, Email: r.Email, PasswordHash: r.PasswordHash, Admin: r.Admin, CreatedAt: r.CreatedAt.UTC(),
-	}
-}
-
-// CreateUser implements broker.UserStore.
+// CreateUser implements auth.UserStore.
 func (s *Store) CreateUser(ctx context.Context, u *broker.User) error {
-	row := userRow{ID: u.ID, Email: strings.ToLower(u.Email), PasswordHash: u.PasswordHash, Admin: u.Admin, CreatedAt: u.CreatedAt.UTC()}
-	_, err := s.exec(ctx, "User", u.ID, func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
-	return err
+	row := *u
+	row.Email = strings.ToLower(u.Email)
+	return s.db.Run(ctx, "User", u.ID, users.Insert(row))
 }
 
-// User implements broker.UserStore.
+// User implements auth.UserStore.
 func (s *Store) User(ctx context.Context, id string) (*broker.User, error) {
-	return s.userWhere(ctx, "id = ?", id)
+	return database.FindOne(ctx, s.db, users, "User", "", "WHERE id = ?", id)
 }
 
-// UserByEmail implements broker.UserStore.
+// UserByEmail implements auth.UserStore.
 func (s *Store) UserByEmail(ctx context.Context, email string) (*broker.User, error) {
-	return s.userWhere(ctx, "email = ?", strings.ToLower(email))
+	return database.FindOne(ctx, s.db, users, "User", "", "WHERE email = ?", strings.ToLower(email))
 }
 
-func (s *Store) userWhere(ctx context.Context, where, arg string) (*broker.User, error) {
-	var row userRow
-	if err := s.conn(ctx).Where(where, arg).Take(&row).Error; err != nil {
-		return nil, database.Fault(err, "User", "")
-	}
-	return row.user(), nil
-}
-
-// UpdatePassword implements broker.UserStore.
+// UpdatePassword implements auth.UserStore.
 func (s *Store) UpdatePassword(ctx context.Context, id, hash string) error {
-	return s.must(ctx, "User", id, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&userRow{}).Where("id = ?", id).Update("password_hash", hash)
-	})
+	return s.db.ExecOne(ctx, "User", id, `UPDATE users SET password_hash = ? WHERE id = ?`, hash, id)
 }

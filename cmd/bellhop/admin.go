@@ -17,11 +17,11 @@ import (
 	"bellhop/protocol"
 )
 
-// operator calls the use cases of administrators: whoever holds the database
-// and the keyset may do everything.
-var operator = broker.Caller{Admin: true}
+// operatorCaller has administrator rights: these commands need the database and
+// the keyset, which already give access to everything.
+var operatorCaller = broker.Caller{Admin: true}
 
-func (d databaseFlags) administer(env *environment, do func(ctx context.Context, admin *app.Admin) error) error {
+func (d databaseFlags) withAdmin(env *environment, do func(ctx context.Context, admin *app.Admin) error) error {
 	admin, err := app.OpenAdmin(env.ctx, d.config(env))
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (d databaseFlags) administer(env *environment, do func(ctx context.Context,
 }
 
 type usersCommand struct {
-	Add usersAddCommand `cmd:"" help:"Let somebody sign in."`
+	Add usersAddCommand `cmd:"" help:"Create a user and print their id."`
 }
 
 type usersAddCommand struct {
@@ -38,12 +38,12 @@ type usersAddCommand struct {
 
 	Email    string      `required:"" help:"E-mail address to sign in with."`
 	Password seal.Secret `env:"BELLHOP_USER_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"At least 8 characters; a variable or BELLHOP_USER_PASSWORD_FILE keeps it out of the process list."`
-	Admin    bool        `help:"May also manage agent hosts."`
+	Admin    bool        `help:"Allow the user to manage agent hosts."`
 }
 
 // Run prints the new user's id.
 func (c usersAddCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		user, err := admin.Auth.CreateUser(ctx, c.Email, c.Password.Reveal(), c.Admin)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (c usersAddCommand) Run(env *environment) error {
 }
 
 type tokensCommand struct {
-	Create tokensCreateCommand `cmd:"" help:"Make an API token and print it, alone and this once."`
+	Create tokensCreateCommand `cmd:"" help:"Create an API token and print it. It cannot be shown again."`
 	List   tokensListCommand   `cmd:"" help:"List a user's API tokens."`
 	Revoke tokensRevokeCommand `cmd:"" help:"Revoke an API token at once."`
 }
@@ -62,16 +62,16 @@ type tokensCommand struct {
 type tokensCreateCommand struct {
 	databaseFlags `embed:""`
 
-	Email   string        `required:"" help:"Whose token it is."`
-	Name    string        `required:"" help:"What it is for."`
+	Email   string        `required:"" help:"E-mail address of the token's owner."`
+	Name    string        `required:"" help:"Name of the token, such as what it is used for."`
 	Kind    string        `default:"user" enum:"user,agent" help:"Kind of token: 'user' acts as its user, 'agent' reaches only notebooks and /mcp."`
 	Agent   string        `placeholder:"IDENTIFIER" help:"The agentIdentifier a token of kind agent is for, such as claude-code."`
-	Expires time.Duration `placeholder:"DURATION" help:"How long it is good for, such as 720h; for ever by default."`
+	Expires time.Duration `placeholder:"DURATION" help:"Lifetime, such as 720h. Without it the token does not expire."`
 }
 
-// Run prints the token alone, so that it can be redirected.
+// Run prints nothing but the token, so that the output can be redirected.
 func (c tokensCreateCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		user, err := userByEmail(ctx, admin, c.Email)
 		if err != nil {
 			return err
@@ -93,12 +93,12 @@ func (c tokensCreateCommand) Run(env *environment) error {
 type tokensListCommand struct {
 	databaseFlags `embed:""`
 
-	Email string `required:"" help:"Whose tokens."`
+	Email string `required:"" help:"E-mail address of the tokens' owner."`
 }
 
-// Run prints a table; tokens themselves are not kept and cannot be shown.
+// Run prints a table. The broker stores only hashes of tokens.
 func (c tokensListCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		user, err := userByEmail(ctx, admin, c.Email)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (c tokensListCommand) Run(env *environment) error {
 		}
 		rows := make([][]string, 0, len(tokens))
 		for _, t := range tokens {
-			rows = append(rows, []string{t.ID, t.Name, string(t.Kind), moment(&t.CreatedAt), moment(t.ExpiresAt), moment(t.LastUsedAt)})
+			rows = append(rows, []string{t.ID, t.Name, string(t.Kind), formatTime(&t.CreatedAt), formatTime(t.ExpiresAt), formatTime(t.LastUsedAt)})
 		}
 		return table(env.stdout, []string{"ID", "NAME", "KIND", "CREATED", "EXPIRES", "LAST USED"}, rows)
 	})
@@ -118,13 +118,13 @@ func (c tokensListCommand) Run(env *environment) error {
 type tokensRevokeCommand struct {
 	databaseFlags `embed:""`
 
-	Email string `required:"" help:"Whose token."`
+	Email string `required:"" help:"E-mail address of the token's owner."`
 	ID    string `arg:"" help:"The token's id, from 'bellhop tokens list'."`
 }
 
-// Run says what it did.
+// Run prints "revoked" and the token's id.
 func (c tokensRevokeCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
 		user, err := userByEmail(ctx, admin, c.Email)
 		if err != nil {
 			return err
@@ -141,8 +141,8 @@ func userByEmail(ctx context.Context, admin *app.Admin, email string) (*broker.U
 	user, err := admin.Store.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return nil, &protocol.Error{
-			Code: protocol.CodeNotFound, Message: "nobody signs in as " + email,
-			Hint: "Make the user with 'bellhop users add'.",
+			Code: protocol.CodeNotFound, Message: "no user has the e-mail address " + email,
+			Hint: "Create the user with 'bellhop users add'.",
 		}
 	}
 	return user, err
@@ -156,15 +156,15 @@ type hostsCommand struct {
 type hostsAddCommand struct {
 	databaseFlags `embed:""`
 
-	Name     string      `required:"" help:"What to call it."`
-	URL      string      `required:"" help:"How the broker reaches it, such as http://10.0.0.7:7701."`
+	Name     string      `required:"" help:"Name of the host."`
+	URL      string      `required:"" help:"URL at which the broker reaches the host, such as http://10.0.0.7:7701."`
 	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"The host's BELLHOP_HOST_PASSWORD."`
 }
 
 // Run prints the new host's id.
 func (c hostsAddCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
-		host, err := admin.Hosts.Create(ctx, operator, &broker.HostRequest{Name: c.Name, URL: c.URL, Password: c.Password.Reveal()})
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
+		host, err := admin.Hosts.Create(ctx, operatorCaller, &broker.HostRequest{Name: c.Name, URL: c.URL, Password: c.Password.Reveal()})
 		if err != nil {
 			return err
 		}
@@ -177,31 +177,31 @@ type hostsListCommand struct {
 	databaseFlags `embed:""`
 }
 
-// Run prints a table; health is what a running broker saw last.
+// Run prints a table. HEALTH is the last result that a running broker stored.
 func (c hostsListCommand) Run(env *environment) error {
-	return c.administer(env, func(ctx context.Context, admin *app.Admin) error {
-		hosts, err := admin.Hosts.List(ctx, operator)
+	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
+		hosts, err := admin.Hosts.List(ctx, operatorCaller)
 		if err != nil {
 			return err
 		}
 		rows := make([][]string, 0, len(hosts))
 		for _, h := range hosts {
-			rows = append(rows, []string{h.ID, h.Name, h.URL, h.Health, strconv.Itoa(h.OpenTurns)})
+			rows = append(rows, []string{h.ID, h.Name, h.URL, string(h.Health), strconv.Itoa(h.OpenTurns)})
 		}
 		return table(env.stdout, []string{"ID", "NAME", "URL", "HEALTH", "OPEN TURNS"}, rows)
 	})
 }
 
 type migrateCommand struct {
-	Up     migrateUpCommand     `cmd:"" help:"Bring the schema up to date; 'serve' does it too."`
-	Status migrateStatusCommand `cmd:"" help:"Show where the schema stands and change nothing."`
+	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations. 'bellhop serve' does this at its start, too."`
+	Status migrateStatusCommand `cmd:"" help:"List the migrations and when they were applied; change nothing."`
 }
 
 type migrateUpCommand struct {
 	databaseFlags `embed:""`
 }
 
-// Run migrates, then shows where the schema stands.
+// Run applies missing migrations, then prints all of them.
 func (c migrateUpCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.Migrate)
 }
@@ -215,19 +215,19 @@ func (c migrateStatusCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.MigrationStatus)
 }
 
-func showMigrations(env *environment, c app.StoreConfig, ask func(context.Context, app.StoreConfig) ([]database.Migration, error)) error {
-	migrations, err := ask(env.ctx, c)
+func showMigrations(env *environment, c app.StoreConfig, load func(context.Context, app.StoreConfig) ([]database.Migration, error)) error {
+	migrations, err := load(env.ctx, c)
 	if err != nil {
 		return err
 	}
 	rows := make([][]string, 0, len(migrations))
 	for _, m := range migrations {
-		rows = append(rows, []string{fmt.Sprintf("%04d", m.Version), m.Name, moment(m.AppliedAt)})
+		rows = append(rows, []string{fmt.Sprintf("%04d", m.Version), m.Name, formatTime(m.AppliedAt)})
 	}
 	return table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
 }
 
-// table prints rows in columns; without rows it says so.
+// table prints rows in columns, or "none" if there are no rows.
 func table(w io.Writer, head []string, rows [][]string) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "none")
@@ -240,7 +240,7 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	return out.Flush()
 }
 
-func moment(t *time.Time) string {
+func formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "-"
 	}

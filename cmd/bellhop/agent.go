@@ -21,23 +21,23 @@ import (
 )
 
 type agentCommand struct {
-	Stdio bool `help:"Speak JSON lines on stdin and stdout; logs go to stderr." xor:"front"`
-	API   bool `name:"api" help:"Serve many sessions over REST and WebSockets." xor:"front"`
+	Stdio bool `help:"Use JSON lines on stdin and stdout; logs go to stderr." xor:"front"`
+	API   bool `name:"api" help:"Serve many sessions over HTTP and WebSockets." xor:"front"`
 
 	modelFlags   `embed:""`
-	Instructions string `placeholder:"TEXT" help:"What the model is told beside its standing instructions."`
-	MCPConfig    string `name:"mcp-config" type:"existingfile" placeholder:"FILE" help:"JSON with mcpServers: their tools are offered to the model, and ask before each use."`
-	Policy       string `type:"existingfile" placeholder:"FILE" help:"Rules that decide about tool calls; without them each tool that changes something asks."`
+	Instructions string `placeholder:"TEXT" help:"Instructions for the model in addition to the built-in ones."`
+	MCPConfig    string `name:"mcp-config" type:"existingfile" placeholder:"FILE" help:"JSON with mcpServers. The model can use their tools; each use asks for permission."`
+	Policy       string `type:"existingfile" placeholder:"FILE" help:"Rules that decide about tool calls. Without them, every tool that changes something asks for permission."`
 
-	Task      string `placeholder:"TEXT" help:"Stdio: do this one task, as if it had come as input, and end."`
-	SessionID string `placeholder:"ID" help:"Stdio: bind the session from the start."`
-	Dir       string `type:"existingdir" placeholder:"DIR" help:"Stdio: the working directory; nothing outside it is touched (.). API: where each session gets a directory of its own, which is kept (temporary ones, which are not)."`
+	Task      string `placeholder:"TEXT" help:"Stdio: work on this input, then exit."`
+	SessionID string `placeholder:"ID" help:"Stdio: use this session id from the start."`
+	Dir       string `type:"existingdir" placeholder:"DIR" help:"Stdio: the working directory, default '.'; files outside it are not accessed. API: each session gets a directory in it. Without it, sessions use temporary directories."`
 
 	Port        int           `default:"7702" help:"API: port to listen on, 0 for any (${default})."`
-	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}); off loopback a token is needed."`
-	Token       seal.Secret   `env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"TOKEN" help:"API: what callers send as Authorization: Bearer."`
-	IdleTimeout time.Duration `default:"10m" help:"API: a session that no client watches ends after this time (${default})."`
-	MaxSessions int           `default:"256" help:"API: most sessions at a time (${default})."`
+	Listen      string        `env:"BELLHOP_AGENT_LISTEN" default:"127.0.0.1" placeholder:"HOST" help:"API: address to listen on (${default}). Other than loopback addresses need a token."`
+	Token       seal.Secret   `env:"BELLHOP_AGENT_TOKEN" secret:"" placeholder:"TOKEN" help:"API: the token that callers send as Authorization: Bearer."`
+	IdleTimeout time.Duration `default:"10m" help:"API: end a session that has no client for this time (${default})."`
+	MaxSessions int           `default:"256" help:"API: maximum number of open sessions (${default})."`
 }
 
 // Help is shown by --help.
@@ -48,7 +48,7 @@ func (agentCommand) Help() string {
 		_, _ = fmt.Fprintf(&b, "  %-22s %s\n", c.Usage, c.Help)
 	}
 	b.WriteString(`
-Anything else is answered with what the workspace holds. Try:
+It answers any other input with a list of the files in the workspace. Try:
 
   echo '{"type":"input","text":"list"}' | bellhop agent --stdio
 
@@ -60,15 +60,16 @@ Language models are named provider/name, with the provider's key in the environm
                        bellhop agent --stdio --model ollama/NAME
                        bellhop agent --stdio --model openai/NAME --base-url http://127.0.0.1:8000/v1    (vLLM and others)
 
-Many sessions in one process: POST /sessions answers session_id and token, /ws/SESSION_ID?token=TOKEN speaks the same lines:
+Many sessions in one process: POST /sessions returns session_id and token; /ws/SESSION_ID?token=TOKEN exchanges the same lines:
 
   bellhop agent --api --port 7702`)
 	return b.String()
 }
 
-// Run speaks the headless interface until the end of input, or serves it.
+// Run serves the headless interface: on stdio until the end of input, over HTTP
+// until the context ends.
 func (c agentCommand) Run(env *environment) error {
-	source, err := c.source(env)
+	source, err := c.newSessionSource(env)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (c agentCommand) Run(env *environment) error {
 	case c.API:
 		return c.runAPI(env, source)
 	default:
-		return errors.New("agent: choose a front end: --stdio or --api")
+		return errors.New("agent: use --stdio or --api")
 	}
 }
 
@@ -91,7 +92,7 @@ func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return source.run(ctx) })
-	opened, err := source.open(ctx, agentapi.Opening{Dir: dir})
+	opened, err := source.openSession(ctx, agentapi.Opening{Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
 	opts.Dir, opts.SessionID, opts.Task, opts.Log = dir, c.SessionID, c.Task, env.log
 	err = agent.Stdio(ctx, env.stdin, env.stdout, opts)
 	cancel()
-	_ = group.Wait() // its errors ended ctx and stand in err
+	_ = group.Wait() // an error of the group ended ctx, so agent.Stdio returned it in err
 	return err
 }
 
@@ -116,7 +117,7 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 		}
 	}
 	sessions := agentapi.New(agentapi.Config{
-		Open: source.open, Token: c.Token.Reveal(), Workspaces: workspaces,
+		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces,
 		IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, Log: env.log,
 	})
 	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
@@ -132,30 +133,30 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 		return nil
 	})
 	group.Go(func() error {
-		err := sessions.Run(ctx) // its clients are told before their connections go
-		farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		err := sessions.Run(ctx) // notifies clients before Shutdown closes their connections
+		shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		return errors.Join(err, server.Shutdown(farewell))
+		return errors.Join(err, server.Shutdown(shutdownCtx))
 	})
 	return group.Wait()
 }
 
-// listen refuses an address that others can reach without a token.
+// listen refuses to listen on other than loopback addresses without a token.
 func (c agentCommand) listen(ctx context.Context) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(c.Listen, strconv.Itoa(c.Port)))
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	if at, ok := listener.Addr().(*net.TCPAddr); (!ok || !at.IP.IsLoopback()) && c.Token.IsZero() {
+	if tcpAddr, ok := listener.Addr().(*net.TCPAddr); (!ok || !tcpAddr.IP.IsLoopback()) && c.Token.IsZero() {
 		return nil, errors.Join(
-			fmt.Errorf("agent: %s can be reached from elsewhere: set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE", listener.Addr()),
+			fmt.Errorf("agent: other machines can reach %s: set BELLHOP_AGENT_TOKEN or BELLHOP_AGENT_TOKEN_FILE", listener.Addr()),
 			listener.Close())
 	}
 	return listener, nil
 }
 
 // source reads the files that the flags name.
-func (c agentCommand) source(env *environment) (*sessionSource, error) {
+func (c agentCommand) newSessionSource(env *environment) (*sessionSource, error) {
 	s := &sessionSource{flags: c.modelFlags, instructions: c.Instructions, log: env.log}
 	if c.MCPConfig != "" {
 		raw, err := os.ReadFile(c.MCPConfig)

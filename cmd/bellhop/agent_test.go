@@ -15,7 +15,7 @@ import (
 	"bellhop/protocol"
 )
 
-// headless is "bellhop agent --stdio" in this process.
+// headless runs "bellhop agent --stdio" in this process.
 type headless struct {
 	t      *testing.T
 	in     *io.PipeWriter
@@ -49,8 +49,8 @@ func (h *headless) send(line string) {
 	}
 }
 
-// until reads up to a line of the type; for a state line, waiting_for_input.
-func (h *headless) until(kind string) protocol.Line {
+// readUntil reads up to a line of the given type. "state" means waiting_for_input.
+func (h *headless) readUntil(kind string) protocol.Line {
 	h.t.Helper()
 	for h.out.Scan() {
 		var line protocol.Line
@@ -65,15 +65,15 @@ func (h *headless) until(kind string) protocol.Line {
 	return protocol.Line{}
 }
 
-// ends reads the rest and returns the exit code.
-func (h *headless) ends() int {
+// waitExit reads the remaining lines and returns the exit code.
+func (h *headless) waitExit() int {
 	h.in.Close()
 	for h.out.Scan() { // to the end
 	}
 	return <-h.code
 }
 
-func TestALanguageModelEditsARealFile(t *testing.T) {
+func TestALanguageModelEditsAFile(t *testing.T) {
 	const key = "sk-canary-4711"
 	for _, provider := range []string{"openai", "anthropic"} {
 		t.Run(provider, func(t *testing.T) {
@@ -90,22 +90,22 @@ func TestALanguageModelEditsARealFile(t *testing.T) {
 			t.Setenv(strings.ToUpper(provider)+"_API_KEY_FILE", keyFile)
 			h := startHeadless(t, "--model", provider+"/mock-1", "--dir", dir, "--session-id", "s1", "--instructions", "be brief")
 			h.send(`{"type":"input","text":"EDIT README.md old new"}`)
-			question := h.until(protocol.LineConfirm)
+			question := h.readUntil(protocol.LineConfirm)
 			if question.ToolName != "edit_file" || question.Prompt != "Change 1 place in README.md?" || question.SessionID != "s1" {
 				t.Errorf("asked %+v", question)
 			}
 			h.send(`{"type":"confirmation","request_id":"` + question.RequestID + `","value":true}`)
-			said := h.until(protocol.LineMessage)
+			said := h.readUntil(protocol.LineMessage)
 			if *said.Content != "All done. Tool said: Changed 1 place in README.md." {
 				t.Errorf("said %q", *said.Content)
 			}
 			if got := string(said.Metadata); got != `{"model":"`+provider+`/mock-1","usage":{"inputTokens":20,"outputTokens":40,"totalTokens":60}}` {
 				t.Errorf("metadata %s", got)
 			}
-			if line := h.until(protocol.LineState); line.Reason != protocol.WaitingDone {
+			if line := h.readUntil(protocol.LineState); line.Reason != protocol.WaitingDone {
 				t.Errorf("ended with %+v", line)
 			}
-			if code := h.ends(); code != 0 {
+			if code := h.waitExit(); code != 0 {
 				t.Errorf("exit code %d: %s", code, h.stderr)
 			}
 			if content, err := os.ReadFile(filepath.Join(dir, "README.md")); string(content) != "an new text\n" {
@@ -122,7 +122,7 @@ func TestALanguageModelEditsARealFile(t *testing.T) {
 	}
 }
 
-func TestExitCodesOfATask(t *testing.T) {
+func TestExitCodesOfAgentTasks(t *testing.T) {
 	llm := mockllm.New(t)
 	for name, c := range map[string]struct {
 		args []string
@@ -143,16 +143,16 @@ func TestExitCodesOfATask(t *testing.T) {
 			}
 			h := startHeadless(t, append(c.args, "--log-level", "warn")...)
 			if c.args[0] == "--task" {
-				h.until(protocol.LineState)
+				h.readUntil(protocol.LineState)
 			}
-			if code := h.ends(); code != c.want || !strings.Contains(h.stderr.String(), c.says) {
+			if code := h.waitExit(); code != c.want || !strings.Contains(h.stderr.String(), c.says) {
 				t.Errorf("exit code %d: %s", code, h.stderr)
 			}
 		})
 	}
 }
 
-func TestTheAPIIsNotServedToOthersWithoutAToken(t *testing.T) {
+func TestTheAgentAPIBeyondLoopbackNeedsAToken(t *testing.T) {
 	t.Setenv("BELLHOP_AGENT_TOKEN", "")
 	var stderr bytes.Buffer
 	code := run(t.Context(), make(chan os.Signal), []string{"agent", "--api", "--listen", "0.0.0.0", "--port", "0"}, strings.NewReader(""), io.Discard, &stderr)

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"bellhop/internal/app"
+	"bellhop/internal/app/agents"
 )
 
-// hostAgentsFlag is agentsFlag under the name that fits a host.
+// hostAgentsFlag is agentsFlag with the flag name --agents-dir.
 type hostAgentsFlag struct {
-	AgentsDir string `env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Where 'bellhop agents install' put agents' programs. Default: bellhop/agents in your cache folder."`
+	AgentsDir string `env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Directory in which 'bellhop agents install' put agents' programs. Default: bellhop/agents in your cache directory."`
 }
 
-// agentEnvironment is the part of our environment that agents get. A key can
-// come from a file, as every secret.
+// agentEnvironment returns the variables of our environment that agents may get.
+// NAME_FILE names a file with the value.
 func agentEnvironment(lookup func(string) (string, bool), read func(string) ([]byte, error)) (map[string]string, error) {
 	env := map[string]string{}
-	for _, name := range app.AgentVariables() {
+	for _, name := range agents.Variables() {
 		if value, _ := lookup(name); value != "" {
 			env[name] = value
 		}

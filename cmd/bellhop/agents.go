@@ -2,32 +2,29 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/app/agents"
 	"bellhop/protocol"
 )
 
 type agentsCommand struct {
-	List    agentsListCommand    `cmd:"" help:"Show the agents this host can run, and whether their programs are here."`
-	Install agentsInstallCommand `cmd:"" help:"Fetch agents' programs from the npm registry, verified; the only command that does."`
-	Check   agentsCheckCommand   `cmd:"" help:"Start agents' programs once, to see that they run here."`
+	List    agentsListCommand    `cmd:"" help:"Show the agents this host can run, and whether their programs are installed."`
+	Install agentsInstallCommand `cmd:"" help:"Download agents' programs from the npm registry and verify them."`
+	Check   agentsCheckCommand   `cmd:"" help:"Start each agent's program once to check that it runs."`
 }
 
-// agentsFlag says where agent programs are; hosts read the same.
+// agentsFlag names the directory of the agents' programs.
 type agentsFlag struct {
-	AgentsDir string `name:"dir" env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Where agents' programs are kept. Default: bellhop/agents in your cache folder."`
+	AgentsDir string `name:"dir" env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Directory of the agents' programs. Default: bellhop/agents in your cache directory."`
 }
 
-func (f agentsFlag) open() (*setup.Cache, error) {
-	return setup.Open(setup.CacheOptions{Dir: f.AgentsDir})
+func (f agentsFlag) openCache() (*setup.Cache, error) {
+	return agents.OpenCache(f.AgentsDir)
 }
-
-// usualAgents are those that need no configuration.
-var usualAgents = []string{"opencode", "claude", "codex", "gemini"}
 
 type agentsListCommand struct {
 	agentsFlag `embed:""`
@@ -35,11 +32,11 @@ type agentsListCommand struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// agentState is an element of what --json prints.
+// agentState is an element of the array that --json prints.
 type agentState struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
-	Version string   `json:"version"` // that is wanted
+	Version string   `json:"version"` // the tested version
 	State   string   `json:"state"`   // installed, path or missing
 	Found   string   `json:"found,omitempty"`
 	Command []string `json:"command,omitempty"`
@@ -47,16 +44,16 @@ type agentState struct {
 	Hint    string   `json:"hint,omitempty"`
 }
 
-// Run prints a table or JSON; a program that is missing is no failure.
+// Run prints a table or JSON. A missing program is not an error.
 func (c agentsListCommand) Run(env *environment) error {
-	cache, err := c.open()
+	cache, err := c.openCache()
 	if err != nil {
 		return err
 	}
 	states := []agentState{}
 	rows := [][]string{}
 	for _, agent := range cache.Agents() {
-		state := stateOf(env.ctx, cache, agent)
+		state := agentStateOf(env.ctx, cache, agent)
 		states = append(states, state)
 		where := state.Problem
 		if len(state.Command) > 0 {
@@ -65,14 +62,12 @@ func (c agentsListCommand) Run(env *environment) error {
 		rows = append(rows, []string{state.Name, state.Version, state.State, where})
 	}
 	if c.JSON {
-		encoder := json.NewEncoder(env.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(states)
+		return printJSON(env.stdout, states)
 	}
 	return table(env.stdout, []string{"AGENT", "VERSION", "STATE", "WHERE"}, rows)
 }
 
-func stateOf(ctx context.Context, cache *setup.Cache, agent setup.Agent) agentState {
+func agentStateOf(ctx context.Context, cache *setup.Cache, agent setup.Agent) agentState {
 	state := agentState{Name: agent.Name, Title: agent.Title, Version: agent.Version, State: "missing"}
 	program, err := cache.Find(ctx, agent.Name, setup.Want{})
 	if err == nil {
@@ -90,53 +85,55 @@ func stateOf(ctx context.Context, cache *setup.Cache, agent setup.Agent) agentSt
 type agentsInstallCommand struct {
 	agentsFlag `embed:""`
 
-	Names []string `arg:"" optional:"" name:"agent" help:"opencode, claude, codex, gemini, claude-agent-acp. Default: the first four."`
+	All   bool     `help:"Install every program."`
+	Names []string `arg:"" optional:"" name:"agent" help:"Which ones of ${programs}. Default: ${agents}."`
 }
 
 // Help is shown by --help.
 func (agentsInstallCommand) Help() string {
-	return `The tested version of each is fetched from the registry npm is configured for (npm_config_registry, else
-'npm config get registry'), compared with the checksum this binary knows, and unpacked. No script of a package runs, and
-what is there already is left alone. gemini and claude-agent-acp need Node.js 20 or newer.
+	return `Downloads the tested version of each program from the registry that npm uses (npm_config_registry, else
+	'npm config get registry'), compares it with the checksum in this binary, and unpacks it. No script of a package runs.
+	Programs that are already installed are skipped. Some programs need Node.js; an error names the version.
 
   bellhop agents install opencode claude`
 }
 
-// Run installs one after the other and goes on after a failure.
+// Run installs the programs in turn. After a failure it continues with the next
+// one, and returns the last error.
 func (c agentsInstallCommand) Run(env *environment) error {
-	cache, err := c.open()
+	cache, err := c.openCache()
 	if err != nil {
 		return err
 	}
-	names := c.Names
-	if len(names) == 0 {
-		names = usualAgents
+	names, err := c.selectedNames()
+	if err != nil {
+		return err
 	}
-	for _, name := range names { // before anything is fetched
+	for _, name := range names { // refuse unknown names before the first download
 		if _, err := cache.Agent(name); err != nil {
 			return err
 		}
 	}
 	bar := newProgressBar(env.stderr)
 	installer := &setup.Installer{
-		Cache: cache, OnProgress: bar.show,
+		Cache: cache, OnProgress: bar.update,
 		Registry: func(ctx context.Context) (string, error) { return setup.NPMRegistry(ctx, os.Getenv) },
 	}
 	var failed error
 	for _, name := range names {
 		program, fresh, err := installer.Install(env.ctx, name)
-		bar.end()
+		bar.clear()
 		switch {
 		case env.ctx.Err() != nil:
 			return env.ctx.Err()
 		case err != nil:
 			if failed != nil {
-				report(env.stderr, failed)
+				printError(env.stderr, failed)
 			}
 			failed = fmt.Errorf("install %s: %w", name, err)
 			continue
 		}
-		state := "is there already"
+		state := "already installed"
 		if fresh {
 			state = "installed"
 		}
@@ -147,36 +144,53 @@ func (c agentsInstallCommand) Run(env *environment) error {
 	return failed
 }
 
+func (c agentsInstallCommand) selectedNames() ([]string, error) {
+	switch {
+	case c.All && len(c.Names) > 0:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "use --all or names, not both")
+	case c.All:
+		var all []string
+		for _, program := range agents.Programs() {
+			all = append(all, program.Name)
+		}
+		return all, nil
+	case len(c.Names) > 0:
+		return c.Names, nil
+	default:
+		return agents.BuiltIn(), nil
+	}
+}
+
 type agentsCheckCommand struct {
 	agentsFlag `embed:""`
 
-	Names []string `arg:"" optional:"" name:"agent" help:"Which ones. Default: opencode, claude, codex and gemini."`
+	Names []string `arg:"" optional:"" name:"agent" help:"Which ones of ${programs}. Default: ${agents}."`
 }
 
-// Run says of each whether it runs, and fails if one does not.
+// Run prints a line for each program that runs, and fails if one does not.
 func (c agentsCheckCommand) Run(env *environment) error {
-	cache, err := c.open()
+	cache, err := c.openCache()
 	if err != nil {
 		return err
 	}
 	names := c.Names
 	if len(names) == 0 {
-		names = usualAgents
+		names = agents.BuiltIn()
 	}
-	bad := 0
+	failures := 0
 	for _, name := range names {
 		program, err := cache.Check(env.ctx, name)
 		if err != nil {
-			bad++
-			report(env.stderr, err)
+			failures++
+			printError(env.stderr, err)
 			continue
 		}
 		if _, err := fmt.Fprintf(env.stdout, "%s %s runs: %s\n", name, program.Version, program.Path()); err != nil {
 			return err
 		}
 	}
-	if bad > 0 {
-		return fmt.Errorf("%d of %d agents cannot be used", bad, len(names))
+	if failures > 0 {
+		return fmt.Errorf("%d of %d agents cannot be used", failures, len(names))
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"bellhop/agenthost/setup"
-	"bellhop/internal/app"
+	"bellhop/internal/app/agents"
 )
 
-func TestAgentsListTellsWhatIsHereWithoutANetwork(t *testing.T) {
+func TestAgentsListNeedsNoNetwork(t *testing.T) {
 	bin := t.TempDir()
 	registry := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the registry was asked") }))
 	defer registry.Close()
@@ -26,7 +26,7 @@ func TestAgentsListTellsWhatIsHereWithoutANetwork(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "agents")
-	code, stdout, stderr := command(t, "agents", "list", "--json", "--dir", dir)
+	code, stdout, stderr := runCommand(t, "agents", "list", "--json", "--dir", dir)
 	var got []agentState
 	if err := json.Unmarshal([]byte(stdout), &got); code != 0 || err != nil {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, stdout, stderr)
@@ -44,11 +44,11 @@ func TestAgentsListTellsWhatIsHereWithoutANetwork(t *testing.T) {
 	if s := states["claude"]; s.State != "missing" || s.Problem != "Claude Code is not installed" {
 		t.Errorf("claude: %+v", s)
 	}
-	code, stdout, _ = command(t, "agents", "list", "--dir", dir)
+	code, stdout, _ = runCommand(t, "agents", "list", "--dir", dir)
 	if code != 0 || !strings.HasPrefix(stdout, "AGENT ") || strings.Count(stdout, "\n") != 6 {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
-	code, stdout, stderr = command(t, "agents", "check", "--dir", dir, "codex", "claude")
+	code, stdout, stderr = runCommand(t, "agents", "check", "--dir", dir, "codex", "claude")
 	if code != 1 || !strings.HasPrefix(stdout, "codex 0.169.4 runs: ") || !strings.Contains(stderr, "1 of 2 agents cannot be used") {
 		t.Errorf("check: exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -65,11 +65,11 @@ func TestAgentsInstallFails(t *testing.T) {
 		agents []string
 		want   []string
 	}{
-		"of an unknown agent":                {[]string{"codex", "nope"}, []string{`unknown agent "nope"`, "Known are: claude, claude-agent-acp, codex, gemini, opencode"}},
-		"when the registry does not have it": {[]string{"codex", "claude"}, []string{"install codex: ", "install claude: ", "answered 404", "npm_config_registry"}},
+		"an unknown agent":        {[]string{"codex", "nope"}, []string{`unknown agent "nope"`, "Known are: claude, claude-agent-acp, codex, gemini, opencode"}},
+		"missing in the registry": {[]string{"codex", "claude"}, []string{"install codex: ", "install claude: ", "answered 404", "npm_config_registry"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := command(t, append([]string{"agents", "install", "--dir", t.TempDir()}, c.agents...)...)
+			code, stdout, stderr := runCommand(t, append([]string{"agents", "install", "--dir", t.TempDir()}, c.agents...)...)
 			if code != 1 || stdout != "" {
 				t.Errorf("exit %d, %s", code, stdout)
 			}
@@ -82,7 +82,7 @@ func TestAgentsInstallFails(t *testing.T) {
 	}
 }
 
-func TestProgressIsALineAStepOrABar(t *testing.T) {
+func TestProgressBarOnATerminalAndElsewhere(t *testing.T) {
 	steps := []setup.Progress{
 		{Agent: "a", Step: setup.StepDownload, Total: 2_000_000},
 		{Agent: "a", Step: setup.StepDownload, Done: 1_000_000, Total: 2_000_000},
@@ -93,18 +93,18 @@ func TestProgressIsALineAStepOrABar(t *testing.T) {
 	var out bytes.Buffer
 	lines := progressBar{out: &out}
 	for _, p := range steps {
-		lines.show(p)
+		lines.update(p)
 	}
-	lines.end()
+	lines.clear()
 	if want := "a: downloading 2 MB\na: unpacking\nb: downloading 5 MB so far\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 	out.Reset()
 	bar := progressBar{out: &out, terminal: true}
 	for _, p := range steps {
-		bar.show(p)
+		bar.update(p)
 	}
-	bar.end()
+	bar.clear()
 	const begin = "\r\x1b[K"
 	want := begin + "a: [..............................]   0 % of 2 MB" + begin + "a: [###############...............]  50 % of 2 MB" +
 		begin + "a: unpacking" + begin + "b: downloading 5 MB so far" + begin
@@ -113,7 +113,7 @@ func TestProgressIsALineAStepOrABar(t *testing.T) {
 	}
 }
 
-func TestAgentsGetKeysOfTheEnvironmentOrOfFiles(t *testing.T) {
+func TestAgentEnvironmentReadsVariablesAndFiles(t *testing.T) {
 	set := map[string]string{"ANTHROPIC_API_KEY": "one", "OPENAI_API_KEY_FILE": "key", "BELLHOP_HOST_PASSWORD": "never", "GEMINI_API_KEY": ""}
 	lookup := func(name string) (string, bool) { value, ok := set[name]; return value, ok }
 	read := func(name string) ([]byte, error) { return []byte("two\n"), nil }
@@ -129,25 +129,25 @@ func TestAgentsGetKeysOfTheEnvironmentOrOfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range app.AgentVariables() {
+	for _, name := range agents.Variables() {
 		if !strings.Contains(string(readme), "`"+name+"`") {
 			t.Errorf("the README does not name %s", name)
 		}
 	}
 }
 
-func TestDevNamesTheAgentsItHas(t *testing.T) {
+func TestDevRefusesAgentsThatCannotStart(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	dev := []string{"dev", "--listen", "127.0.0.1:0", "--host-listen", "127.0.0.1:0", "--agents-dir", t.TempDir(), "--data"}
 	for name, c := range map[string]struct{ agent, want string }{
-		"of one that is unknown":           {"nope", "There are: "},
-		"of one that is not installed":     {"codex", "Install it: bellhop agents install codex"},
-		"of ACP that is not installed":     {"acp:my-agent --acp", "the program my-agent of the agent acp:my-agent --acp is not there"},
-		"of ACP without a command":         {"acp:", "'acp:my-agent --acp'"},
-		"of ACP with half a quoted string": {"acp:my-agent '", "'acp:my-agent --acp'"},
+		"an unknown agent":                     {"nope", "Known agents: "},
+		"an agent that is not installed":       {"codex", "Install it: bellhop agents install codex"},
+		"an ACP program that is not installed": {"acp:my-agent --acp", "the program my-agent of the agent acp:my-agent --acp was not found"},
+		"acp: without a command":               {"acp:", "'acp:my-agent --acp'"},
+		"acp: with an unclosed quote":          {"acp:my-agent '", "'acp:my-agent --acp'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, _, stderr := command(t, append(dev, t.TempDir(), "--agent", c.agent)...)
+			code, _, stderr := runCommand(t, append(dev, t.TempDir(), "--agent", c.agent)...)
 			if code != 1 || !strings.Contains(stderr, c.want) {
 				t.Errorf("exit %d\n%s", code, stderr)
 			}

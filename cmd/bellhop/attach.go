@@ -11,73 +11,67 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"bellhop/agenthost"
 	"bellhop/crypto/seal"
-	"bellhop/internal/app"
 	"bellhop/protocol"
 )
 
 const (
-	attachTime = 2 * time.Minute // the agent's program may have to start
+	requestTimeout = 2 * time.Minute // includes the start of the agent's program
 
-	// keepOpen is how often the host hears that the client is open: well within
-	// the time after which it stops idle programs.
-	keepOpen = 2 * time.Minute
+	// renewInterval is the pause between reports that the client is open. It is
+	// shorter than the time after which the host stops idle programs.
+	renewInterval = 2 * time.Minute
 )
 
 type attachCommand struct {
-	Session string `arg:"" help:"The session, which is the task's id."`
+	Session string `arg:"" help:"The session's id, which is the task's id."`
 
-	Dev      string      `placeholder:"DIR" help:"Use the 'bellhop dev' that keeps its data there."`
-	Host     string      `default:"http://127.0.0.1:7701" placeholder:"URL" help:"The agent host, on this machine (${default})."`
+	Dev      string      `placeholder:"DIR" help:"Data directory of a running 'bellhop dev'."`
+	Host     string      `default:"http://127.0.0.1:7701" placeholder:"URL" help:"URL of the agent host on this machine (${default})."`
 	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
 }
 
 // Help is shown by --help.
 func (attachCommand) Help() string {
-	return `Opens the agent's own terminal client on the session, here: opencode attach, claude --resume. That works on the
-machine of the agent host alone, as a user who may read its data. Use 'bellhop chat' from anywhere else.
+	return `Opens the agent's own terminal client on the session, such as opencode attach or claude --resume. This works only on
+	the machine of the agent host, as a user who may read its data. On other machines use 'bellhop chat'.
 
   bellhop attach --dev .bellhop tsk_…`
 }
 
-// Run is the client until it ends.
+// Run starts the agent's terminal client and waits for its end.
 func (c attachCommand) Run(env *environment) error {
-	host, err := c.host()
+	host, err := c.terminalRoute()
 	if err != nil {
 		return err
 	}
-	terminal, err := host.ask(env.ctx, "")
+	terminal, err := host.request(env.ctx, "")
 	if err != nil {
 		return err
 	}
-	if err := onThisMachine(terminal); err != nil {
+	if err := checkLocal(terminal); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(env.ctx)
 	defer cancel()
-	go host.keep(ctx)
+	go host.renewUntilDone(ctx)
 	return runClient(ctx, env, terminal)
 }
 
-// attachedHost is the route of one session.
-type attachedHost struct{ url, password string }
+// terminalRoute is the host's route for the terminal client of one session.
+type terminalRoute struct{ url, password string }
 
-func (c attachCommand) host() (*attachedHost, error) {
+func (c attachCommand) terminalRoute() (*terminalRoute, error) {
 	base, password := c.Host, c.Password.Reveal()
 	if c.Dev != "" {
-		content, err := os.ReadFile(filepath.Join(c.Dev, "dev.json"))
+		dev, err := readDevFile(c.Dev)
 		if err != nil {
-			return nil, fmt.Errorf("--dev: %w (is 'bellhop dev' running with --data %s?)", err, c.Dev)
-		}
-		var dev app.DevFile
-		if err := json.Unmarshal(content, &dev); err != nil {
-			return nil, fmt.Errorf("--dev: %w", err)
+			return nil, err
 		}
 		base, password = dev.HostURL, dev.HostPassword
 	}
@@ -87,11 +81,11 @@ func (c attachCommand) host() (*attachedHost, error) {
 			Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_HOST_PASSWORD.",
 		}
 	}
-	return &attachedHost{strings.TrimRight(base, "/") + "/session/" + url.PathEscape(c.Session) + "/terminal", password}, nil
+	return &terminalRoute{strings.TrimRight(base, "/") + "/session/" + url.PathEscape(c.Session) + "/terminal", password}, nil
 }
 
-func (h *attachedHost) ask(ctx context.Context, body string) (*agenthost.Terminal, error) {
-	ctx, cancel := context.WithTimeout(ctx, attachTime)
+func (h *terminalRoute) request(ctx context.Context, body string) (*agenthost.Terminal, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(body))
 	if err != nil {
@@ -123,55 +117,55 @@ func (h *attachedHost) ask(ctx context.Context, body string) (*agenthost.Termina
 	return terminal, json.NewDecoder(bytes.NewReader(content)).Decode(terminal)
 }
 
-// keep tells the host that the client is open. A host that misses it once hears
-// the next.
-func (h *attachedHost) keep(ctx context.Context) {
-	ticker := time.NewTicker(keepOpen)
+// renewUntilDone reports to the host that the client is open, until ctx ends. A
+// lost report does no harm, because several fit into the host's time limit.
+func (h *terminalRoute) renewUntilDone(ctx context.Context) {
+	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			_, _ = h.ask(ctx, `{"attached":true}`)
+			_, _ = h.request(ctx, `{"attached":true}`)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func onThisMachine(t *agenthost.Terminal) error {
-	elsewhere := func(what string) error {
+func checkLocal(t *agenthost.Terminal) error {
+	notLocal := func(what string) error {
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: what + " is not on this machine",
-			Hint: "bellhop attach works on the machine of the agent host alone. Run it there, or use bellhop chat.",
+			Hint: "bellhop attach works only on the machine of the agent host. Run it there, or use bellhop chat.",
 		}
 	}
 	if len(t.Command) == 0 {
 		return errors.New("the agent host names no command")
 	}
 	if info, err := os.Stat(t.Dir); err != nil || !info.IsDir() {
-		return elsewhere("the session's folder " + t.Dir)
+		return notLocal("the session's folder " + t.Dir)
 	}
 	if _, err := exec.LookPath(t.Command[0]); err != nil {
-		return elsewhere("the agent's program " + t.Command[0])
+		return notLocal("the agent's program " + t.Command[0])
 	}
 	return nil
 }
 
-// runClient runs the client in our terminal. Ctrl-C is its own affair: the
-// terminal sends it to both of us, and we stay until it has ended.
+// runClient runs the client in this terminal until it exits. The terminal sends
+// Ctrl-C to both processes, so this one ignores it.
 func runClient(ctx context.Context, env *environment, t *agenthost.Terminal) error {
-	client := exec.Command(t.Command[0], t.Command[1:]...) //nolint:noctx // it ends by its own
+	client := exec.Command(t.Command[0], t.Command[1:]...) //nolint:noctx // ctx ends it with SIGTERM below
 	client.Dir, client.Env = t.Dir, append(os.Environ(), t.Env...)
 	client.Stdin, client.Stdout, client.Stderr = env.stdin, env.stdout, env.stderr
 	if err := client.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", t.Command[0], err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- client.Wait() }()
+	exited := make(chan error, 1)
+	go func() { exited <- client.Wait() }()
 	stop := ctx.Done()
 	for {
 		select {
-		case err := <-ended:
+		case err := <-exited:
 			if err != nil {
 				return fmt.Errorf("the agent's terminal client: %w", err)
 			}

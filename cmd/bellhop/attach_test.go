@@ -17,8 +17,8 @@ import (
 	"bellhop/internal/app"
 )
 
-// terminalHost answers for a session's terminal client.
-func terminalHost(t *testing.T, status int, answer any) *httptest.Server {
+// newTerminalHost serves one response for every request.
+func newTerminalHost(t *testing.T, status int, answer any) *httptest.Server {
 	t.Helper()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method+" "+r.URL.Path != "POST /session/s1/terminal" || r.Header.Get("Authorization") != "Bearer geheim" {
@@ -32,12 +32,12 @@ func terminalHost(t *testing.T, status int, answer any) *httptest.Server {
 	return host
 }
 
-func TestAttachRunsTheClientInItsFolder(t *testing.T) {
+func TestAttachRunsTheClientInTheWorkspace(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := terminalHost(t, http.StatusOK, agenthost.Terminal{
+	host := newTerminalHost(t, http.StatusOK, agenthost.Terminal{
 		Command: []string{"sh", "-c", `echo "$KEY in $PWD"; cat`}, Dir: dir, Env: []string{"KEY=value"},
 	})
 	dev := t.TempDir()
@@ -59,10 +59,10 @@ func TestAttachRunsTheClientInItsFolder(t *testing.T) {
 	}
 }
 
-func TestAttachRefuses(t *testing.T) {
+func TestAttachErrors(t *testing.T) {
 	here := t.TempDir()
 	ok := func(command, dir string) *httptest.Server {
-		return terminalHost(t, http.StatusOK, agenthost.Terminal{Command: []string{command}, Dir: dir})
+		return newTerminalHost(t, http.StatusOK, agenthost.Terminal{Command: []string{command}, Dir: dir})
 	}
 	refused := map[string]string{"error": "The agent demo has no terminal client", "code": "invalid", "hint": "Talk with it by bellhop chat"}
 	for name, c := range map[string]struct {
@@ -71,14 +71,14 @@ func TestAttachRefuses(t *testing.T) {
 		want     []string
 	}{
 		"without a password":               {ok("sh", here), "", []string{"no host password", "BELLHOP_HOST_PASSWORD"}},
-		"a host that says no":              {terminalHost(t, http.StatusBadRequest, refused), "geheim", []string{"The agent demo has no terminal client", "bellhop chat"}},
+		"a host that says no":              {newTerminalHost(t, http.StatusBadRequest, refused), "geheim", []string{"The agent demo has no terminal client", "bellhop chat"}},
 		"what is not a host":               {ok("sh", here), "wrong", []string{"answered 418"}},
 		"a folder on another machine":      {ok("sh", filepath.Join(here, "none")), "geheim", []string{"is not on this machine", "bellhop chat"}},
 		"a program on another machine":     {ok(filepath.Join(here, "none"), here), "geheim", []string{"the agent's program", "is not on this machine"}},
 		"a client that ends with an error": {ok("false", here), "geheim", []string{"the agent's terminal client: exit status 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, _, stderr := command(t, "attach", "--host", c.host.URL, "--password", c.password, "s1")
+			code, _, stderr := runCommand(t, "attach", "--host", c.host.URL, "--password", c.password, "s1")
 			if code != 1 {
 				t.Errorf("exit %d", code)
 			}
@@ -91,9 +91,9 @@ func TestAttachRefuses(t *testing.T) {
 	}
 }
 
-func TestAttachLeavesInterruptsToTheClientAndPassesTheEndOn(t *testing.T) {
+func TestAttachForwardsSIGTERMButNotSIGINT(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
-	host := terminalHost(t, http.StatusOK, agenthost.Terminal{
+	host := newTerminalHost(t, http.StatusOK, agenthost.Terminal{
 		Command: []string{"sh", "-c", `trap 'echo ended; exit 0' TERM; touch "$0"; while :; do sleep 0.05; done`, started}, Dir: t.TempDir(),
 	})
 	signals := make(chan os.Signal)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -14,19 +17,19 @@ import (
 	"bellhop/protocol"
 )
 
-// secretFiles reads NAME_FILE for every flag marked `secret:""` whose variable
-// NAME is not set: the way containers hand over secrets.
-type secretFiles struct {
+// secretFileResolver reads the file that NAME_FILE names, for every flag with the
+// tag `secret:""` whose variable NAME is not set. Containers provide secrets as files.
+type secretFileResolver struct {
 	lookup func(string) (string, bool)
 	read   func(string) ([]byte, error)
 }
 
-func (secretFiles) Validate(*kong.Application) error { return nil }
+func (secretFileResolver) Validate(*kong.Application) error { return nil }
 
-// Resolve returns the file's content without its last line end, or nil.
-func (s secretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+// Resolve returns the file's content without the final line end, or nil.
+func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if !flag.Tag.Has("secret") {
-		return nil, nil //nolint:nilnil // kong's way to say "not from here"
+		return nil, nil //nolint:nilnil // tells kong that this resolver has no value
 	}
 	for _, name := range flag.Envs {
 		path, ok := s.lookup(name + "_FILE")
@@ -42,22 +45,21 @@ func (s secretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		}
 		return strings.TrimRight(string(content), "\r\n"), nil
 	}
-	return nil, nil //nolint:nilnil // as above
+	return nil, nil //nolint:nilnil // tells kong that this resolver has no value
 }
 
-// databaseFlags are the part of the broker's configuration that administration
-// commands need too.
+// databaseFlags are the flags that 'serve' and the administration commands share.
 type databaseFlags struct {
 	DatabaseURL seal.Secret `env:"BELLHOP_DATABASE_URL" secret:"" placeholder:"URL" help:"postgres://user:password@server/name, or sqlite:PATH."`
-	Keyset      seal.Secret `env:"BELLHOP_KEYSET" secret:"" placeholder:"KEYSET" help:"Keyset that seals secrets at rest; make one with 'bellhop keys generate'."`
+	Keyset      seal.Secret `env:"BELLHOP_KEYSET" secret:"" placeholder:"KEYSET" help:"Keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
 }
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {
 	return app.StoreConfig{DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Log: env.log}
 }
 
-// prefixes parses CIDRs, naming the variable in its error.
-func prefixes(variable string, cidrs []string) ([]netip.Prefix, error) {
+// parseCIDRs parses CIDRs; variable is the name for its errors.
+func parseCIDRs(variable string, cidrs []string) ([]netip.Prefix, error) {
 	parsed := make([]netip.Prefix, 0, len(cidrs))
 	for _, cidr := range cidrs {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(cidr))
@@ -69,11 +71,24 @@ func prefixes(variable string, cidrs []string) ([]netip.Prefix, error) {
 	return parsed, nil
 }
 
-// report prints an error for a person: what went wrong, then how to mend it.
-func report(w io.Writer, err error) {
+// printError prints an error's message and, if it has one, its hint.
+func printError(w io.Writer, err error) {
 	_, _ = fmt.Fprintln(w, "bellhop:", err)
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Hint != "" {
 		_, _ = fmt.Fprintln(w, "  ", e.Hint)
 	}
+}
+
+// readDevFile reads the dev.json in the data directory of 'bellhop dev'.
+func readDevFile(dir string) (app.DevFile, error) {
+	var dev app.DevFile
+	content, err := os.ReadFile(filepath.Join(dir, "dev.json"))
+	if err != nil {
+		return dev, fmt.Errorf("--dev: %w (is 'bellhop dev' running with --data %s?)", err, dir)
+	}
+	if err := json.Unmarshal(content, &dev); err != nil {
+		return dev, fmt.Errorf("--dev: %w", err)
+	}
+	return dev, nil
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// variables are the environment variables the binary reads, by command path;
-// secret ones with their _FILE twins.
-func variables(t *testing.T) map[string][]string {
+// variablesByCommand returns the environment variables of each command, with NAME_FILE
+// for secrets.
+func variablesByCommand(t *testing.T) map[string][]string {
 	t.Helper()
-	parser, err := kong.New(&commands{}, kong.Name("bellhop"))
+	parser, err := kong.New(&commandLine{}, kong.Name("bellhop"), helpVars())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func loadCompose(t *testing.T) *types.Project {
 }
 
 func TestComposeSetsOnlyVariablesTheBinaryReads(t *testing.T) {
-	read := variables(t)
+	read := variablesByCommand(t)
 	project := loadCompose(t)
 	for service, command := range map[string]string{"broker": "bellhop serve", "host": "bellhop host"} {
 		set := project.Services[service].Environment
@@ -96,8 +96,7 @@ func TestComposeIsHealthCheckedAndReachable(t *testing.T) {
 	}
 }
 
-// The README's table is where people look; a variable that is missing there
-// does not exist for them.
+// Users look for variables in the README's table.
 func TestReadmeNamesEveryVariable(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -105,7 +104,7 @@ func TestReadmeNamesEveryVariable(t *testing.T) {
 	}
 	named := regexp.MustCompile(`[A-Z]+(_[A-Z]+)+`).FindAllString(string(readme), -1)
 	inHelpOnly := []string{"BELLHOP_USER_PASSWORD", "BELLHOP_URL", "BELLHOP_TOKEN"}
-	for command, names := range variables(t) {
+	for command, names := range variablesByCommand(t) {
 		for _, name := range names {
 			if base := strings.TrimSuffix(name, "_FILE"); !slices.Contains(named, base) && !slices.Contains(inHelpOnly, base) {
 				t.Errorf("%s reads %s, which the README does not name", command, name)
@@ -114,15 +113,15 @@ func TestReadmeNamesEveryVariable(t *testing.T) {
 	}
 }
 
-// command runs the binary's main in process.
-func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runCommand calls run in this process.
+func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(context.Background(), make(chan os.Signal), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
-func TestConfigurationErrorsNameTheVariableAndTheMend(t *testing.T) {
+func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 	dir := t.TempDir()
 	short := filepath.Join(dir, "short")
 	if err := os.WriteFile(short, []byte("abc\n"), 0o600); err != nil {
@@ -134,27 +133,27 @@ func TestConfigurationErrorsNameTheVariableAndTheMend(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"no keyset":                {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db}, want: []string{"BELLHOP_KEYSET is not set", "bellhop keys generate"}},
-		"a damaged keyset":         {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db, "BELLHOP_KEYSET_FILE": short}, want: []string{"BELLHOP_KEYSET is not a keyset"}},
-		"a secret given twice":     {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET": "x", "BELLHOP_KEYSET_FILE": short}, want: []string{"set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE, not both"}},
-		"a missing secret file":    {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET_FILE": filepath.Join(dir, "none")}, want: []string{"BELLHOP_KEYSET_FILE", "no such file"}},
-		"no database":              {args: []string{"migrate", "status"}, want: []string{"BELLHOP_DATABASE_URL is not set", "sqlite:PATH"}},
-		"a database of no kind":    {args: []string{"migrate", "status"}, env: map[string]string{"BELLHOP_DATABASE_URL": "mysql://root:geheim@x/y"}, want: []string{"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"}},
-		"no host password":         {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir}, want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"}},
-		"an origin that is no URL": {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"}, want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"}},
-		"a CIDR that is none":      {args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"}},
-		"a public URL with query":  {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"}, want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"}},
-		"chat without a token":     {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
-		"an address in use":        {args: []string{"serve", "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"}},
-		"agent without front end":  {args: []string{"agent"}, want: []string{"--stdio"}},
-		"an unknown command":       {args: []string{"serv"}, want: []string{"serv", "bellhop --help"}},
+		"no keyset":               {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db}, want: []string{"BELLHOP_KEYSET is not set", "bellhop keys generate"}},
+		"a damaged keyset":        {args: []string{"serve", "--listen", "127.0.0.1:0"}, env: map[string]string{"BELLHOP_DATABASE_URL": db, "BELLHOP_KEYSET_FILE": short}, want: []string{"BELLHOP_KEYSET is not a keyset"}},
+		"a secret given twice":    {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET": "x", "BELLHOP_KEYSET_FILE": short}, want: []string{"set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE, not both"}},
+		"a missing secret file":   {args: []string{"serve"}, env: map[string]string{"BELLHOP_KEYSET_FILE": filepath.Join(dir, "none")}, want: []string{"BELLHOP_KEYSET_FILE", "no such file"}},
+		"no database":             {args: []string{"migrate", "status"}, want: []string{"BELLHOP_DATABASE_URL is not set", "sqlite:PATH"}},
+		"an unknown database":     {args: []string{"migrate", "status"}, env: map[string]string{"BELLHOP_DATABASE_URL": "mysql://root:geheim@x/y"}, want: []string{"BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"}},
+		"no host password":        {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir}, want: []string{"BELLHOP_HOST_PASSWORD is not set", "bellhop hosts add"}},
+		"an invalid origin":       {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--allowed-origins", "*"}, want: []string{"BELLHOP_HOST_ALLOWED_ORIGINS"}},
+		"an invalid CIDR":         {args: []string{"serve", "--outbound-allow", "10.0.0.0/99"}, want: []string{"BELLHOP_OUTBOUND_ALLOW", "not a CIDR"}},
+		"a public URL with query": {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"}, want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"}},
+		"chat without a token":    {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
+		"an address in use":       {args: []string{"serve", "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"}},
+		"agent without front end": {args: []string{"agent"}, want: []string{"--stdio"}},
+		"an unknown command":      {args: []string{"serv"}, want: []string{"serv", "bellhop --help"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			for key, value := range tt.env {
 				t.Setenv(key, value)
 			}
-			code, _, stderr := command(t, tt.args...)
+			code, _, stderr := runCommand(t, tt.args...)
 			if code == 0 {
 				t.Error("exit 0")
 			}
@@ -170,7 +169,7 @@ func TestConfigurationErrorsNameTheVariableAndTheMend(t *testing.T) {
 	}
 }
 
-func TestHelpTeaches(t *testing.T) {
+func TestHelpShowsExamples(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--help", "bellhop dev"},
 		{"serve --help", "BELLHOP_DATABASE_URL"},
@@ -180,7 +179,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"dev --help", "dev.json"},
 		{"keys generate --help", "copy apart from the database"},
 	} {
-		code, stdout, stderr := command(t, strings.Fields(tt.args)...)
+		code, stdout, stderr := runCommand(t, strings.Fields(tt.args)...)
 		if code != 0 || !strings.Contains(stdout, tt.want) {
 			t.Errorf("%s: exit %d, lacks %q\n%s%s", tt.args, code, tt.want, stdout, stderr)
 		}

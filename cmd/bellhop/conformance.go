@@ -10,30 +10,30 @@ import (
 )
 
 type conformanceCommand struct {
-	Headless conformanceHeadless `cmd:"" help:"Drive a program that claims the headless interface on stdio."`
-	Host     conformanceHost     `cmd:"" help:"Drive an agent host that claims the host's contract."`
+	Headless conformanceHeadless `cmd:"" help:"Check a program that implements the headless interface on stdio."`
+	Host     conformanceHost     `cmd:"" help:"Check a server that implements the protocol of agent hosts."`
 }
 
 type conformanceHeadless struct {
 	Command []string      `arg:"" passthrough:"" name:"command" help:"The program and its arguments, after --."`
-	Dir     string        `type:"existingdir" default:"." placeholder:"DIR" help:"Where the program runs (${default})."`
-	Plain   string        `default:"list" placeholder:"TEXT" help:"An input that is answered (${default})."`
-	Confirm string        `default:"write conformance.txt: hello" placeholder:"TEXT" help:"An input that makes it ask for a permission; - if none does (${default})."`
-	Ask     string        `default:"ask Which colour?" placeholder:"TEXT" help:"An input that makes it ask a question; - if none does (${default})."`
-	Slow    string        `default:"slow 100" placeholder:"TEXT" help:"An input that keeps it busy for seconds; - if none does (${default})."`
-	Timeout time.Duration `default:"30s" help:"How long a line that has to come may take."`
+	Dir     string        `type:"existingdir" default:"." placeholder:"DIR" help:"Working directory of the program (${default})."`
+	Plain   string        `default:"list" placeholder:"TEXT" help:"Input that the program answers without a question (${default})."`
+	Confirm string        `default:"write conformance.txt: hello" placeholder:"TEXT" help:"Input that makes it ask for a permission; - if no input does (${default})."`
+	Ask     string        `default:"ask Which colour?" placeholder:"TEXT" help:"Input that makes it ask a question; - if no input does (${default})."`
+	Slow    string        `default:"slow 100" placeholder:"TEXT" help:"Input that keeps it busy for seconds; - if no input does (${default})."`
+	Timeout time.Duration `default:"30s" help:"Time limit for each expected line (${default})."`
 	JSON    bool          `help:"Print the report as JSON."`
 }
 
 // Help is shown by --help.
 func (conformanceHeadless) Help() string {
-	return `The program is started once a check. Its inputs are those of the demo agent unless others are given.
+	return `Every check starts the program once. The default inputs are for the demo agent.
 The exit code is 1 when a check fails. Try:
 
   bellhop conformance headless -- bellhop agent --stdio`
 }
 
-// Run drives the program.
+// Run checks the program and prints the report.
 func (c conformanceHeadless) Run(env *environment) error {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
@@ -48,26 +48,26 @@ func (c conformanceHeadless) Run(env *environment) error {
 }
 
 type conformanceHost struct {
-	URL      string        `required:"" placeholder:"URL" help:"The host, such as http://127.0.0.1:7701."`
-	Password seal.Secret   `required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Its agent password."`
-	Agent    string        `placeholder:"NAME" help:"The agent to talk to; the host's default if absent."`
-	Origin   string        `placeholder:"ORIGIN" help:"A browser origin that the host allows; without one, half of CORS is left out."`
-	Listen   string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"Where the webhook receiver listens (${default})."`
-	Receiver string        `placeholder:"URL" help:"How the host reaches the receiver; its own address if absent."`
-	Plain    string        `default:"list" placeholder:"TEXT" help:"A prompt that is answered (${default})."`
-	Confirm  string        `default:"write conformance.txt: hello" placeholder:"TEXT" help:"A prompt that makes the agent ask for a permission; - if none does (${default})."`
-	Slow     string        `default:"slow 100" placeholder:"TEXT" help:"A prompt that keeps it busy for seconds; - if none does (${default})."`
-	Timeout  time.Duration `default:"30s" help:"How long what has to come may take."`
+	URL      string        `required:"" placeholder:"URL" help:"URL of the host, such as http://127.0.0.1:7701."`
+	Password seal.Secret   `required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
+	Agent    string        `placeholder:"NAME" help:"Agent to use. Default: the host's default agent."`
+	Origin   string        `placeholder:"ORIGIN" help:"An origin that the host allows. Without it, the checks of allowed origins are skipped."`
+	Listen   string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"Address on which the webhook receiver listens (${default})."`
+	Receiver string        `placeholder:"URL" help:"URL at which the host reaches the receiver. Default: the address it listens on."`
+	Plain    string        `default:"list" placeholder:"TEXT" help:"Prompt that the agent answers without a question (${default})."`
+	Confirm  string        `default:"write conformance.txt: hello" placeholder:"TEXT" help:"Prompt that makes the agent ask for a permission; - if no prompt does (${default})."`
+	Slow     string        `default:"slow 100" placeholder:"TEXT" help:"Prompt that keeps it busy for seconds; - if no prompt does (${default})."`
+	Timeout  time.Duration `default:"30s" help:"Time limit for each expected response or event (${default})."`
 	JSON     bool          `help:"Print the report as JSON."`
 }
 
 // Help is shown by --help.
 func (conformanceHost) Help() string {
-	return `Opens sessions of its own on the host, with a webhook receiver that stands for a broker, and deletes them at the end.
+	return `Opens test sessions on the host and deletes them at the end. A webhook receiver takes the broker's place.
 The exit code is 1 when a check fails.`
 }
 
-// Run drives the host.
+// Run checks the host and prints the report.
 func (c conformanceHost) Run(env *environment) error {
 	report, err := conformance.Host(env.ctx, conformance.HostOptions{
 		URL: c.URL, Password: c.Password.Reveal(), Agent: c.Agent, Origin: c.Origin, Listen: c.Listen, ReceiverURL: c.Receiver,
@@ -79,7 +79,7 @@ func (c conformanceHost) Run(env *environment) error {
 	return showReport(env, c.JSON, report)
 }
 
-// showReport prints a report; one with a failure is an error.
+// showReport prints a report. It returns an error if a check failed.
 func showReport(env *environment, asJSON bool, report *conformance.Report) error {
 	write := report.Write
 	if asJSON {

@@ -21,27 +21,29 @@ type chat struct {
 	signals     <-chan os.Signal
 	interactive bool
 	allowAll    bool
-	leave       context.CancelFunc
+	cancel      context.CancelFunc
 }
 
-// once sends a message and shows its turn.
-func (c *chat) once(ctx context.Context, message string) error {
+// sendOne sends a message and shows its turn. errUnfinished: the turn ended early.
+func (c *chat) sendOne(ctx context.Context, message string) error {
 	end, err := c.send(ctx, message)
-	if err == nil && !finished(end) {
+	if err == nil && !isFinished(end) {
 		err = errUnfinished
 	}
 	return err
 }
 
-// finished: a turn that its host ended, or gave up, is none.
-func finished(end *client.End) bool {
-	return end != nil && end.Type == protocol.PartFinish && end.FinishReason != protocol.FinishOther && end.FinishReason != protocol.FinishError
+// isFinished reports whether the agent completed the turn: interrupts, errors and
+// limits of the host do not count.
+func isFinished(end *client.End) bool {
+	return end != nil && end.Type == protocol.PartFinish &&
+		end.FinishReason != protocol.FinishOther && end.FinishReason != protocol.FinishError
 }
 
-// talk shows what there is, then sends a line at a time.
-func (c *chat) talk(ctx context.Context) error {
+// converse shows the history and the open turn, then sends line after line.
+func (c *chat) converse(ctx context.Context) error {
 	c.screen.line("%s %s", c.screen.bold(c.task.Title), c.screen.dim(c.task.ID))
-	if err := c.history(ctx); err != nil {
+	if err := c.showHistory(ctx); err != nil {
 		return err
 	}
 	if c.task.OpenTurn != "" {
@@ -49,7 +51,7 @@ func (c *chat) talk(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := c.show(ctx, stream); err != nil {
+		if _, err := c.follow(ctx, stream); err != nil {
 			return err
 		}
 	}
@@ -68,12 +70,12 @@ func (c *chat) talk(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			c.screen.failure(err)
+			c.screen.showError(err)
 		}
 	}
 }
 
-// readLine is the next line; a signal while nothing runs ends the chat.
+// readLine waits for the next line. A signal ends the chat, because no turn is open.
 func (c *chat) readLine(ctx context.Context) (line string, more bool, err error) {
 	select {
 	case line, more = <-c.lines:
@@ -86,15 +88,15 @@ func (c *chat) readLine(ctx context.Context) (line string, more bool, err error)
 	}
 }
 
-// history shows the last messages of a task that is not new.
-func (c *chat) history(ctx context.Context) error {
+// showHistory shows the last messages of the task.
+func (c *chat) showHistory(ctx context.Context) error {
 	before, limit := int64(1)<<62, 10
 	page, err := c.client.Messages(ctx, c.task.ID, client.MessageQuery{Before: &before, Limit: limit})
 	if err != nil {
 		return err
 	}
 	for i := range page.Messages {
-		c.screen.message(&page.Messages[i])
+		c.screen.showMessage(&page.Messages[i])
 	}
 	return nil
 }
@@ -104,34 +106,34 @@ func (c *chat) send(ctx context.Context, message string) (*client.End, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.show(ctx, stream)
+	return c.follow(ctx, stream)
 }
 
-// step is what the stream's reader hands over.
-type step struct {
+// streamItem is one result of the stream's reader.
+type streamItem struct {
 	event client.Event
 	err   error
 }
 
-// show draws a stream to its end, answering questions and signals meanwhile.
-func (c *chat) show(ctx context.Context, stream *client.Stream) (*client.End, error) {
-	steps := make(chan step)
+// follow shows a stream until its end and handles answers and signals meanwhile.
+func (c *chat) follow(ctx context.Context, stream *client.Stream) (*client.End, error) {
+	items := make(chan streamItem)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		defer close(steps)
+		defer close(items)
 		for event, err := range stream.Events(ctx) {
 			select {
-			case steps <- step{event, err}:
+			case items <- streamItem{event, err}:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	turn := &turnView{chat: c, asked: map[string]bool{}}
+	turn := &turnView{chat: c, shown: map[string]bool{}}
 	for {
 		select {
-		case s, more := <-steps:
+		case s, more := <-items:
 			if !more {
 				c.screen.endLine()
 				return turn.transcript.End, nil
@@ -140,12 +142,12 @@ func (c *chat) show(ctx context.Context, stream *client.Stream) (*client.End, er
 				return nil, s.err
 			}
 			turn.apply(ctx, s.event)
-		case line, more := <-turn.answers():
-			turn.answer(ctx, line, more)
+		case line, more := <-turn.answerLines():
+			turn.answerNext(ctx, line, more)
 		case sig := <-c.signals:
 			if turn.interrupted || sig == syscall.SIGTERM {
-				c.screen.line("\nThe turn goes on; see it with: bellhop chat --task %s", c.task.ID)
-				c.leave()
+				c.screen.line("\nThe turn stays open. Follow it with: bellhop chat --task %s", c.task.ID)
+				c.cancel()
 				return nil, context.Canceled
 			}
 			turn.interrupt(ctx)
@@ -153,12 +155,12 @@ func (c *chat) show(ctx context.Context, stream *client.Stream) (*client.End, er
 	}
 }
 
-// turnView is a turn on the screen.
+// turnView shows one turn on the screen.
 type turnView struct {
 	chat        *chat
 	transcript  client.Transcript
-	asked       map[string]bool // questions put on the screen
-	waiting     []question      // not answered yet, oldest first
+	shown       map[string]bool // ids of questions that were shown
+	pending     []question      // unanswered questions, oldest first
 	interrupted bool
 }
 
@@ -171,87 +173,89 @@ func (t *turnView) apply(ctx context.Context, event client.Event) {
 	screen := t.chat.screen
 	switch {
 	case event.Lost != nil:
-		screen.line("%s", screen.dim(fmt.Sprintf("connection lost, again in %s", event.RetryIn.Round(100_000_000))))
+		screen.line("%s", screen.dim(fmt.Sprintf("connection lost, retry in %s", event.RetryIn.Round(100*time.Millisecond))))
 		return
 	case event.Reset:
-		screen.line("%s", screen.dim("resumed; the turn from its start:"))
-		t.waiting = nil
+		screen.line("%s", screen.dim("resumed; showing the turn from its start:"))
+		t.pending = nil
 	}
 	block := t.transcript.Apply(event)
 	if event.Part == nil {
 		return
 	}
-	screen.part(event.Part)
+	screen.showPart(event.Part)
 	switch event.Part.Type {
 	case protocol.PartToolApprovalRequest:
-		t.ask(ctx, question{id: event.Part.ApprovalID, confirm: true}, "Allow "+event.Part.ToolCall.ToolName+"? [y]es, [n]o, [a]lways in this session: ")
+		prompt := "Allow " + event.Part.ToolCall.ToolName + "? [y]es, [n]o, [a]lways in this session: "
+		t.showQuestion(ctx, question{id: event.Part.ApprovalID, confirm: true}, prompt)
 	case protocol.PartToolApprovalResponse:
-		t.forget(event.Part.ApprovalID)
+		t.removeQuestion(event.Part.ApprovalID)
 	case protocol.PartDataAsk:
 		if block != nil && block.Ask != nil {
-			t.ask(ctx, question{id: event.Part.ID}, block.Ask.Prompt+" ")
+			t.showQuestion(ctx, question{id: event.Part.ID}, block.Ask.Prompt+" ")
 		}
 	}
 }
 
-// ask puts a question on the screen once; a replayed turn repeats them.
-func (t *turnView) ask(ctx context.Context, q question, prompt string) {
-	if t.chat.allowAll && q.confirm && !t.asked[q.id] {
-		t.asked[q.id] = true
-		t.reply(ctx, q, &protocol.AnswerRequest{Approved: &t.chat.allowAll})
+// showQuestion shows a question and queues it for an answer. With allowAll it
+// answers permissions itself, once each, although a replayed turn repeats them.
+func (t *turnView) showQuestion(ctx context.Context, q question, prompt string) {
+	if t.chat.allowAll && q.confirm && !t.shown[q.id] {
+		t.shown[q.id] = true
+		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &t.chat.allowAll})
 		return
 	}
-	t.asked[q.id] = true
-	t.waiting = append(t.waiting, q)
+	t.shown[q.id] = true
+	t.pending = append(t.pending, q)
 	t.chat.screen.prompt(prompt)
 }
 
-func (t *turnView) forget(id string) {
-	for i, q := range t.waiting {
+func (t *turnView) removeQuestion(id string) {
+	for i, q := range t.pending {
 		if q.id == id {
-			t.waiting = append(t.waiting[:i], t.waiting[i+1:]...)
+			t.pending = append(t.pending[:i], t.pending[i+1:]...)
 			return
 		}
 	}
 }
 
-// answers is where lines come from while a question waits, else nothing.
-func (t *turnView) answers() <-chan string {
-	if len(t.waiting) == 0 {
+// answerLines returns the input lines while a question is pending, else nil.
+func (t *turnView) answerLines() <-chan string {
+	if len(t.pending) == 0 {
 		return nil
 	}
 	return t.chat.lines
 }
 
-func (t *turnView) answer(ctx context.Context, line string, more bool) {
-	q := t.waiting[0]
-	t.waiting = t.waiting[1:]
+func (t *turnView) answerNext(ctx context.Context, line string, more bool) {
+	q := t.pending[0]
+	t.pending = t.pending[1:]
 	line = strings.TrimSpace(line)
 	if !q.confirm {
-		t.reply(ctx, q, &protocol.AnswerRequest{Text: line})
+		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Text: line})
 		return
 	}
 	yes, no := true, false
 	switch strings.ToLower(line) {
 	case "y", "yes":
-		t.reply(ctx, q, &protocol.AnswerRequest{Approved: &yes})
+		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &yes})
 	case "a", "always":
-		t.reply(ctx, q, &protocol.AnswerRequest{Approved: &yes, Remember: protocol.RememberSession})
+		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &yes, Remember: protocol.RememberSession})
 	case "n", "no":
-		t.reply(ctx, q, &protocol.AnswerRequest{Approved: &no})
+		t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &no})
 	default:
-		if !more { // nobody is there to say yes
-			t.reply(ctx, q, &protocol.AnswerRequest{Approved: &no, Reason: "end of input"})
+		if !more { // input ended: no user can answer
+			t.sendAnswer(ctx, q, &protocol.AnswerRequest{Approved: &no, Reason: "end of input"})
 			return
 		}
-		t.waiting = append([]question{q}, t.waiting...)
+		t.pending = append([]question{q}, t.pending...)
 		t.chat.screen.prompt("Please answer y, n or a: ")
 	}
 }
 
-// reply sends an answer. The stream is faster than the webhook that tells the
-// broker of the question, so an unknown question is asked for again.
-func (t *turnView) reply(ctx context.Context, q question, req *protocol.AnswerRequest) {
+// sendAnswer sends an answer. The stream can be faster than the webhook that
+// reports the question to the broker, so CodeNotFound is retried for five seconds.
+func (t *turnView) sendAnswer(ctx context.Context, q question, req *protocol.AnswerRequest) {
 	const attempts, pause = 50, 100 * time.Millisecond
 	var err error
 	for range attempts {
@@ -266,18 +270,18 @@ func (t *turnView) reply(ctx context.Context, q question, req *protocol.AnswerRe
 		}
 	}
 	switch protocol.CodeOf(err) {
-	case "", protocol.CodeAnswered, protocol.CodeExpired: // somebody else was faster; the stream says what they said
+	case "", protocol.CodeAnswered, protocol.CodeExpired: // the stream shows the answer that counted
 	default:
-		t.chat.screen.failure(err)
+		t.chat.screen.showError(err)
 	}
 }
 
 func (t *turnView) interrupt(ctx context.Context) {
 	t.interrupted = true
-	t.chat.screen.line("\n%s", t.chat.screen.dim("interrupting; Ctrl-C once more leaves the turn running"))
+	t.chat.screen.line("\n%s", t.chat.screen.dim("interrupting; press Ctrl-C again to leave the turn open and exit"))
 	go func() {
 		if err := t.chat.client.Interrupt(ctx, t.chat.task.ID); err != nil && ctx.Err() == nil {
-			t.chat.screen.failure(err)
+			t.chat.screen.showError(err)
 		}
 	}()
 }

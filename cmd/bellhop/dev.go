@@ -11,22 +11,22 @@ import (
 type devCommand struct {
 	hostAgentsFlag `embed:""`
 
-	Data       string `default:"./.bellhop" placeholder:"DIR" help:"Where everything is kept (${default})."`
+	Data       string `default:"./.bellhop" placeholder:"DIR" help:"Data directory (${default})."`
 	Listen     string `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
 	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
-	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, opencode, claude, codex, gemini, or acp: and the command line of any agent that speaks ACP."`
-	Model      string `placeholder:"NAME" help:"Model of tasks that name none, as the agent calls it. Default: the agent's own choice."`
-	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'; without it every session gets a directory of its own."`
+	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, ${agents}, or acp: and the command line of any agent that speaks ACP."`
+	Model      string `placeholder:"NAME" help:"Model of tasks that name none. Default: the agent chooses."`
+	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'. Without it, every session gets a new directory."`
 }
 
 // Help is shown by --help.
 func (devCommand) Help() string {
-	return `Everything on one machine, nothing to configure: the broker on SQLite, an agent host, the demo agent, real HTTP
-between them. A second start goes on where the first ended. DIR/dev.json (readable by you alone) holds the URLs,
-a user's e-mail and password, an API token and the host's password.
+	return `Runs a broker with SQLite, an agent host and the demo agent on this machine, without any configuration. A later
+	start continues with the same data. DIR/dev.json, which only you can read, holds the URLs, a user's e-mail address and
+	password, an API token and the host's password.
 
-Real agents' programs come from 'bellhop agents install'; their keys (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY …)
-from the environment:
+'bellhop agents install' installs the programs of real agents. They read their keys (ANTHROPIC_API_KEY, OPENAI_API_KEY,
+GEMINI_API_KEY …) from the environment:
 
   ANTHROPIC_API_KEY=… bellhop dev --agent claude --project ~/src/shop`
 }
@@ -43,7 +43,7 @@ func (c devCommand) Run(env *environment) error {
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
 		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project,
-		DemoAgent: demoAgent(self), VerifyWorker: verifyWorker(self),
+		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 )
 
-func TestTheHeadlessSetUpSetsOnlyVariablesTheBinaryReads(t *testing.T) {
+func TestHeadlessComposeSetsOnlyVariablesTheBinaryReads(t *testing.T) {
 	file := filepath.Join("..", "..", "deploy", "headless", "docker-compose.yml")
 	options, err := cli.NewProjectOptions([]string{file}, cli.WithoutEnvironmentResolution)
 	if err != nil {
@@ -19,7 +19,7 @@ func TestTheHeadlessSetUpSetsOnlyVariablesTheBinaryReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent, read := project.Services["agent"], variables(t)["bellhop agent"]
+	agent, read := project.Services["agent"], variablesByCommand(t)["bellhop agent"]
 	for name := range agent.Environment {
 		if !slices.Contains(read, name) {
 			t.Errorf("the agent is given %s, which it does not read", name)

@@ -12,22 +12,22 @@ type hostCommand struct {
 	hostAgentsFlag `embed:""`
 
 	Listen         string      `env:"BELLHOP_HOST_LISTEN" default:"127.0.0.1:7701" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	LocalListen    string      `env:"BELLHOP_HOST_LOCAL_LISTEN" default:"127.0.0.1:0" placeholder:"ADDR" help:"Loopback address for the programs in workspaces: hooks and tools (${default}, a free port that stays)."`
-	PublicURL      string      `env:"BELLHOP_HOST_PUBLIC_URL" placeholder:"URL" help:"What browsers use to stream. Default: http://<listen>."`
-	Password       seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"What brokers sign in with; the same as in 'bellhop hosts add'."`
-	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Journal, workspaces and agents' state (${default})."`
-	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML: agents, projects, policy. Without it the agent 'demo' is offered."`
-	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Pages that may stream from here, exact, comma-separated."`
+	LocalListen    string      `env:"BELLHOP_HOST_LOCAL_LISTEN" default:"127.0.0.1:0" placeholder:"ADDR" help:"Loopback address for hooks and tools of programs in workspaces (${default}). Port 0 chooses a free port once and keeps it."`
+	PublicURL      string      `env:"BELLHOP_HOST_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the streams. Default: http://<listen>."`
+	Password       seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Password of the brokers, the same as in 'bellhop hosts add'."`
+	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Directory for the journal, workspaces and agents' state (${default})."`
+	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML file with agents, projects and policy."`
+	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of pages that may read streams, comma-separated."`
 }
 
 // Help is shown by --help.
 func (hostCommand) Help() string {
 	return `The agent host runs agents next to the code, streams their work to browsers and posts final events to the
-broker. It keeps a journal in its data directory: nothing is lost when it dies, or when the broker is away.
+	broker. Events are stored in a journal first, so none is lost if the host crashes or the broker cannot be reached.
 
-The agents opencode, claude, codex and gemini are there once 'bellhop agents install' fetched their programs; they get the
-keys of their language models from this process' environment (ANTHROPIC_API_KEY …). The configuration file names others,
-which speak the headless interface (JSON lines on stdio) or ACP, and projects:
+'bellhop agents list' shows the built-in agents, 'bellhop agents install' installs their programs. They read the keys of
+their language models from the environment (ANTHROPIC_API_KEY …). The configuration file adds projects, and agents that
+speak the headless interface (JSON lines on stdio) or ACP:
 
   agents:
     claude: {model: claude-sonnet-4-5}
@@ -37,7 +37,7 @@ which speak the headless interface (JSON lines on stdio) or ACP, and projects:
   projects:
     shop: /srv/shop
 
-Rules decide which tool calls need a person (bellhop policy --help); the built-in ones are used without:
+Rules decide which tool calls need a user's permission (bellhop policy --help). Without this line, the built-in rules apply:
 
   policy: /etc/bellhop/policy.yaml
 
@@ -60,7 +60,7 @@ func (c hostCommand) Run(env *environment) error {
 	}
 	host, err := app.OpenHost(app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
-		AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgent(self),
+		AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgentCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Log: env.log,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (c hostCommand) Run(env *environment) error {
 	return host.Run(env.ctx)
 }
 
-// demoAgent is the command line of the agent that this binary brings along.
-func demoAgent(self string) []string {
+// demoAgentCommandLine starts this binary as the demo agent.
+func demoAgentCommandLine(self string) []string {
 	return []string{self, "agent", "--stdio"}
 }

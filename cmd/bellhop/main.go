@@ -16,45 +16,47 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"bellhop/agenthost/setup"
+	"bellhop/internal/app/agents"
 )
 
 // version is set by the linker.
 var version = "dev"
 
-const description = `Bellhop checks users in to remote coding agents: the broker signs users in and keeps what agents did,
-the browser streams directly from the agent host, and no event is lost or doubled on the way.
+const description = `Bellhop connects users with remote coding agents. The broker signs users in and stores the agents' events,
+browsers stream directly from the agent host, and no event is lost or stored twice.
 
-Start with "bellhop dev": broker, agent host and a demo agent on this machine, nothing to configure.`
+Start with "bellhop dev": it runs broker, agent host and a demo agent on this machine without any configuration.`
 
-// commands is the command line; protocol section 5 lists the names and
+// commandLine is the command line. Protocol section 5 lists the names and
 // variables that are part of the contract.
-type commands struct {
+type commandLine struct {
 	Dev         devCommand         `cmd:"" help:"Run broker, agent host and demo agent on this machine, on an embedded database."`
 	Serve       serveCommand       `cmd:"" help:"Run the broker."`
 	Host        hostCommand        `cmd:"" help:"Run an agent host next to the code."`
-	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: OpenCode, Claude Code, Codex, Gemini."`
+	Agents      agentsCommand      `cmd:"" help:"Manage the programs of real agents: ${agents}."`
 	Agent       agentCommand       `cmd:"" help:"Run the headless agent: JSON lines on stdin and stdout."`
-	Chat        chatCommand        `cmd:"" help:"Talk with an agent in the terminal."`
+	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
 	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
 	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
-	Conformance conformanceCommand `cmd:"" help:"Find out whether a program or a server keeps to the contract."`
-	Users       usersCommand       `cmd:"" help:"Manage the people who may sign in."`
+	Conformance conformanceCommand `cmd:"" help:"Check whether a program or a server follows the protocol."`
+	Users       usersCommand       `cmd:"" help:"Manage users."`
 	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
-	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts the broker knows."`
-	Keys        keysCommand        `cmd:"" help:"Make the keyset that seals secrets at rest."`
-	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, or show where it stands."`
+	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts of the broker."`
+	Keys        keysCommand        `cmd:"" help:"Create the keyset that seals secrets in the database."`
+	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
 
-	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Least level to log: debug, info, warn or error."`
+	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`
 }
 
-// environment is what a command gets from its process, so that tests can give
-// it another.
+// environment holds the process resources of a command; tests replace them.
 type environment struct {
 	ctx     context.Context  // ends at SIGTERM, and at SIGINT unless the command reads signals
 	signals <-chan os.Signal // SIGINT and SIGTERM
@@ -70,16 +72,17 @@ func main() {
 	os.Exit(run(context.Background(), signals, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run parses the command line and runs its command. Exit codes: 0 done, 1
-// failed, 2 wrong usage.
+// run parses the command line and runs its command. Exit codes: 0 success, 1
+// failure, 2 wrong usage.
 func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var cli commands
-	exited := -1
+	var cli commandLine
+	exitCode := -1
 	parser, err := kong.New(&cli,
 		kong.Name("bellhop"), kong.Description(description), kong.UsageOnError(),
-		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
-		kong.Resolvers(secretFiles{os.LookupEnv, os.ReadFile}),
+		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exitCode = code }),
+		kong.Resolvers(secretFileResolver{os.LookupEnv, os.ReadFile}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		helpVars(),
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "bellhop:", err)
@@ -89,16 +92,16 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 		args = []string{"--help"}
 	}
 	parsed, err := parser.Parse(args)
-	if exited >= 0 {
-		return exited
+	if exitCode >= 0 {
+		return exitCode
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingVariables(err))
+		_, _ = fmt.Fprintf(stderr, "bellhop: %v\n%sSee: bellhop --help\n", err, missingSecretsHint(err))
 		return 2
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !readsSignals(parsed.Selected().Target.Interface()) {
+	if !handlesSignals(parsed.Selected().Target.Interface()) {
 		go func() {
 			defer cancel()
 			select {
@@ -109,14 +112,20 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	}
 	env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}
 	if err := parsed.Run(env); err != nil && !errors.Is(err, context.Canceled) {
-		report(stderr, err)
+		printError(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// readsSignals tells whether a command does something else at SIGINT than end.
-func readsSignals(command any) bool {
+// helpVars are the values of ${agents} and ${programs} in help texts.
+func helpVars() kong.Vars {
+	return kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
+}
+
+// handlesSignals reports whether a command reads signals itself. Other commands end
+// at SIGINT.
+func handlesSignals(command any) bool {
 	switch command.(type) {
 	case chatCommand, attachCommand:
 		return true
@@ -124,9 +133,9 @@ func readsSignals(command any) bool {
 	return false
 }
 
-// missingVariables names the variables that keep a missing secret off the command
-// line.
-func missingVariables(err error) string {
+// missingSecretsHint names the variables of missing secrets, because a secret on the
+// command line is visible in the process list.
+func missingSecretsHint(err error) string {
 	var wrong *kong.ParseError
 	if !errors.As(err, &wrong) || wrong.Context == nil {
 		return ""
@@ -142,7 +151,7 @@ func missingVariables(err error) string {
 	return hint.String()
 }
 
-func newLogger(w io.Writer, cli *commands) *slog.Logger {
+func newLogger(w io.Writer, cli *commandLine) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cli.LogLevel}
 	if cli.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, opts))

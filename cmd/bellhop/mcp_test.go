@@ -12,8 +12,8 @@ import (
 	"bellhop/crypto/seal"
 )
 
-// bridged runs a bridge over lines before a server.
-func bridged(t *testing.T, handler http.HandlerFunc, lines ...string) string {
+// runBridge sends lines through a bridge to a server and returns the output.
+func runBridge(t *testing.T, handler http.HandlerFunc, lines ...string) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -26,9 +26,9 @@ func bridged(t *testing.T, handler http.HandlerFunc, lines ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-func TestTheBridgePassesMessagesAsTheyAre(t *testing.T) {
+func TestTheBridgeForwardsMessagesUnchanged(t *testing.T) {
 	var versions []string
-	got := bridged(t, func(w http.ResponseWriter, r *http.Request) {
+	got := runBridge(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Header.Get("Authorization") != "Bearer bhp_x" || r.URL.Path != "/mcp" {
 			t.Errorf("%s with %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -48,7 +48,7 @@ func TestTheBridgePassesMessagesAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestTheBridgeAnswersForAServerThatDoesNot(t *testing.T) {
+func TestTheBridgeReportsServerErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		server http.HandlerFunc
@@ -72,7 +72,7 @@ func TestTheBridgeAnswersForAServerThatDoesNot(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := bridged(t, c.server, c.line); got != c.want {
+			if got := runBridge(t, c.server, c.line); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -15,27 +15,27 @@ import (
 	"bellhop/policy"
 )
 
-// modelFlags choose a model and hold what reaching it takes. The variables are
-// those that the providers' own programs read.
+// modelFlags choose a model and its server. The variables have the names that the
+// providers' own programs read.
 type modelFlags struct {
 	Model         string `default:"demo" help:"The model: 'demo' (scripted, no language model), anthropic/NAME, openai/NAME, openrouter/NAME or ollama/NAME."`
-	BaseURL       string `placeholder:"URL" help:"Where that model is served, instead of its provider's address."`
-	MaxTokens     int    `placeholder:"N" help:"Most tokens of one answer. Default: the provider's, 8192 for anthropic."`
-	ContextWindow int    `placeholder:"N" help:"Tokens a conversation may take; older turns are left out. Default: 200000 for anthropic, 32000 for ollama, else 128000."`
+	BaseURL       string `placeholder:"URL" help:"URL of the server that serves the model, instead of its provider's."`
+	MaxTokens     int    `placeholder:"N" help:"Maximum tokens of one response. Default: the provider's, 8192 for anthropic."`
+	ContextWindow int    `placeholder:"N" help:"Maximum tokens of a conversation; older turns are left out. Default: 200000 for anthropic, 32000 for ollama, else 128000."`
 
 	AnthropicAPIKey   seal.Secret `env:"ANTHROPIC_API_KEY" secret:"" placeholder:"KEY" help:"Key for anthropic/… models."`
-	AnthropicBaseURL  string      `env:"ANTHROPIC_BASE_URL" placeholder:"URL" help:"Instead of https://api.anthropic.com."`
+	AnthropicBaseURL  string      `env:"ANTHROPIC_BASE_URL" placeholder:"URL" help:"Replaces https://api.anthropic.com."`
 	OpenAIAPIKey      seal.Secret `name:"openai-api-key" env:"OPENAI_API_KEY" secret:"" placeholder:"KEY" help:"Key for openai/… models."`
-	OpenAIBaseURL     string      `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Instead of https://api.openai.com/v1: any server of the same API."`
+	OpenAIBaseURL     string      `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Replaces https://api.openai.com/v1; any server with the same API works."`
 	OpenRouterAPIKey  seal.Secret `name:"openrouter-api-key" env:"OPENROUTER_API_KEY" secret:"" placeholder:"KEY" help:"Key for openrouter/… models."`
-	OpenRouterBaseURL string      `name:"openrouter-base-url" env:"OPENROUTER_BASE_URL" placeholder:"URL" help:"Instead of https://openrouter.ai/api/v1."`
-	OllamaBaseURL     string      `env:"OLLAMA_BASE_URL" placeholder:"URL" help:"Instead of http://127.0.0.1:11434/v1."`
+	OpenRouterBaseURL string      `name:"openrouter-base-url" env:"OPENROUTER_BASE_URL" placeholder:"URL" help:"Replaces https://openrouter.ai/api/v1."`
+	OllamaBaseURL     string      `env:"OLLAMA_BASE_URL" placeholder:"URL" help:"Replaces http://127.0.0.1:11434/v1."`
 }
 
-// open returns the named model, nil for the demo.
-func (f modelFlags) open(name string) (*model.Model, error) {
+// openModel returns the named model, or nil for the demo model.
+func (f modelFlags) openModel(name string) (*model.Model, error) {
 	if name == agent.ModelDemo {
-		return nil, nil //nolint:nilnil // the agent brings the demo itself
+		return nil, nil //nolint:nilnil // the demo model is part of the agent
 	}
 	provider, _, err := model.Find(name)
 	if err != nil {
@@ -58,12 +58,12 @@ func (f modelFlags) open(name string) (*model.Model, error) {
 	return model.Open(name, opts)
 }
 
-// sessionSource makes what sessions work with.
+// sessionSource prepares the model, tools and policy of each session.
 type sessionSource struct {
 	flags        modelFlags
 	instructions string
 	servers      mcpclient.Config
-	policy       *policy.Live // nil: each tool's own judgement
+	policy       *policy.Live // nil = each tool decides whether it asks
 	log          *slog.Logger
 }
 
@@ -79,7 +79,7 @@ func (s *sessionSource) openPolicy(file string) (err error) {
 	return err
 }
 
-// run reads a changed policy again until ctx ends.
+// run reloads the policy file when it changes, until ctx ends.
 func (s *sessionSource) run(ctx context.Context) error {
 	if s.policy == nil {
 		return nil
@@ -87,18 +87,18 @@ func (s *sessionSource) run(ctx context.Context) error {
 	return s.policy.Run(ctx)
 }
 
-// open implements agentapi.Config.Open.
-func (s *sessionSource) open(ctx context.Context, o agentapi.Opening) (agentapi.Opened, error) {
+// openSession implements agentapi.Config.Open.
+func (s *sessionSource) openSession(ctx context.Context, o agentapi.Opening) (agentapi.Opened, error) {
 	none := agentapi.Opened{}
 	name := cmp.Or(o.Model, s.flags.Model)
-	llm, err := s.flags.open(name)
+	llm, err := s.flags.openModel(name)
 	if err != nil {
 		return none, err
 	}
 	opts := agent.Options{Model: name}
 	if llm != nil {
-		own := strings.TrimSpace(s.instructions + "\n\n" + o.Instructions)
-		opts.Completer, opts.Window, opts.Instructions = llm, llm.Window, agent.Instructions(o.Dir, own)
+		instructions := strings.TrimSpace(s.instructions + "\n\n" + o.Instructions)
+		opts.Completer, opts.Window, opts.Instructions = llm, llm.Window, agent.Instructions(o.Dir, instructions)
 	}
 	if s.policy != nil {
 		opts.Policy = s.policy

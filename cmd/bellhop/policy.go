@@ -13,15 +13,15 @@ import (
 )
 
 type policyCommand struct {
-	Check   policyCheckCommand   `cmd:"" help:"Say whether a policy file is right, and where it is not."`
-	Explain policyExplainCommand `cmd:"" help:"Show what becomes of a tool call, and which rule says so."`
+	Check   policyCheckCommand   `cmd:"" help:"Check a policy file and show its first mistake."`
+	Explain policyExplainCommand `cmd:"" help:"Show the decision about a tool call and the rule behind it."`
 	Default policyDefaultCommand `cmd:"" help:"Print the built-in rules."`
 }
 
 type policyCheckCommand struct {
-	File string `arg:"" help:"A policy file, or a host's configuration with a policy in it (--section)."`
+	File string `arg:"" help:"Policy file, or with --section a host's configuration that contains a policy."`
 
-	Section bool `help:"The rules are the member 'policy' of the file."`
+	Section bool `help:"Read the rules from the member 'policy' of the file."`
 }
 
 // Run prints one line, or fails with the first mistake.
@@ -33,16 +33,16 @@ func (c policyCheckCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s: right, %d rules with the built-in ones\n", c.File, rules.Rules())
+	_, err = fmt.Fprintf(env.stdout, "%s: valid, %d rules including the built-in ones\n", c.File, rules.Rules())
 	return err
 }
 
 type policyExplainCommand struct {
-	Tool  string `arg:"" help:"The tool, as the agent calls it: Bash, write_file, mcp__docs__search …"`
-	Input string `arg:"" name:"json" help:"The call's arguments as JSON, or - to read them from stdin."`
+	Tool  string `arg:"" help:"The agent's name of the tool: Bash, write_file, mcp__docs__search …"`
+	Input string `arg:"" name:"json" help:"Arguments of the call as JSON, or - to read them from stdin."`
 
 	File    string `type:"existingfile" placeholder:"FILE" help:"Policy file. Default: the built-in rules."`
-	Section bool   `help:"The rules are the member 'policy' of the file."`
+	Section bool   `help:"Read the rules from the member 'policy' of the file."`
 	Project string `placeholder:"NAME" help:"Project of the session."`
 	Agent   string `placeholder:"ID" help:"Agent that makes the call."`
 	Dir     string `type:"existingdir" default:"." placeholder:"DIR" help:"Workspace of the session (${default})."`
@@ -51,13 +51,13 @@ type policyExplainCommand struct {
 
 // Help is shown by --help.
 func (policyExplainCommand) Help() string {
-	return `Nothing is run. A shell command is taken apart; each part is decided by itself, the strictest verdict wins:
+	return `Nothing is executed. A shell command is split into its parts, and the strictest decision about a part wins:
 
   bellhop policy explain Bash '{"command":"ls; rm -rf /"}'
   bellhop policy explain write_file '{"path":"../notes.txt","content":"x"}' --file policy.yaml`
 }
 
-// explanation is what --json-output prints.
+// explanation is the object that --json-output prints.
 type explanation struct {
 	Tool string `json:"tool"`
 	policy.Decision
@@ -65,7 +65,7 @@ type explanation struct {
 	Steps   []policy.Step `json:"steps"`
 }
 
-// Run prints the decision and how it came about.
+// Run prints the decision and its steps.
 func (c policyExplainCommand) Run(env *environment) error {
 	input := []byte(c.Input)
 	if c.Input == "-" {
@@ -92,15 +92,12 @@ func (c policyExplainCommand) Run(env *environment) error {
 		out.Timeout = decision.Timeout.String()
 	}
 	if c.JSON {
-		encoder := json.NewEncoder(env.stdout)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(out)
+		return printJSON(env.stdout, out)
 	}
-	return out.print(env.stdout, c.Tool)
+	return out.printText(env.stdout, c.Tool)
 }
 
-func (x explanation) print(w io.Writer, tool string) error {
+func (x explanation) printText(w io.Writer, tool string) error {
 	_, _ = fmt.Fprintf(w, "%s %s\n", x.Action, x.Level)
 	if x.Message != "" {
 		_, _ = fmt.Fprintf(w, "  message  %s\n", x.Message)
@@ -119,7 +116,7 @@ func (x explanation) print(w io.Writer, tool string) error {
 
 type policyDefaultCommand struct{}
 
-// Run prints the file that the binary brings along.
+// Run prints the policy file that is part of the binary.
 func (policyDefaultCommand) Run(env *environment) error {
 	_, err := io.WriteString(env.stdout, policy.DefaultRules())
 	return err

@@ -11,13 +11,13 @@ import (
 	"bellhop/agenthost/setup"
 )
 
-// progressBar shows an install: one line that changes on a terminal, a line a
-// step elsewhere.
+// progressBar shows the progress of an installation: on a terminal one line that
+// changes, elsewhere one line for each step.
 type progressBar struct {
 	out      io.Writer
 	terminal bool
 	last     setup.Progress
-	shown    string
+	lastLine string
 }
 
 func newProgressBar(out io.Writer) *progressBar {
@@ -25,38 +25,38 @@ func newProgressBar(out io.Writer) *progressBar {
 	return &progressBar{out: out, terminal: ok && term.IsTerminal(int(file.Fd()))}
 }
 
-var stepNames = map[setup.Step]string{
+var stepLabels = map[setup.Step]string{
 	setup.StepDownload: "downloading", setup.StepUnpack: "unpacking",
 	setup.StepNPM: "npm fetches its parts", setup.StepCheck: "checking",
 }
 
-func (b *progressBar) show(p setup.Progress) {
-	fresh := p.Agent != b.last.Agent || p.Step != b.last.Step
+func (b *progressBar) update(p setup.Progress) {
+	isNewStep := p.Agent != b.last.Agent || p.Step != b.last.Step
 	b.last = p
 	if !b.terminal {
-		if fresh {
-			_, _ = fmt.Fprintf(b.out, "%s: %s%s\n", p.Agent, stepNames[p.Step], size(p))
+		if isNewStep {
+			_, _ = fmt.Fprintf(b.out, "%s: %s%s\n", p.Agent, stepLabels[p.Step], formatSize(p))
 		}
 		return
 	}
-	if line := b.line(p); line != b.shown {
+	if line := b.formatLine(p); line != b.lastLine {
 		_, _ = fmt.Fprintf(b.out, "\r\x1b[K%s", line)
-		b.shown = line
+		b.lastLine = line
 	}
 }
 
 const barWidth = 30
 
-func (b *progressBar) line(p setup.Progress) string {
+func (b *progressBar) formatLine(p setup.Progress) string {
 	if p.Step != setup.StepDownload || p.Total <= 0 {
-		return fmt.Sprintf("%s: %s%s", p.Agent, stepNames[p.Step], size(p))
+		return fmt.Sprintf("%s: %s%s", p.Agent, stepLabels[p.Step], formatSize(p))
 	}
 	done := int(min(p.Done, p.Total) * barWidth / p.Total)
 	return fmt.Sprintf("%s: [%s%s] %3d %% of %d MB", p.Agent,
 		strings.Repeat("#", done), strings.Repeat(".", barWidth-done), p.Done*100/p.Total, megabytes(p.Total))
 }
 
-func size(p setup.Progress) string {
+func formatSize(p setup.Progress) string {
 	switch {
 	case p.Step != setup.StepDownload:
 		return ""
@@ -71,10 +71,10 @@ func size(p setup.Progress) string {
 
 func megabytes(n int64) int64 { return (n + 999_999) / 1_000_000 }
 
-// end clears the line, so that what follows begins at its start.
-func (b *progressBar) end() {
-	if b.shown != "" {
+// clear erases the line, so that later output starts at its beginning.
+func (b *progressBar) clear() {
+	if b.lastLine != "" {
 		_, _ = io.WriteString(b.out, "\r\x1b[K")
 	}
-	b.shown, b.last = "", setup.Progress{}
+	b.lastLine, b.last = "", setup.Progress{}
 }

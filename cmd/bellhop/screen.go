@@ -11,14 +11,14 @@ import (
 	"bellhop/protocol"
 )
 
-// screen writes a conversation as text that grows. Escape sequences of an
-// agent do not reach the terminal.
+// screen prints a conversation and removes control characters from the agent's
+// text.
 type screen struct {
 	out   io.Writer
 	color bool
 
-	mu     sync.Mutex
-	inLine bool // the last line has no end yet
+	mu       sync.Mutex
+	lineOpen bool // the last line has no line end yet
 }
 
 const (
@@ -40,43 +40,43 @@ func (s *screen) styled(style, text string) string {
 func (s *screen) bold(text string) string { return s.styled(styleBold, text) }
 func (s *screen) dim(text string) string  { return s.styled(styleDim, text) }
 
-// line writes a whole line, ending the one that is open.
+// line ends the open line, if any, and prints a complete one.
 func (s *screen) line(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end()
+	s.endOpenLine()
 	_, _ = fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// prompt writes a line that the user ends.
+// prompt prints a question; the user's Enter ends the line.
 func (s *screen) prompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end()
+	s.endOpenLine()
 	_, _ = io.WriteString(s.out, s.styled(styleYellow, printable(text)))
 }
 
-func (s *screen) piece(text string) {
+func (s *screen) writeText(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = io.WriteString(s.out, text)
-	s.inLine = !strings.HasSuffix(text, "\n")
+	s.lineOpen = !strings.HasSuffix(text, "\n")
 }
 
 func (s *screen) endLine() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end()
+	s.endOpenLine()
 }
 
-func (s *screen) end() {
-	if s.inLine {
+func (s *screen) endOpenLine() {
+	if s.lineOpen {
 		_, _ = io.WriteString(s.out, "\n")
-		s.inLine = false
+		s.lineOpen = false
 	}
 }
 
-func (s *screen) failure(err error) {
+func (s *screen) showError(err error) {
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Hint != "" {
 		s.line("%s %s", s.styled(styleRed, printable(err.Error())), s.dim(printable(e.Hint)))
@@ -85,21 +85,21 @@ func (s *screen) failure(err error) {
 	s.line("%s", s.styled(styleRed, printable(err.Error())))
 }
 
-// part draws one part of a stream.
-func (s *screen) part(p *protocol.Part) {
+// showPart prints one part of a stream.
+func (s *screen) showPart(p *protocol.Part) {
 	switch p.Type {
 	case protocol.PartTextDelta:
-		s.piece(printable(*p.Text))
+		s.writeText(printable(*p.Text))
 	case protocol.PartReasoningDelta:
-		s.piece(s.dim(printable(*p.Text)))
+		s.writeText(s.dim(printable(*p.Text)))
 	case protocol.PartTextEnd, protocol.PartReasoningEnd:
 		s.endLine()
 	case protocol.PartToolCall:
 		s.line("%s %s %s", s.styled(styleCyan, "•"), s.bold(printable(p.ToolName)), s.dim(shorten(string(p.Input))))
 	case protocol.PartToolResult:
-		s.line("  %s", s.dim(shorten(plain(p.Output))))
+		s.line("  %s", s.dim(shorten(plainText(p.Output))))
 	case protocol.PartToolError:
-		s.line("  %s", s.styled(styleRed, shorten(plain(p.Error))))
+		s.line("  %s", s.styled(styleRed, shorten(plainText(p.Error))))
 	case protocol.PartToolOutputDenied:
 		s.line("  %s", s.styled(styleRed, "denied"))
 	case protocol.PartToolApprovalResponse:
@@ -109,7 +109,7 @@ func (s *screen) part(p *protocol.Part) {
 	case protocol.PartAbort:
 		s.line("%s", s.styled(styleYellow, "interrupted"))
 	case protocol.PartError:
-		s.line("%s", s.styled(styleRed, shorten(plain(p.Error))))
+		s.line("%s", s.styled(styleRed, shorten(plainText(p.Error))))
 	case protocol.PartFinish:
 		if p.RawFinishReason != "" && p.FinishReason != protocol.FinishStop {
 			s.line("%s", s.styled(styleYellow, "ended: "+printable(p.RawFinishReason)))
@@ -117,8 +117,8 @@ func (s *screen) part(p *protocol.Part) {
 	}
 }
 
-// message draws a row of the history.
-func (s *screen) message(m *protocol.Message) {
+// showMessage prints one message of the history.
+func (s *screen) showMessage(m *protocol.Message) {
 	switch {
 	case m.Role == protocol.RoleUser:
 		s.line("%s %s", s.styled(styleYellow, ">"), printable(m.Message))
@@ -133,8 +133,8 @@ func (s *screen) message(m *protocol.Message) {
 	}
 }
 
-// plain shows a JSON string as its text and anything else as JSON.
-func plain(raw json.RawMessage) string {
+// plainText returns the text of a JSON string, and other JSON unchanged.
+func plainText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
@@ -151,8 +151,8 @@ func shorten(text string) string {
 	return text
 }
 
-// printable drops control characters other than line ends and tabs: what an
-// agent prints must not drive the terminal.
+// printable removes control characters other than line ends and tabs, because an
+// agent's output must not control the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {

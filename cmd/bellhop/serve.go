@@ -13,19 +13,19 @@ type serveCommand struct {
 	databaseFlags `embed:""`
 
 	Listen         string        `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	PublicURL      string        `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"What browsers use; https makes cookies Secure. Default: http://<listen>."`
-	WebhookURL     string        `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"What agent hosts use to reach this broker, when it is not the public URL."`
-	AllowedOrigins []string      `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Frontends on other origins, exact, comma-separated; they use bearer tokens."`
+	PublicURL      string        `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker; with https, cookies are Secure. Default: http://<listen>."`
+	WebhookURL     string        `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"URL at which agent hosts reach the broker. Default: the public URL."`
+	AllowedOrigins []string      `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of other frontends, comma-separated; they use bearer tokens."`
 	OutboundAllow  []string      `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
 	CustomAgentURL string        `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
-	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"How long agents' notebook sessions last without activity (${default})."`
-	DefaultAgent   string        `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none; empty leaves it to the host."`
+	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
+	DefaultAgent   string        `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
 }
 
 // Help is shown by --help.
 func (serveCommand) Help() string {
-	return `The broker signs users in, opens sessions on agent hosts, takes their webhooks and keeps what agents did.
-It migrates the database at its start and needs a keyset:
+	return `The broker signs users in, opens sessions on agent hosts, and stores the events that hosts post.
+	It migrates the database at its start. It needs a keyset:
 
   bellhop keys generate > keyset && chmod 600 keyset
   export BELLHOP_KEYSET_FILE=keyset BELLHOP_DATABASE_URL=sqlite:bellhop.db
@@ -36,8 +36,8 @@ It migrates the database at its start and needs a keyset:
 Every variable that holds a secret can also be given as NAME_FILE, the path of a file with the value.`
 }
 
-// gcPercent of the broker. What it holds is small and what it makes is short-lived:
-// a collection at every doubling costs a quarter of a webhook's CPU.
+// gcPercent is the broker's GOGC. Its live heap is small and most allocations are
+// short-lived; with the default of 100, collections took a quarter of a webhook's CPU time.
 const gcPercent = 400
 
 // Run serves until the context ends.
@@ -45,7 +45,7 @@ func (c serveCommand) Run(env *environment) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	allow, err := prefixes("BELLHOP_OUTBOUND_ALLOW", c.OutboundAllow)
+	allow, err := parseCIDRs("BELLHOP_OUTBOUND_ALLOW", c.OutboundAllow)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c serveCommand) Run(env *environment) error {
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
-		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorker(self), Version: version,
+		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), Version: version,
 	})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// dump writes all that the database of $BELLHOP_DATABASE_URL holds into a file.
+// dump writes the content of the database of $BELLHOP_DATABASE_URL to a file.
 func dump(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "dump", neg, len(args) == 1)
+	checkUsage(ts, "dump", neg, len(args) == 1)
 	database := ts.Getenv("BELLHOP_DATABASE_URL")
 	read := dumpPostgres
 	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
@@ -24,7 +24,7 @@ func dump(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(content), 0o600))
 }
 
-// dumpFiles joins SQLite's files as they are.
+// dumpFiles concatenates SQLite's files unchanged.
 func dumpFiles(path string) (string, error) {
 	files, err := filepath.Glob(path + "*")
 	if err != nil {
@@ -41,8 +41,8 @@ func dumpFiles(path string) (string, error) {
 	return out.String(), nil
 }
 
-// dumpPostgres prints every row of every table; bytes as they are, not in hex,
-// which would hide what they hold.
+// dumpPostgres prints every row of every table. Bytes are printed unchanged: in
+// hex, a search for plain text would not find them.
 func dumpPostgres(url string) (string, error) {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, url)

@@ -12,15 +12,15 @@ import (
 	"bellhop/protocol"
 )
 
-// agree compares the journal of $task with its history until they are the same
-// list: every final text and every tool use, once, in order.
-func agree(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "agree", neg, len(args) == 0)
-	w, task := worldOf(ts), ts.Getenv("task")
-	for limit := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		journaled, err := w.journaled(ts, task)
+// compareHistory waits until the host's journal and the broker's history of $task
+// are equal: every final text and every tool use, once, in the same order.
+func compareHistory(ts *testscript.TestScript, neg bool, args []string) {
+	checkUsage(ts, "compare-history", neg, len(args) == 0)
+	w, task := stateOf(ts), ts.Getenv("task")
+	for limit := time.Now().Add(conditionTimeout); ; time.Sleep(20 * time.Millisecond) {
+		journaled, err := w.hostHistory(ts, task)
 		ts.Check(err)
-		kept, err := w.kept(ts, task)
+		kept, err := w.brokerHistory(ts, task)
 		ts.Check(err)
 		if journaled == kept && strings.Contains(kept, "finish") {
 			_, _ = fmt.Fprint(ts.Stdout(), kept)
@@ -32,10 +32,10 @@ func agree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// journaled lists what the host has written down.
-func (w *world) journaled(ts *testscript.TestScript, task string) (string, error) {
+// hostHistory lists the texts and tool uses of the host's journal.
+func (w *storyState) hostHistory(ts *testscript.TestScript, task string) (string, error) {
 	var page protocol.EventsResponse
-	if err := w.fetch(ts.Getenv("host")+"/session/"+task+"/events?limit=500", ts.Getenv("hostPassword"), &page); err != nil {
+	if err := w.getJSON(ts.Getenv("host")+"/session/"+task+"/events?limit=500", ts.Getenv("hostPassword"), &page); err != nil {
 		return "", err
 	}
 	var out strings.Builder
@@ -60,15 +60,15 @@ func (w *world) journaled(ts *testscript.TestScript, task string) (string, error
 	return out.String() + last, nil
 }
 
-// kept lists what the broker shows of the same.
-func (w *world) kept(ts *testscript.TestScript, id string) (string, error) {
+// brokerHistory lists the texts and tool uses that the broker returns.
+func (w *storyState) brokerHistory(ts *testscript.TestScript, id string) (string, error) {
 	base, token := ts.Getenv("broker")+"/api/tasks/"+id, ts.Getenv("token")
 	var page protocol.MessageList
 	var task protocol.Task
-	if err := w.fetch(base+"/messages?limit=500", token, &page); err != nil {
+	if err := w.getJSON(base+"/messages?limit=500", token, &page); err != nil {
 		return "", err
 	}
-	if err := w.fetch(base, token, &task); err != nil {
+	if err := w.getJSON(base, token, &task); err != nil {
 		return "", err
 	}
 	var out strings.Builder
@@ -90,8 +90,8 @@ func (w *world) kept(ts *testscript.TestScript, id string) (string, error) {
 	return out.String(), nil
 }
 
-func (w *world) fetch(url, token string, into any) error {
-	status, answer, err := w.call(http.MethodGet, url, "", bearer(token))
+func (w *storyState) getJSON(url, token string, into any) error {
+	status, answer, err := w.do(http.MethodGet, url, "", bearer(token))
 	if err != nil {
 		return err
 	}

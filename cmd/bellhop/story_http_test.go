@@ -18,8 +18,8 @@ import (
 	"bellhop/internal/sse"
 )
 
-// call is an HTTP request of a story; header may be nil.
-func (w *world) call(method, url, body string, header map[string]string) (status int, answer string, err error) {
+// do sends an HTTP request of a story; header may be nil.
+func (w *storyState) do(method, url, body string, header map[string]string) (status int, answer string, err error) {
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -39,12 +39,12 @@ func (w *world) call(method, url, body string, header map[string]string) (status
 	return res.StatusCode, string(content), err
 }
 
-// request runs METHOD ROUTE [JSON]; an error status fails unless it is wanted.
+// request runs METHOD ROUTE [JSON]. An error status fails the story unless neg is set.
 func request(ts *testscript.TestScript, neg bool, base string, args []string, header map[string]string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: METHOD ROUTE [JSON]")
 	}
-	status, answer, err := worldOf(ts).call(args[0], base+args[1], strings.Join(args[2:], ""), header)
+	status, answer, err := stateOf(ts).do(args[0], base+args[1], strings.Join(args[2:], ""), header)
 	ts.Check(err)
 	_, _ = io.WriteString(ts.Stdout(), answer)
 	_, _ = fmt.Fprintln(ts.Stderr(), status, http.StatusText(status))
@@ -61,28 +61,28 @@ func api(ts *testscript.TestScript, neg bool, args []string) {
 	request(ts, neg, ts.Getenv("broker"), args, bearer(ts.Getenv("token")))
 }
 
-func askHost(ts *testscript.TestScript, neg bool, args []string) {
+func callHost(ts *testscript.TestScript, neg bool, args []string) {
 	request(ts, neg, ts.Getenv("host"), args, bearer(ts.Getenv("hostPassword")))
 }
 
-// browser sends what a page of the broker's own origin would; its session is
-// then in $cookie.
+// browser sends a request as a page of the broker's origin does, and sets $cookie to
+// the session cookie.
 func browser(ts *testscript.TestScript, neg bool, args []string) {
 	base := ts.Getenv("broker")
 	request(ts, neg, base, args, map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin"})
 	u, err := url.Parse(base)
 	ts.Check(err)
-	for _, cookie := range worldOf(ts).http.Jar.Cookies(u) {
+	for _, cookie := range stateOf(ts).http.Jar.Cookies(u) {
 		ts.Setenv("cookie", cookie.Value)
 	}
 }
 
 func await(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "await", neg, len(args) == 3)
+	checkUsage(ts, "await", neg, len(args) == 3)
 	var answer string
-	for limit := time.Now().Add(patience); ; {
-		status, body, err := worldOf(ts).call(http.MethodGet, ts.Getenv("broker")+args[0], "", bearer(ts.Getenv("token")))
-		if got, found := at(body, args[1]); err == nil && status == http.StatusOK && found == nil && got == args[2] {
+	for limit := time.Now().Add(conditionTimeout); ; {
+		status, body, err := stateOf(ts).do(http.MethodGet, ts.Getenv("broker")+args[0], "", bearer(ts.Getenv("token")))
+		if got, found := valueAt(body, args[1]); err == nil && status == http.StatusOK && found == nil && got == args[2] {
 			_, _ = io.WriteString(ts.Stdout(), body)
 			return
 		}
@@ -94,12 +94,12 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func let(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "let", neg, len(args) == 2 || len(args) == 3)
+	checkUsage(ts, "let", neg, len(args) == 2 || len(args) == 3)
 	file := "stdout"
 	if len(args) == 3 {
 		file = args[2]
 	}
-	value, err := pick(ts.ReadFile(file), args[1])
+	value, err := selectValue(ts.ReadFile(file), args[1])
 	ts.Check(err)
 	ts.Setenv(args[0], value)
 }
@@ -109,16 +109,16 @@ func match(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: match PATH VALUE")
 	}
 	answer := ts.ReadFile("stdout")
-	got, err := at(answer, args[0])
+	got, err := valueAt(answer, args[0])
 	if same := err == nil && got == args[1]; same == neg {
 		ts.Fatalf("%s is %q (%v), wanted %q, in %s", args[0], got, err, args[1], answer)
 	}
 }
 
-// pick is at, or the first group of a regular expression.
-func pick(text, path string) (string, error) {
+// selectValue returns the value at a path, or the first group of a regular expression.
+func selectValue(text, path string) (string, error) {
 	if !strings.HasPrefix(path, "/") {
-		return at(text, path)
+		return valueAt(text, path)
 	}
 	found := regexp.MustCompile("(?m)" + strings.Trim(path, "/")).FindStringSubmatch(text)
 	if found == nil {
@@ -127,8 +127,9 @@ func pick(text, path string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// at finds a value by a path such as .messages[0].id; ".len" at its end counts.
-func at(document, path string) (string, error) {
+// valueAt returns the value at a path such as .messages[0].id. A final ".len" counts
+// the elements.
+func valueAt(document, path string) (string, error) {
 	var value any
 	if err := json.Unmarshal([]byte(document), &value); err != nil {
 		return "", err
@@ -163,40 +164,40 @@ func at(document, path string) (string, error) {
 }
 
 func checkin(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "checkin", neg, len(args) == 1)
+	checkUsage(ts, "checkin", neg, len(args) == 1)
 	body, err := json.Marshal(map[string]string{"taskId": ts.Getenv("task"), "message": args[0]})
 	ts.Check(err)
 	openStream(ts, "/api/agent", string(body))
 }
 
 func attach(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "attach", neg, len(args) == 0)
+	checkUsage(ts, "attach", neg, len(args) == 0)
 	openStream(ts, "/api/agent/attach", `{"taskId":"`+ts.Getenv("task")+`"}`)
 }
 
 func openStream(ts *testscript.TestScript, route, body string) {
-	status, answer, err := worldOf(ts).call(http.MethodPost, ts.Getenv("broker")+route, body, bearer(ts.Getenv("token")))
+	status, answer, err := stateOf(ts).do(http.MethodPost, ts.Getenv("broker")+route, body, bearer(ts.Getenv("token")))
 	ts.Check(err)
 	_, _ = io.WriteString(ts.Stdout(), answer)
 	if status != http.StatusOK {
 		ts.Fatalf("POST %s: %d %s", route, status, answer)
 	}
 	for _, name := range []string{"streamUrl", "streamToken", "messageId", "turnId"} {
-		if value, err := at(answer, "."+name); err == nil {
+		if value, err := valueAt(answer, "."+name); err == nil {
 			ts.Setenv(name, value)
 		}
 	}
 }
 
-// reading is one connection to a stream.
-type reading struct {
+// streamRequest describes one connection to a stream.
+type streamRequest struct {
 	until *regexp.Regexp
 	after string
 	body  string
 }
 
 func stream(ts *testscript.TestScript, neg bool, args []string) {
-	var r reading
+	var r streamRequest
 	for len(args) >= 2 && strings.HasPrefix(args[0], "-") {
 		switch args[0] {
 		case "-until":
@@ -206,20 +207,20 @@ func stream(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		args = args[2:]
 	}
-	usage(ts, "stream", neg, len(args) <= 1)
+	checkUsage(ts, "stream", neg, len(args) <= 1)
 	if len(args) == 1 {
 		body, err := json.Marshal(map[string]string{"prompt": args[0]})
 		ts.Check(err)
 		r.body = string(body)
 	}
-	cursor, err := worldOf(ts).read(ts, r)
+	cursor, err := stateOf(ts).readStream(ts, r)
 	ts.Setenv("cursor", cursor)
 	ts.Check(err)
 }
 
-// read prints frames as "id data" lines up to where r ends.
-func (w *world) read(ts *testscript.TestScript, r reading) (cursor string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// readStream prints frames as "id data" lines until the end that r names.
+func (w *storyState) readStream(ts *testscript.TestScript, r streamRequest) (cursor string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), conditionTimeout)
 	defer cancel()
 	method := http.MethodGet
 	if r.body != "" {

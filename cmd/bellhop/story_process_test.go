@@ -15,12 +15,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience is how long a condition may take; it is reached only by what is
-// broken.
-const patience = 30 * time.Second
+// conditionTimeout bounds the wait for a condition; only broken programs reach it.
+const conditionTimeout = 30 * time.Second
 
-// node is a server process of a story.
-type node struct {
+// serverProcess is a server process of a story.
+type serverProcess struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
 	err  error
@@ -29,31 +28,31 @@ type node struct {
 	out []byte
 }
 
-func (n *node) Write(p []byte) (int, error) {
+func (n *serverProcess) Write(p []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.out = append(n.out, p...)
 	return len(p), nil
 }
 
-func (n *node) printed() string {
+func (n *serverProcess) output() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return string(n.out)
 }
 
-func (n *node) kill() {
+func (n *serverProcess) kill() {
 	_ = n.cmd.Process.Kill()
 	<-n.done
 }
 
-// listening finds the servers of a process in its log.
+// listening matches the log lines with the URLs of a process.
 var listening = regexp.MustCompile(`msg="(broker|agent host) listens" url=(\S+)`)
 
 func start(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "start", neg, len(args) > 2)
-	w, name := worldOf(ts), args[0]
-	if old := w.nodes[name]; old != nil {
+	checkUsage(ts, "start", neg, len(args) > 2)
+	w, name := stateOf(ts), args[0]
+	if old := w.processes[name]; old != nil {
 		select {
 		case <-old.done:
 		default:
@@ -62,11 +61,11 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	path, err := exec.LookPath(args[1])
 	ts.Check(err)
-	n := &node{cmd: exec.Command(path, args[2:]...), done: make(chan struct{})}
-	n.cmd.Dir, n.cmd.Env = ts.MkAbs("."), environ(ts)
+	n := &serverProcess{cmd: exec.Command(path, args[2:]...), done: make(chan struct{})}
+	n.cmd.Dir, n.cmd.Env = ts.MkAbs("."), storyEnvironment(ts)
 	n.cmd.Stdout, n.cmd.Stderr = n, n
 	ts.Check(n.cmd.Start())
-	w.nodes[name] = n
+	w.processes[name] = n
 	go func() {
 		n.err = n.cmd.Wait()
 		close(n.done)
@@ -75,16 +74,16 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if args[2] == "dev" {
 		servers = 2
 	}
-	w.ready(ts, name, servers)
+	w.waitReady(ts, name, servers)
 }
 
-// environ is the story's environment: what env and let have set.
-func environ(ts *testscript.TestScript) []string {
+// storyEnvironment returns the variables that env and let have set.
+func storyEnvironment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
-	for _, names := range variables(worldOf(ts).t) {
+	for _, names := range variablesByCommand(stateOf(ts).t) {
 		for _, name := range names {
 			if value := ts.Getenv(name); value != "" && !slices.Contains(env, name+"="+value) {
 				env = append(env, name+"="+value)
@@ -94,18 +93,18 @@ func environ(ts *testscript.TestScript) []string {
 	return env
 }
 
-// ready waits until every server of a process answers, and keeps their URLs.
-func (w *world) ready(ts *testscript.TestScript, name string, servers int) {
-	n := w.nodes[name]
+// waitReady waits until every server of a process answers, and stores their URLs.
+func (w *storyState) waitReady(ts *testscript.TestScript, name string, servers int) {
+	n := w.processes[name]
 	var found [][]string
-	n.until(ts, name, "listen", func() bool {
-		found = listening.FindAllStringSubmatch(n.printed(), -1)
+	n.waitFor(ts, name, "listen", func() bool {
+		found = listening.FindAllStringSubmatch(n.output(), -1)
 		return len(found) == servers
 	})
 	for _, server := range found {
 		u, err := url.Parse(server[2])
 		ts.Check(err)
-		n.until(ts, name, "be ready", func() bool {
+		n.waitFor(ts, name, "be ready", func() bool {
 			res, err := w.http.Get(u.String() + "/readyz")
 			if err != nil {
 				return false
@@ -119,22 +118,22 @@ func (w *world) ready(ts *testscript.TestScript, name string, servers int) {
 	}
 }
 
-// until polls a condition of a process that has to live meanwhile.
-func (n *node) until(ts *testscript.TestScript, name, what string, holds func() bool) {
-	limit := time.After(patience)
-	for !holds() {
+// waitFor polls a condition. It ends the story if the process exits.
+func (n *serverProcess) waitFor(ts *testscript.TestScript, name, what string, condition func() bool) {
+	limit := time.After(conditionTimeout)
+	for !condition() {
 		select {
 		case <-n.done:
-			ts.Fatalf("%s ended (%v) before it did %s:\n%s", name, n.err, what, n.printed())
+			ts.Fatalf("%s ended (%v) before it did %s:\n%s", name, n.err, what, n.output())
 		case <-limit:
-			ts.Fatalf("%s did not %s:\n%s", name, what, n.printed())
+			ts.Fatalf("%s did not %s:\n%s", name, what, n.output())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-func running(ts *testscript.TestScript, name string) *node {
-	n := worldOf(ts).nodes[name]
+func processNamed(ts *testscript.TestScript, name string) *serverProcess {
+	n := stateOf(ts).processes[name]
 	if n == nil {
 		ts.Fatalf("nothing was started as %s", name)
 	}
@@ -142,25 +141,25 @@ func running(ts *testscript.TestScript, name string) *node {
 }
 
 func stop(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "stop", neg, len(args) == 1)
-	n := running(ts, args[0])
+	checkUsage(ts, "stop", neg, len(args) == 1)
+	n := processNamed(ts, args[0])
 	ts.Check(n.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-n.done:
-	case <-time.After(patience):
-		ts.Fatalf("%s did not end:\n%s", args[0], n.printed())
+	case <-time.After(conditionTimeout):
+		ts.Fatalf("%s did not end:\n%s", args[0], n.output())
 	}
 	if n.err != nil {
-		ts.Fatalf("%s ended with %v:\n%s", args[0], n.err, n.printed())
+		ts.Fatalf("%s ended with %v:\n%s", args[0], n.err, n.output())
 	}
 }
 
 func kill9(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "kill9", neg, len(args) == 1)
-	running(ts, args[0]).kill()
+	checkUsage(ts, "kill9", neg, len(args) == 1)
+	processNamed(ts, args[0]).kill()
 }
 
 func showLog(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "log", neg, len(args) == 1)
-	_, _ = fmt.Fprint(ts.Stdout(), running(ts, args[0]).printed())
+	checkUsage(ts, "log", neg, len(args) == 1)
+	_, _ = fmt.Fprint(ts.Stdout(), processNamed(ts, args[0]).output())
 }

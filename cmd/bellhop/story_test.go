@@ -17,8 +17,8 @@ import (
 	"bellhop/internal/testenv"
 )
 
-// The test binary is the product too: under the name bellhop it runs main, so
-// that stories start, kill and restart real processes.
+// Under the name bellhop the test binary runs main, so that stories start, kill
+// and restart real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(withPostgres{m}, map[string]func(){"bellhop": main, "backend": backend.Main})
 }
@@ -27,32 +27,34 @@ type withPostgres struct{ m *testing.M }
 
 func (w withPostgres) Run() int { return testenv.Main(w.m) }
 
-// TestStories plays testdata/stories. Beside the commands of testscript they
-// know, all of them waiting for conditions and none for time:
+// TestStories runs the scripts of testdata/stories. These commands are available in
+// addition to those of testscript. They wait for conditions, never for a time:
 //
 //	start NAME bellhop ARGS…   runs a server until it answers; its URLs are then in $broker and $host
-//	stop NAME                  ends it with SIGTERM and wants exit 0 · kill9 NAME kills it
-//	log NAME                   what it has printed, as stdout
-//	postgres                   an empty database, its URL in $BELLHOP_DATABASE_URL
-//	api METHOD ROUTE [JSON]    asks the broker with the API token $token; stderr is the status
-//	browser METHOD ROUTE [JSON]  asks as the console does: with the session cookie it was given
-//	ask-host METHOD ROUTE [JSON]  asks the agent host with $hostPassword
-//	await ROUTE PATH VALUE     asks the broker until the answer has VALUE at PATH
-//	let NAME PATH [FILE]       keeps what the last output, or a file, has at PATH, or what a /RE/ finds in it
-//	match PATH VALUE           the last answer has VALUE at PATH
-//	checkin MESSAGE            POST /api/agent for $task; then stream knows where to go
-//	attach                     POST /api/agent/attach for $task, likewise
-//	stream [-until RE] [-after ID] [PROMPT]  reads the turn from its host, up to its end or the frame
-//	                           RE matches, and hangs up; prints the frames; the last id is then $cursor
-//	gather NAME N URL TOKEN    N readers of a stream; part NAME RE waits until all have ended, each with a frame like RE
-//	dump FILE                  everything the broker's database holds, sealed columns as they are
-//	agree                      the host's journal and the broker's history of $task hold the same, once
+//	stop NAME                  sends SIGTERM and requires exit code 0
+//	kill9 NAME                 sends SIGKILL
+//	log NAME                   prints the output of the process so far
+//	postgres                   creates an empty database and sets $BELLHOP_DATABASE_URL
+//	api METHOD ROUTE [JSON]    sends a request to the broker with the API token $token; stderr is the status
+//	browser METHOD ROUTE [JSON]  sends a request with the session cookie, as the console does
+//	call-host METHOD ROUTE [JSON]  sends a request to the agent host with $hostPassword
+//	await ROUTE PATH VALUE     repeats a request to the broker until the response has VALUE at PATH
+//	let NAME PATH [FILE]       sets $NAME to the value at PATH, or to the match of a /RE/, in the last output or a file
+//	match PATH VALUE           requires VALUE at PATH of the last response
+//	checkin MESSAGE            POST /api/agent for $task; sets the URL and token for stream
+//	attach                     POST /api/agent/attach for $task; sets the URL and token for stream
+//	stream [-until RE] [-after ID] [PROMPT]  reads the turn from its host, until its end or a frame that
+//	                           matches RE; prints the frames and sets $cursor to the last id
+//	open-clients NAME N URL TOKEN  opens N streams
+//	wait-clients NAME RE       waits until all streams of NAME have ended, each with a frame that matches RE
+//	dump FILE                  writes the content of the broker's database to a file
+//	compare-history            requires the same history of $task in the host's journal and at the broker, without duplicates
 func TestStories(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tour, err := tourOf(string(readme))
+	tour, err := tourScript(string(readme))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,22 +66,22 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			w := &world{t: t, nodes: map[string]*node{}, crowds: map[string]*crowd{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
+			w := &storyState{t: t, processes: map[string]*serverProcess{}, clients: map[string]*clients{}, http: http.Client{Jar: jar, Transport: &http.Transport{}}}
 			env.Values[worldKey{}] = w
 			env.Defer(func() { w.close(env.T()) })
 			return os.WriteFile(filepath.Join(env.WorkDir, "tour.sh"), []byte(tour), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start, "stop": stop, "kill9": kill9, "log": showLog, "postgres": postgres,
-			"api": api, "browser": browser, "ask-host": askHost, "await": await, "let": let, "match": match,
-			"checkin": checkin, "attach": attach, "stream": stream, "agree": agree,
-			"gather": gather, "part": part, "dump": dump,
+			"api": api, "browser": browser, "call-host": callHost, "await": await, "let": let, "match": match,
+			"checkin": checkin, "attach": attach, "stream": stream, "compare-history": compareHistory,
+			"open-clients": openClients, "wait-clients": waitClients, "dump": dump,
 		},
 	})
 }
 
-// tourOf is the first shell block under the README's tour, as written.
-func tourOf(readme string) (string, error) {
+// tourScript returns the first shell block of the README's tour.
+func tourScript(readme string) (string, error) {
 	_, rest, ok := strings.Cut(readme, "\n## A tour with curl\n")
 	block := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindStringSubmatch(rest)
 	if !ok || block == nil {
@@ -88,36 +90,36 @@ func tourOf(readme string) (string, error) {
 	return block[1] + "\n", nil
 }
 
-// world is what the commands of one story share.
-type world struct {
-	t      *testing.T
-	nodes  map[string]*node
-	crowds map[string]*crowd
-	http   http.Client
+// storyState is shared by the commands of one story.
+type storyState struct {
+	t         *testing.T
+	processes map[string]*serverProcess
+	clients   map[string]*clients
+	http      http.Client
 }
 
 type worldKey struct{}
 
-func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+func stateOf(ts *testscript.TestScript) *storyState { return ts.Value(worldKey{}).(*storyState) }
 
-func (w *world) close(t testscript.T) {
+func (w *storyState) close(t testscript.T) {
 	w.http.CloseIdleConnections()
-	for name, n := range w.nodes {
+	for name, n := range w.processes {
 		n.kill()
 		if failed, ok := t.(interface{ Failed() bool }); ok && failed.Failed() {
-			t.Log(fmt.Sprintf("%s printed:\n%s", name, n.printed()))
+			t.Log(fmt.Sprintf("%s printed:\n%s", name, n.output()))
 		}
 	}
 }
 
-// postgres puts the URL of an empty database where the binary looks for it.
+// postgres creates an empty database and sets $BELLHOP_DATABASE_URL to its URL.
 func postgres(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, "postgres", neg, len(args) == 0)
-	ts.Setenv("BELLHOP_DATABASE_URL", testenv.Postgres(worldOf(ts).t, nil))
+	checkUsage(ts, "postgres", neg, len(args) == 0)
+	ts.Setenv("BELLHOP_DATABASE_URL", testenv.Postgres(stateOf(ts).t, nil))
 }
 
-// usage refuses a call that is not as the list above says.
-func usage(ts *testscript.TestScript, name string, neg, ok bool) {
+// checkUsage ends the story if a command is not used as TestStories describes.
+func checkUsage(ts *testscript.TestScript, name string, neg, ok bool) {
 	if neg || !ok {
 		ts.Fatalf("usage: see TestStories for %s", name)
 	}

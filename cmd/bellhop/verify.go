@@ -2,12 +2,12 @@ package main
 
 import "bellhop/notebook/verify"
 
-// verifyWorkerCommand is not for people: the broker starts it to check code in
-// a process that may end without harm.
+// verifyWorkerCommand is internal: the broker starts it to check code in a
+// separate process, whose crash does no harm.
 type verifyWorkerCommand struct{}
 
 // Run checks one piece of code.
 func (verifyWorkerCommand) Run(env *environment) error { return verify.Work(env.stdin, env.stdout) }
 
-// verifyWorker is how this program starts itself as a checker.
-func verifyWorker(self string) []string { return []string{self, "verify-worker"} }
+// verifyWorkerCommandLine starts this binary as a verify worker.
+func verifyWorkerCommandLine(self string) []string { return []string{self, "verify-worker"} }

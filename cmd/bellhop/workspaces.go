@@ -15,30 +15,30 @@ import (
 )
 
 type workspacesCommand struct {
-	List   workspacesListCommand   `cmd:"" help:"Show them: whose they are, and what work they hold."`
-	Create workspacesCreateCommand `cmd:"" help:"Make one by name, without a session."`
-	Delete workspacesDeleteCommand `cmd:"" help:"Remove one. One with unfinished work only with --force."`
-	Prune  workspacesPruneCommand  `cmd:"" help:"Remove those whose session is gone and that hold no work."`
+	List   workspacesListCommand   `cmd:"" help:"List the workspaces with their sessions and unfinished work."`
+	Create workspacesCreateCommand `cmd:"" help:"Create a workspace by name, without a session."`
+	Delete workspacesDeleteCommand `cmd:"" help:"Remove a workspace. Unfinished work needs --force."`
+	Prune  workspacesPruneCommand  `cmd:"" help:"Remove workspaces whose session was deleted and that hold no unfinished work."`
 }
 
 // Help is shown by --help.
 func (workspacesCommand) Help() string {
-	return `A session of a project that is a git repository works in a git worktree on a branch of its own. These commands work on
-the data directory of 'bellhop host' or 'bellhop dev', also while it runs:
+	return `If a project is a git repository, each of its sessions works in a git worktree on a separate branch. These commands
+	use the data directory of 'bellhop host' or 'bellhop dev', also while it runs:
 
   bellhop workspaces list --data /var/lib/bellhop --config /etc/bellhop/host.yaml
   bellhop workspaces prune --dry-run --data .bellhop`
 }
 
-// workspacesFlags say where they are.
+// workspacesFlags are the flags of all workspaces commands.
 type workspacesFlags struct {
-	Data   string `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Data directory of a host or a dev (${default})."`
-	Config string `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"The host's configuration: it names the projects."`
+	Data   string `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Data directory of 'bellhop host' or 'bellhop dev' (${default})."`
+	Config string `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"Configuration file of the host, which names the projects."`
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// with opens the workspaces for f.
-func (c workspacesFlags) with(env *environment, f func(*workspace.Manager) error) error {
+// withManager opens the data directory, calls f and closes it.
+func (c workspacesFlags) withManager(env *environment, f func(*workspace.Manager) error) error {
 	workspaces, err := app.OpenWorkspaces(c.Data, c.Config, env.log)
 	if err != nil {
 		return err
@@ -46,14 +46,15 @@ func (c workspacesFlags) with(env *environment, f func(*workspace.Manager) error
 	return errors.Join(f(workspaces), workspaces.Close())
 }
 
-func (c workspacesFlags) print(w io.Writer, all []workspace.Info) error {
+func (c workspacesFlags) printInfos(w io.Writer, all []workspace.Info) error {
 	if c.JSON {
 		return printJSON(w, all)
 	}
 	rows := make([][]string, 0, len(all))
 	for _, info := range all {
 		rows = append(rows, []string{
-			info.Path, dash(info.Project), owner(info), dash(info.Branch), unfinishedWork(info), byteSize(info.DiskBytes), moment(&info.CreatedAt),
+			info.Path, orDash(info.Project), owner(info), orDash(info.Branch), unfinishedWork(info),
+			byteSize(info.DiskBytes), formatTime(&info.CreatedAt),
 		})
 	}
 	return table(w, []string{"PATH", "PROJECT", "SESSION", "BRANCH", "WORK", "SIZE", "CREATED"}, rows)
@@ -73,10 +74,10 @@ func owner(info workspace.Info) string {
 	case info.Shared:
 		return info.Session + " (in place)"
 	}
-	return dash(info.Session)
+	return orDash(info.Session)
 }
 
-// unfinishedWork is what would be lost.
+// unfinishedWork describes the work that deleting the workspace would lose.
 func unfinishedWork(info workspace.Info) string {
 	var what []string
 	if info.Dirty {
@@ -85,7 +86,7 @@ func unfinishedWork(info workspace.Info) string {
 	if info.Unpushed > 0 {
 		what = append(what, strconv.Itoa(info.Unpushed)+" commits")
 	}
-	return dash(strings.Join(what, ", "))
+	return orDash(strings.Join(what, ", "))
 }
 
 func byteSize(n int64) string {
@@ -100,7 +101,7 @@ func byteSize(n int64) string {
 	return strconv.FormatFloat(value, 'f', 1, 64) + " " + names[:1] + "iB"
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
@@ -111,27 +112,27 @@ type workspacesListCommand struct {
 	workspacesFlags `embed:""`
 }
 
-// Run prints them, the oldest first.
+// Run prints the workspaces, the oldest first.
 func (c workspacesListCommand) Run(env *environment) error {
-	return c.with(env, func(m *workspace.Manager) error {
+	return c.withManager(env, func(m *workspace.Manager) error {
 		all, err := m.List(env.ctx)
 		if err != nil {
 			return err
 		}
-		return c.print(env.stdout, all)
+		return c.printInfos(env.stdout, all)
 	})
 }
 
 type workspacesCreateCommand struct {
 	workspacesFlags `embed:""`
 
-	Name    string `arg:"" help:"Its name: A-Z a-z 0-9 . _ -"`
-	Project string `placeholder:"NAME" help:"Make it a worktree of this project. Without, it is an empty repository."`
+	Name    string `arg:"" help:"Name of the workspace: A-Z a-z 0-9 . _ -"`
+	Project string `placeholder:"NAME" help:"Create a worktree of this project. Without it, create an empty repository."`
 }
 
-// Run prints where it is.
+// Run prints the path of the new workspace.
 func (c workspacesCreateCommand) Run(env *environment) error {
-	return c.with(env, func(m *workspace.Manager) error {
+	return c.withManager(env, func(m *workspace.Manager) error {
 		info, err := m.Create(env.ctx, c.Project, c.Name)
 		if err != nil {
 			return err
@@ -147,14 +148,14 @@ func (c workspacesCreateCommand) Run(env *environment) error {
 type workspacesDeleteCommand struct {
 	workspacesFlags `embed:""`
 
-	Workspace string `arg:"" help:"Its path, its session's id, or its name."`
-	Force     bool   `help:"Lose changes that are not committed, and commits that are nowhere else."`
+	Workspace string `arg:"" help:"Path or name of the workspace, or the id of its session."`
+	Force     bool   `help:"Delete uncommitted changes and unpushed commits, too."`
 }
 
-// Run removes it, and says so.
+// Run prints "deleted" and the path.
 func (c workspacesDeleteCommand) Run(env *environment) error {
-	return c.with(env, func(m *workspace.Manager) error {
-		path, err := c.path(env, m)
+	return c.withManager(env, func(m *workspace.Manager) error {
+		path, err := c.findPath(env, m)
 		if err != nil {
 			return err
 		}
@@ -171,9 +172,9 @@ func (c workspacesDeleteCommand) Run(env *environment) error {
 	})
 }
 
-// path is the workspace that the argument names. Nothing but a workspace is
-// found, so an argument is free to look like anything.
-func (c workspacesDeleteCommand) path(env *environment, m *workspace.Manager) (string, error) {
+// findPath returns the path of the workspace that the argument names. It searches
+// only the list of workspaces, so the argument needs no check.
+func (c workspacesDeleteCommand) findPath(env *environment, m *workspace.Manager) (string, error) {
 	absolute, err := filepath.Abs(c.Workspace)
 	if err != nil {
 		return "", err
@@ -207,16 +208,16 @@ func (c workspacesDeleteCommand) path(env *environment, m *workspace.Manager) (s
 type workspacesPruneCommand struct {
 	workspacesFlags `embed:""`
 
-	DryRun bool `help:"Only show what would be removed."`
+	DryRun bool `help:"Only show the workspaces that would be removed."`
 }
 
-// Run prints what it removed.
+// Run prints the removed workspaces.
 func (c workspacesPruneCommand) Run(env *environment) error {
-	return c.with(env, func(m *workspace.Manager) error {
+	return c.withManager(env, func(m *workspace.Manager) error {
 		pruned, err := m.Prune(env.ctx, c.DryRun)
 		if err != nil {
 			return err
 		}
-		return c.print(env.stdout, pruned)
+		return c.printInfos(env.stdout, pruned)
 	})
 }

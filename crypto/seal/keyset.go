@@ -12,8 +12,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-// Generate returns a new keyset with one key, as one line of base64url. It is
-// as secret as everything sealed with it.
+// Generate returns a new keyset with one key, as one line of base64url. It must be kept as
+// secret as everything sealed with it.
 func Generate() (string, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -22,7 +22,7 @@ func Generate() (string, error) {
 	return write(handle)
 }
 
-// Rotate returns ks with a new primary key added; the others go on opening.
+// Rotate returns ks with a new primary key; the other keys still open.
 func Rotate(ks string) (string, error) {
 	handle, err := read(ks)
 	if err != nil {
@@ -55,8 +55,7 @@ func read(ks string) (*keyset.Handle, error) {
 	if ks == "" {
 		return nil, fmt.Errorf("%w: it is empty", ErrKeyset)
 	}
-	// Not wrapped: a decoder's or Tink's error says nothing an operator could
-	// use, and must not come to quote key material.
+	// The cause is not wrapped: it would not help an operator and might quote key material.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(ks)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it is not one line of base64url as `bellhop keys generate` prints it", ErrKeyset)
@@ -73,8 +72,8 @@ func read(ks string) (*keyset.Handle, error) {
 	return handle, nil
 }
 
-// checkKey holds a keyset made elsewhere to what Generate makes: a shorter key
-// would weaken, and a key without id prefix would make opening a guess.
+// checkKey accepts only keys like those of Generate. A shorter key would be weaker, and without
+// an id prefix Open would have to try all keys.
 func checkKey(handle *keyset.Handle, i int) error {
 	entry, err := handle.Entry(i)
 	if err != nil {

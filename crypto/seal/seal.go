@@ -9,7 +9,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// What can be wrong. Neither quotes a key, a plaintext or a ciphertext.
+// Errors of this package. They never quote a key, a plaintext or a ciphertext.
 var (
 	ErrKeyset     = errors.New("the keyset is not usable")
 	ErrCiphertext = errors.New("the sealed value does not open")
@@ -18,8 +18,8 @@ var (
 // Sealer seals and opens fields with one keyset. It is safe for concurrent use.
 type Sealer struct{ primitive tink.AEAD }
 
-// Parse reads a keyset as Generate prints it, white space around it allowed.
-// It fails with ErrKeyset.
+// Parse reads a keyset as printed by Generate, with optional white space around it. A bad one
+// is ErrKeyset.
 func Parse(keyset string) (*Sealer, error) {
 	handle, err := read(keyset)
 	if err != nil {
@@ -32,8 +32,8 @@ func Parse(keyset string) (*Sealer, error) {
 	return &Sealer{primitive: primitive}, nil
 }
 
-// Seal encrypts plain for one field of one row with the primary key. Opening
-// needs the same three names.
+// Seal encrypts plain for one field of one row with the primary key. Open needs the same three
+// names.
 func (s *Sealer) Seal(table, column, rowID string, plain []byte) ([]byte, error) {
 	place, err := place(table, column, rowID)
 	if err != nil {
@@ -46,9 +46,8 @@ func (s *Sealer) Seal(table, column, rowID string, plain []byte) ([]byte, error)
 	return sealed, nil
 }
 
-// Open decrypts what Seal made for the same place, with whichever key of the
-// keyset it names. Anything else is ErrCiphertext: damaged, cut, empty, of
-// another place or of another keyset; which of these is not told apart.
+// Open decrypts a value that Seal made for the same place. Everything else is ErrCiphertext,
+// whatever the reason: damaged, cut, empty, for another place or of another keyset.
 func (s *Sealer) Open(table, column, rowID string, sealed []byte) ([]byte, error) {
 	place, err := place(table, column, rowID)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Sealer) Open(table, column, rowID string, sealed []byte) ([]byte, error
 	return plain, nil
 }
 
-// place is unambiguous only while the first two names hold no bar.
+// place joins the names. The result is unambiguous because the first two contain no bar.
 func place(table, column, rowID string) ([]byte, error) {
 	if table == "" || column == "" || rowID == "" || strings.Contains(table+column, "|") {
 		return nil, fmt.Errorf("seal: table %q, column %q and row id must be named, the first two without |", table, column)

@@ -76,7 +76,7 @@ func TestOnlyTheSamePlaceOpens(t *testing.T) {
 	}
 }
 
-func TestAPlaceIsNamedWithoutAmbiguity(t *testing.T) {
+func TestPlacesAreUnambiguous(t *testing.T) {
 	s := parse(t, generate(t))
 	for _, at := range [][3]string{{"", "b", "c"}, {"a", "", "c"}, {"a", "b", ""}, {"a|b", "c", "d"}, {"a", "b|c", "d"}} {
 		if _, err := s.Seal(at[0], at[1], at[2], nil); err == nil {
@@ -88,7 +88,7 @@ func TestAPlaceIsNamedWithoutAmbiguity(t *testing.T) {
 	}
 }
 
-func TestDamageIsAnErrorAndNothingElse(t *testing.T) {
+func TestDamagedValuesReturnErrCiphertext(t *testing.T) {
 	s := parse(t, generate(t))
 	good := sealed(t, s, "secret")
 	refused := func(name string, c []byte) {
@@ -111,7 +111,7 @@ func TestDamageIsAnErrorAndNothingElse(t *testing.T) {
 			continue
 		}
 		c := bytes.Repeat([]byte{0xff}, n)
-		copy(c, good[:5]) // a prefix that names the right key
+		copy(c, good[:5]) // the key id of the right key
 		refused(fmt.Sprintf("the key's prefix and %d bytes", n-5), c)
 	}
 	refused("nil", nil)
@@ -120,7 +120,7 @@ func TestDamageIsAnErrorAndNothingElse(t *testing.T) {
 	refused("of another keyset", sealed(t, parse(t, generate(t)), "secret"))
 }
 
-func TestRotationIsReadableAtEveryStep(t *testing.T) {
+func TestEveryStepOfARotationCanRead(t *testing.T) {
 	oldKeys := generate(t)
 	newKeys, err := seal.Rotate(oldKeys)
 	if err != nil {
@@ -153,7 +153,7 @@ func TestRotationIsReadableAtEveryStep(t *testing.T) {
 	}
 }
 
-// foreign is a keyset of Tink's making that is not of ours.
+// foreign is a valid Tink keyset with parameters that Bellhop does not use.
 func foreign(t *testing.T, template *tinkpb.KeyTemplate) string {
 	t.Helper()
 	h, err := keyset.NewHandle(template)
@@ -167,7 +167,7 @@ func foreign(t *testing.T, template *tinkpb.KeyTemplate) string {
 	return base64.RawURLEncoding.EncodeToString(buf.Bytes())
 }
 
-func TestAWrongKeysetIsRefusedInOneLineWithoutQuotingIt(t *testing.T) {
+func TestABadKeysetIsRefusedInOneLineWithoutQuotingIt(t *testing.T) {
 	good := generate(t)
 	for name, ks := range map[string]string{
 		"empty":             "",
@@ -208,7 +208,7 @@ func TestAKeysetIsOneLineAndMayBeReadFromAFile(t *testing.T) {
 	}
 }
 
-func TestASecretShowsItselfOnlyWhenAsked(t *testing.T) {
+func TestASecretIsRevealedOnlyByReveal(t *testing.T) {
 	const canary = "canary-7"
 	type config struct {
 		Open   seal.Secret
@@ -234,7 +234,7 @@ func TestASecretShowsItselfOnlyWhenAsked(t *testing.T) {
 	}
 	out.Write(asJSON)
 	fmt.Fprint(&out, errors.Join(fmt.Errorf("wrapped: %v", secret)))
-	// As hexadecimal too, which %x would print.
+	// %x would print the value in hexadecimal.
 	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary)} {
 		if strings.Contains(out.String(), form) {
 			t.Errorf("%s was shown in\n%s", form, out.String())
@@ -255,10 +255,10 @@ func TestASecretShowsItselfOnlyWhenAsked(t *testing.T) {
 	}
 }
 
-// Ciphertexts come from a database that may be damaged, keysets from an
-// operator.
+// Ciphertexts come from a database that may be damaged, keysets from an operator: any bytes are
+// possible.
 func FuzzOpen(f *testing.F) {
-	// A fixed keyset, so that the corpus stays meaningful: it protects nothing.
+	// The keyset is fixed, so that the corpus stays meaningful. It protects nothing.
 	const ks = fixedKeyset
 	s := parse(f, ks)
 	f.Add(sealed(f, s, "secret"))

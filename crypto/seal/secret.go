@@ -8,8 +8,8 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret holds a value that shows itself only through Reveal: every verb of
-// fmt, JSON, text and slog get "[redacted]". The zero value is empty.
+// Secret holds a value that only Reveal returns: every verb of fmt, JSON, text and slog get
+// "[redacted]". The zero value is empty.
 //
 // The value is behind a pointer because fmt calls no method on an unexported
 // field of another struct: there it prints an address, not the value.
@@ -34,13 +34,13 @@ func (s Secret) String() string { return redacted }
 // GoString implements fmt.GoStringer.
 func (s Secret) GoString() string { return redacted }
 
-// Format covers the verbs that ask neither String nor GoString.
+// Format covers verbs that use neither String nor GoString.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText covers JSON, YAML and XML alike.
+// MarshalText covers JSON, YAML and XML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // UnmarshalText lets a configuration parser fill a Secret.

@@ -21,15 +21,15 @@ const (
 // Key signs and verifies.
 type Key struct{ webhook *webhooks.Webhook }
 
-// Generate makes a secret of 32 random bytes in the form Parse reads.
+// Generate returns a secret of 32 random bytes in the format that Parse reads.
 func Generate() seal.Secret {
 	raw := make([]byte, generatedKey)
-	_, _ = rand.Read(raw) // it never fails
+	_, _ = rand.Read(raw) // never fails
 	return seal.NewSecret(prefix + base64.StdEncoding.EncodeToString(raw))
 }
 
-// Parse reads "whsec_" and the base64 of 24 to 64 bytes; anything else is
-// CodeInvalid. The library would take an empty secret, and line feeds in one.
+// Parse reads "whsec_" and the base64 of 24 to 64 bytes; anything else is CodeInvalid. The
+// library would accept an empty secret and line feeds within it.
 func Parse(secret seal.Secret) (Key, error) {
 	encoded, ok := strings.CutPrefix(secret.Reveal(), prefix)
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)

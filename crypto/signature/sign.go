@@ -19,13 +19,13 @@ const (
 	HeaderSignature = webhooks.HeaderWebhookSignature
 )
 
-// Tolerance is how far a timestamp may be away, either way.
+// Tolerance is how far a timestamp may differ from now, in both directions.
 const Tolerance = 5 * time.Minute
 
 const maxID = 128
 
-// Sign sets the three headers for body, which must then be sent byte by byte as
-// it is. Every key signs; a receiver is content with one match.
+// Sign sets the three headers for body, which must then be sent unchanged. Every key adds a
+// signature; a receiver needs one match.
 func Sign(header http.Header, id string, at time.Time, body []byte, keys ...Key) error {
 	if !usableID(id) || len(keys) == 0 {
 		return errors.New("signature: needs an id of 1 to 128 letters, digits, - and _, and a key")
@@ -43,8 +43,8 @@ func Sign(header http.Header, id string, at time.Time, body []byte, keys ...Key)
 	return nil
 }
 
-// Verify checks a request that claims to be signed with one of keys. A failure
-// is CodeUnauthorized and does not say which key came close.
+// Verify checks a request against any of keys. A failure is CodeUnauthorized and never reveals
+// which key nearly matched.
 func Verify(header http.Header, body []byte, now time.Time, keys ...Key) error {
 	seconds, err := strconv.ParseInt(header.Get(HeaderTimestamp), 10, 64)
 	if err != nil || !usableID(header.Get(HeaderID)) {
@@ -65,7 +65,8 @@ func unauthorized(message string) error {
 	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
 }
 
-// usableID knows no dot: it would let bytes move between id and timestamp.
+// usableID rejects dots: with one, bytes could move from the id to the timestamp under the same
+// signature.
 func usableID(id string) bool {
 	if id == "" || len(id) > maxID {
 		return false

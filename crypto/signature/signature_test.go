@@ -67,15 +67,14 @@ func TestTheOfficialLibraryVerifiesWhatWeSign(t *testing.T) {
 			must(t, official.Verify(body, header))
 			must(t, signature.Verify(header, body, time.Now(), parse(t, s)))
 		}
-		stranger := parse(t, signature.Generate())
-		if err := signature.Verify(header, body, time.Now(), stranger); protocol.CodeOf(err) != protocol.CodeUnauthorized {
+		otherKey := parse(t, signature.Generate())
+		if err := signature.Verify(header, body, time.Now(), otherKey); protocol.CodeOf(err) != protocol.CodeUnauthorized {
 			t.Errorf("a stranger's key: %v", err)
 		}
 	})
 }
 
-// Webhook authentication: any changed bit of body, id, timestamp or signature
-// is refused.
+// Any changed bit of body, id, timestamp or signature is rejected.
 func TestAnyChangedBitIsRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := parse(t, signature.Generate())
@@ -119,7 +118,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no timestamp", func(h http.Header) { h.Del("webhook-timestamp") }, false},
 		{"no signature", func(h http.Header) { h.Del("webhook-signature") }, false},
 		{"a timestamp that is no number", func(h http.Header) { h.Set("webhook-timestamp", "now") }, false},
-		{"another version alone", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) }, false},
+		{"only another version", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) }, false},
 		{"an unknown signature beside ours", func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-func TestTimestampsAreGoodForFiveMinutes(t *testing.T) {
+func TestTimestampsAreValidForFiveMinutes(t *testing.T) {
 	key, err := signature.Parse(signature.Generate())
 	if err != nil {
 		t.Fatal(err)

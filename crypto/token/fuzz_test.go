@@ -9,8 +9,8 @@ import (
 	"bellhop/crypto/token"
 )
 
-// Whatever comes in, there is no panic, every error is one of ours, and what
-// verifies is exactly what was signed.
+// For any input there is no panic, every error is one of this package, and a token that
+// verifies has exactly the signed claims.
 func FuzzToken(f *testing.F) {
 	valid := forge(header, claims())
 	for _, seed := range []string{valid, valid + ".", forge(header, "{}"), forge(`{"alg":"none"}`, claims()), "..", "e30.e30.", ""} {
@@ -33,7 +33,8 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// Payloads are signed here, so that the fuzzer gets behind the MAC.
+// The payloads are signed with the right secret, so that the fuzzer reaches the checks after
+// the MAC.
 func FuzzClaims(f *testing.F) {
 	for _, seed := range []string{claims(), claims("exp", "1e3"), claims("aud", "[]"), `{"taskId":"a","taskId":"b"}`, "null"} {
 		f.Add(seed)
@@ -47,7 +48,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// signedHere recomputes the MAC with the standard library alone.
+// signedHere computes the MAC with the standard library only.
 func signedHere(s string) bool {
 	p := strings.Split(s, ".")
 	if len(p) != 3 {

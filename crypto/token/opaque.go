@@ -7,15 +7,15 @@ import (
 	"encoding/hex"
 )
 
-// NewOpaque returns a token of 256 random bits behind prefix, which says what
-// kind it is, and the hash to keep in its place.
+// NewOpaque returns a token of 256 random bits after prefix, which names its kind, and the hash
+// to store instead.
 func NewOpaque(prefix string) (plain string, hash []byte) {
 	plain = prefix + base64.RawURLEncoding.EncodeToString(random())
 	return plain, Hash(plain)
 }
 
-// Hash is how a presented token is looked up. A plain SHA-256 is enough for
-// 256 random bits, and comparing hashes tells nothing about the token.
+// Hash returns the key for looking up a presented token. Plain SHA-256 is enough for 256 random
+// bits, and comparing hashes leaks nothing about the token.
 func Hash(plain string) []byte {
 	sum := sha256.Sum256([]byte(plain))
 	return sum[:]

@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// strict refuses padding and bits behind the last byte. It skips CR and LF,
-// which inAlphabet has refused before.
+// strict rejects padding and non-zero trailing bits. It would skip CR and LF, but inAlphabet
+// rejects them first.
 var strict = base64.RawURLEncoding.Strict()
 
-// rawClaims are parsed but neither verified nor, but for TaskID, looked at.
+// rawClaims are parsed but not verified; only TaskID was checked.
 type rawClaims struct {
 	TaskID string
 	all    map[string]jsontext.Value
@@ -72,7 +72,7 @@ func inAlphabet(token string) bool {
 
 var errNotObject = errors.New("not a JSON object")
 
-// object refuses duplicate names, at any depth, and invalid UTF-8.
+// object rejects duplicate names, at any depth, and invalid UTF-8.
 func object(b []byte) (map[string]jsontext.Value, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(b, &members); err != nil {
@@ -84,7 +84,8 @@ func object(b []byte) (map[string]jsontext.Value, error) {
 	return members, nil
 }
 
-// checkHeader leaves a verifier nothing to choose: RFC 8725, sections 3.1, 3.10.
+// checkHeader allows only HS256 and no header that would change how to verify (RFC 8725,
+// sections 3.1 and 3.10).
 func checkHeader(header map[string]jsontext.Value) error {
 	if string(header["alg"]) != `"HS256"` {
 		return fmt.Errorf("%w: alg is not HS256", ErrInvalid)
@@ -98,7 +99,7 @@ func checkHeader(header map[string]jsontext.Value) error {
 	return nil
 }
 
-// check holds every rule on claims but "exp has not passed".
+// check applies every rule on claims except that exp has not passed.
 func (c rawClaims) check(now time.Time) (Claims, error) {
 	if !c.forWebhook() {
 		return Claims{}, fmt.Errorf("%w: aud", ErrInvalid)
@@ -126,7 +127,8 @@ func (c rawClaims) check(now time.Time) (Claims, error) {
 	return Claims{TaskID: c.TaskID, TurnID: turnID, ID: id, IssuedAt: issued, ExpiresAt: expires}, nil
 }
 
-// forWebhook accepts both forms of RFC 7519, section 4.1.3, with one member.
+// forWebhook accepts the string form and the array form with one element (RFC 7519, section
+// 4.1.3).
 func (c rawClaims) forWebhook() bool {
 	var one string
 	if json.Unmarshal(c.all["aud"], &one) == nil {
@@ -136,8 +138,8 @@ func (c rawClaims) forWebhook() bool {
 	return json.Unmarshal(c.all["aud"], &many) == nil && len(many) == 1 && many[0] == audience
 }
 
-// seconds takes plain non-negative integers only: no string, sign, fraction or
-// exponent, and nothing a time.Time could not hold.
+// seconds accepts only plain non-negative integers that time.Time can hold: no string, sign,
+// fraction or exponent.
 func (c rawClaims) seconds(name string) (time.Time, bool) {
 	n, err := strconv.ParseUint(string(c.all[name]), 10, 63)
 	if err != nil || n > maxSeconds {
@@ -146,7 +148,7 @@ func (c rawClaims) seconds(name string) (time.Time, bool) {
 	return time.Unix(int64(n), 0).UTC(), true
 }
 
-// text is "" for an absent claim and false for one that is not a string.
+// text returns "" for an absent claim and false if it is not a string.
 func (c rawClaims) text(name string) (string, bool) {
 	raw, present := c.all[name]
 	if !present {

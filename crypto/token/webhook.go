@@ -9,11 +9,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/lestrrat-go/jwx/v2/jwa"
 	"github.com/lestrrat-go/jwx/v2/jws"
+
+	"bellhop/protocol"
 )
 
 // Limits of a webhook token.
 const (
-	Lifetime   = 10 * time.Minute
+	Lifetime   = protocol.WebhookTokenLifetime
 	Skew       = 60 * time.Second // how far ahead the clock of a signing replica may be
 	MinSecret  = 32
 	maxLength  = 2048
@@ -22,14 +24,14 @@ const (
 	maxSeconds = 253402300799 // the end of year 9999
 )
 
-// What can be wrong with a token. None of these errors quotes it.
+// Errors of tokens. None of them quotes the token.
 var (
 	ErrFormat  = errors.New("invalid token format")
 	ErrPayload = errors.New("invalid token payload")
 	ErrInvalid = errors.New("invalid token")
-	// ErrExpired: signature and claims are right and exp has passed.
+	// ErrExpired: signature and claims are valid, but exp has passed.
 	ErrExpired = errors.New("token expired")
-	// ErrSecret is the caller's own mistake, not the token's.
+	// ErrSecret is a mistake of the caller, not of the token.
 	ErrSecret = errors.New("webhook secret shorter than 32 bytes")
 )
 
@@ -48,8 +50,8 @@ type payload struct {
 	Audience  string `json:"aud"`
 }
 
-// SignWebhook returns a token for the webhook of a turn and when it expires,
-// Lifetime after now in whole seconds.
+// SignWebhook returns a token for the webhook of a turn and when it expires: Lifetime after
+// now, in whole seconds.
 func SignWebhook(secret []byte, taskID, turnID string, now time.Time) (string, time.Time, error) {
 	if len(secret) < MinSecret {
 		return "", time.Time{}, ErrSecret
@@ -80,10 +82,10 @@ func SignWebhook(secret []byte, taskID, turnID string, now time.Time) (string, t
 	return string(signed), expires, nil
 }
 
-// Inspect checks everything that needs no secret and returns the task the
-// token claims to be for. The claim is unverified: it may only choose the
-// secret for Verify. ErrFormat: not a JWT. ErrPayload: no JSON object with a
-// usable taskId. ErrInvalid: a JWT, but not one we sign.
+// Inspect makes every check that needs no secret and returns the task that the token claims.
+// The claim is unverified: use it only to look up the secret for Verify. ErrFormat: not a JWT.
+// ErrPayload: no JSON object with a usable taskId. ErrInvalid: a JWT that Bellhop would not
+// sign.
 func Inspect(token string) (taskID string, err error) {
 	c, err := parse(token)
 	if err != nil {
@@ -92,9 +94,8 @@ func Inspect(token string) (taskID string, err error) {
 	return c.TaskID, nil
 }
 
-// Verify returns the claims if secret signed the token and it is valid at now;
-// else ErrExpired, if exp is all that is wrong, or ErrInvalid (or, for a token
-// Inspect refuses, its error).
+// Verify returns the claims if secret signed the token and it is valid at now. The error is
+// ErrExpired if only exp is wrong, otherwise that of Inspect or ErrInvalid.
 func Verify(token string, secret []byte, now time.Time) (Claims, error) {
 	c, err := VerifyAnyAge(token, secret, now)
 	if err != nil {
@@ -106,7 +107,7 @@ func Verify(token string, secret []byte, now time.Time) (Claims, error) {
 	return c, nil
 }
 
-// VerifyAnyAge is Verify for renewal: exp may have passed.
+// VerifyAnyAge is Verify without the check of exp, for renewals.
 func VerifyAnyAge(token string, secret []byte, now time.Time) (Claims, error) {
 	if len(secret) < MinSecret {
 		return Claims{}, ErrSecret
@@ -115,8 +116,8 @@ func VerifyAnyAge(token string, secret []byte, now time.Time) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	// The verified bytes are the ones parse has read: both take the second
-	// segment of the compact form, and no other form passes parse.
+	// The verified bytes are those that parse has read: both use the second segment of the
+	// compact form, and parse rejects every other form.
 	if _, err := jws.Verify([]byte(token), jws.WithKey(jwa.HS256, secret), jws.WithCompact()); err != nil {
 		return Claims{}, fmt.Errorf("%w: signature", ErrInvalid)
 	}

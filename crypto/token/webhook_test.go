@@ -28,7 +28,7 @@ var (
 
 func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
-// forge signs whatever it is told to.
+// forge signs any header and payload with the right secret.
 func forge(header, payload string) string { return forgeWith(sha256.New, secret, header, payload) }
 
 func forgeWith(h func() hash.Hash, key []byte, header, payload string) string {
@@ -40,7 +40,7 @@ func forgeWith(h func() hash.Hash, key []byte, header, payload string) string {
 
 const header = `{"alg":"HS256","typ":"JWT"}`
 
-// claims are valid ones with some replaced by raw JSON, or removed by "".
+// claims returns valid claims, some replaced by raw JSON or removed by "".
 func claims(replace ...string) string {
 	members := [][2]string{
 		{"taskId", `"task-1"`},
@@ -95,7 +95,7 @@ func TestASignedTokenVerifiesForTenMinutes(t *testing.T) {
 	}
 }
 
-func TestATokenLooksAsTheProtocolSays(t *testing.T) {
+func TestATokenHasTheFormatOfTheProtocol(t *testing.T) {
 	signed, _, err := token.SignWebhook(secret, "task-1", "turn-1", now)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestATokenLooksAsTheProtocolSays(t *testing.T) {
 	}
 }
 
-func TestTimeDecidesBetweenValidExpiredAndInvalid(t *testing.T) {
+func TestTokensAreValidExpiredOrInvalidByTime(t *testing.T) {
 	signed, expires, err := token.SignWebhook(secret, "task-1", "turn-1", now)
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +149,8 @@ func TestTimeDecidesBetweenValidExpiredAndInvalid(t *testing.T) {
 	}
 }
 
-// Each case is refused although secret signed it; inspect tells whether the
-// shape alone gives it away, and as what.
+// Each case is rejected although the right secret signed it. inspect is the error of Inspect,
+// if the shape alone is wrong.
 func TestEveryKnownForgeryIsRefused(t *testing.T) {
 	valid := forge(header, claims())
 	if _, err := token.Verify(valid, secret, now); err != nil {
@@ -260,15 +260,15 @@ func TestEveryKnownForgeryIsRefused(t *testing.T) {
 	}
 }
 
-// flipLastBit changes only bits that stand for nothing: the 43 characters of a
-// 32-byte signature hold two more bits than it has.
+// flipLastBit changes only padding bits: the 43 characters of a 32-byte signature hold two more
+// bits than it has.
 func flipLastBit(signed string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, signed[len(signed)-1])
 	return string(alphabet[last^1])
 }
 
-func TestWhatOthersMaySignIsAccepted(t *testing.T) {
+func TestEquivalentFormsOfATokenAreAccepted(t *testing.T) {
 	for name, signed := range map[string]string{
 		"aud as a list of one":     forge(header, claims("aud", `["agent-webhook"]`)),
 		"no turn and no id":        forge(header, claims("turnId", "", "jti", "")),
@@ -283,7 +283,7 @@ func TestWhatOthersMaySignIsAccepted(t *testing.T) {
 	}
 }
 
-func TestAnExpiredTokenIsExpiredOnlyIfAllElseIsRight(t *testing.T) {
+func TestErrExpiredMeansThatNothingElseIsWrong(t *testing.T) {
 	later := now.Add(time.Hour)
 	for _, c := range []struct {
 		name, token string
@@ -315,7 +315,7 @@ func TestAShortSecretNeitherSignsNorVerifies(t *testing.T) {
 	}
 }
 
-func TestIdsThatWouldNotVerifyAreNotSigned(t *testing.T) {
+func TestSignRefusesIdsThatVerifyWouldReject(t *testing.T) {
 	for name, ids := range map[string][2]string{
 		"no task":                  {"", "turn"},
 		"a task id too long":       {strings.Repeat("x", 129), "turn"},
@@ -340,7 +340,7 @@ func TestErrorsDoNotQuoteTheToken(t *testing.T) {
 	}
 }
 
-func TestOpaqueTokensAreRandomAndKnownByHash(t *testing.T) {
+func TestOpaqueTokensAreRandomAndFoundByHash(t *testing.T) {
 	plain, hash := token.NewOpaque("bh_")
 	other, _ := token.NewOpaque("bh_")
 	if plain == other {

@@ -4,44 +4,15 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"bellhop/internal/app/agents"
 )
 
-// What the agents of each kind get of the host's own environment: keys and
-// addresses of language models, and nothing else.
-var (
-	anthropicVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"}
-	openAIVariables    = []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"}
-	geminiVariables    = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"}
-	otherVariables     = []string{"OPENROUTER_API_KEY"}
-)
-
-// AgentVariables are the variables of the host's own environment that its
-// agents may get; HostConfig.AgentEnv has their values.
-func AgentVariables() []string {
-	return slices.Concat(anthropicVariables, openAIVariables, geminiVariables, otherVariables)
-}
-
-// variablesOf a kind. The demo agent and other jsonl agents get what their entry
-// says: they may be anything.
-func variablesOf(kind string) []string {
-	switch kind {
-	case kindClaude:
-		return anthropicVariables
-	case kindCodex:
-		return openAIVariables
-	case kindGemini:
-		return geminiVariables
-	case kindOpenCode, kindACP:
-		return AgentVariables()
-	default:
-		return nil
-	}
-}
-
-// env of an agent, KEY=value: the host's part first, so that the entry wins.
-func (c HostConfig) env(kind string, entry AgentFile) []string {
+// agentEnv returns the environment of an agent as KEY=value. The entry's variables
+// come last, so they override the host's.
+func (c HostConfig) agentEnv(agent agents.Agent, entry agents.Entry) []string {
 	var env []string
-	for _, name := range variablesOf(kind) {
+	for _, name := range agent.Variables {
 		if value := c.AgentEnv[name]; value != "" {
 			env = append(env, name+"="+value)
 		}
@@ -54,8 +25,8 @@ func (c HostConfig) env(kind string, entry AgentFile) []string {
 
 var secretName = regexp.MustCompile(`(?i)key|token|secret|password|credential`)
 
-// secrets are the values that no agent may say aloud.
-func (c HostConfig) secrets() []string {
+// secretValues returns the values that must be removed from agents' output.
+func (c HostConfig) secretValues() []string {
 	var out []string
 	add := func(env map[string]string) {
 		for name, value := range env {

@@ -17,9 +17,11 @@ import (
 	"bellhop/broker/hosts"
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
+	"bellhop/internal/app/agents"
 	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/netguard"
+	"bellhop/internal/probe"
 	"bellhop/notebook"
 	"bellhop/web"
 	"bellhop/webhook/inbound"
@@ -38,23 +40,24 @@ type BrokerConfig struct {
 	AllowLoopback  bool // users' agent URLs may name this machine (dev)
 	CustomAgentURL string
 	DefaultAgent   string
-	AgentLifetime  time.Duration    // of agent sessions without activity; 0 = 30 days
+	AgentLifetime  time.Duration    // of inactive notebook connections; 0 = 30 days
 	VerifyWorker   []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
 	Version        string           // of this program
 	Now            func() time.Time // nil = time.Now
 }
 
-// longestRelay bounds a relayed stream; its reader attaches again.
-const longestRelay = 24 * time.Hour
+// relayTimeout bounds a relayed stream. Frontends attach again after it.
+const relayTimeout = 24 * time.Hour
 
-// Broker is a broker with its listener bound: requests wait until Run.
+// Broker is a broker whose listener is bound. It answers requests once Run is
+// called.
 type Broker struct {
 	*Admin
 	Tasks      *broker.Tasks
 	Sessions   *broker.Sessions
 	Notebooks  *notebook.Service
 	Reconciler *broker.Reconciler
-	URL        string // how this machine reaches it
+	URL        string // reachable from this machine
 
 	server      *server
 	feed        *feed.Feed
@@ -82,7 +85,7 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	sealer, err := c.sealer()
+	sealer, err := c.newSealer()
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func OpenBroker(ctx context.Context, c BrokerConfig) (*Broker, error) {
 }
 
 func openBroker(ctx context.Context, c BrokerConfig, listener net.Listener) (*Broker, error) {
-	if err := c.urls(listener); err != nil {
+	if err := c.resolveURLs(listener); err != nil {
 		return nil, err
 	}
 	origins, err := httpapi.ParseOrigins(c.AllowedOrigins)
@@ -125,14 +128,14 @@ func openBroker(ctx context.Context, c BrokerConfig, listener net.Listener) (*Br
 	if err != nil {
 		return nil, err
 	}
-	b, err := admin.broker(ctx, listener, origins)
+	b, err := admin.newBroker(ctx, listener, origins)
 	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
 	return b, nil
 }
 
-func (c *BrokerConfig) urls(listener net.Listener) (err error) {
+func (c *BrokerConfig) resolveURLs(listener net.Listener) (err error) {
 	if c.PublicURL == "" {
 		c.PublicURL = localURL(listener.Addr())
 	}
@@ -151,31 +154,34 @@ func (c *BrokerConfig) urls(listener net.Listener) (err error) {
 	return err
 }
 
-// broker wires the use cases and their edges.
-func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []string) (*Broker, error) {
+// newBroker creates the use cases, the feed, the console and the HTTP server, and
+// connects them.
+func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []string) (*Broker, error) {
 	c, now, log := a.config, a.config.Now, a.config.Log
 	installation, err := a.Store.InstallationID(ctx)
 	if err != nil {
 		return nil, err
 	}
 	guard := netguard.New(netguard.Options{AllowCIDRs: c.OutboundAllow, AllowLoopback: c.AllowLoopback})
-	books := a.notebooks(a.sealer, guard)
-	st := hookedStore{a.Store, books.outbound}
+	books := a.newNotebooks(a.sealer, guard)
+	st := a.Store
 	link := hosts.New(hosts.Options{
-		Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: longestRelay}), Log: log,
+		Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log,
 	})
 
+	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
+	books.notifier.feed = changes
+	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
+	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, Now: now}
 	tasks := &broker.Tasks{
-		Store: st, Link: link, DefaultAgent: c.DefaultAgent, CustomAgentURL: c.CustomAgentURL, CheckURL: guard.CheckURL, Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
-	changes := feed.New(tasks, feed.Options{Agents: books, Log: log})
-	tasks.Notifier, books.notifier.feed = changes, changes
-	reconciler := &broker.Reconciler{Store: st, Link: link, Notifier: changes, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log}
-	ingest := &broker.Ingest{Store: st, Notifier: changes, Reconciler: reconciler, Now: now, Log: log}
+	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
+	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Now: now, Log: log}
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
-		Store: st, Link: link, Notifier: changes, Reconciler: reconciler, BrokerID: installation,
-		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: link, Reconciler: reconciler, BrokerID: installation,
+		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,
 	}
 	a.Hosts.Link = link
 
@@ -188,34 +194,45 @@ func (a *Admin) broker(ctx context.Context, listener net.Listener, origins []str
 	}
 	front := &api.API{
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
-		Interactions: &broker.Interactions{Store: st, Link: link, CustomAgentURL: c.CustomAgentURL, Now: now, Log: log},
+		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
-		Parts:        books.parts(a),
-		Ready:        a.db.Ping, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
+		Parts:        books.apiParts(a), Agents: offeredAgents(),
+		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Log: log, Console: console,
 	}
 	srv := newServer(listener, front.Handler(), log)
 	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, Reconciler: reconciler, URL: srv.url,
-		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Notifier: changes, Now: now, Log: log},
+		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
 	}, nil
 }
 
-// Run serves until ctx ends: then it accepts nothing more, the feeds say bye,
-// what is under way finishes, and the database is closed.
+// offeredAgents returns the agents that a task can name, the demo agent first.
+func offeredAgents() []api.Agent {
+	offered := []api.Agent{{ID: agents.Demo, Title: "Demo agent"}}
+	for _, a := range agents.All() {
+		if a.BuiltIn {
+			offered = append(offered, api.Agent{ID: a.Kind, Title: a.Title})
+		}
+	}
+	return offered
+}
+
+// Run serves until ctx ends. Then it stops accepting requests, sends bye on the
+// feeds, waits for open requests and closes the database.
 func (b *Broker) Run(ctx context.Context) error {
 	b.config.Log.Info("broker listens", "url", b.URL)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, run := range []func(context.Context) error{
-		b.server.run, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
+		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
 	} {
 		group.Go(func() error { return run(ctx) })
 	}
 	return errors.Join(ignoreCancelled(group.Wait()), b.db.Close())
 }
 
-// Close gives up a broker that was opened and will not run.
+// Close releases the listener and the database if Run is not called.
 func (b *Broker) Close() error {
 	return errors.Join(b.server.listener.Close(), b.db.Close())
 }

@@ -21,9 +21,9 @@ type DevConfig struct {
 	Data       string
 	Listen     string
 	HostListen string
-	Agent      string // of new tasks
-	Model      string // of tasks that name none; "" = the agent's own choice
-	Project    string // directory that sessions work in; "" gives each its own
+	Agent      string // agent of new tasks
+	Model      string // model of tasks that name none; "" = the agent chooses
+	Project    string // directory of the project "project"; "" = no project
 	DemoAgent  []string
 	AgentsDir  string // as in HostConfig
 	AgentEnv   map[string]string
@@ -33,7 +33,7 @@ type DevConfig struct {
 	Log          *slog.Logger
 }
 
-// DevFile is dev.json: what scripts need to reach a running dev.
+// DevFile is dev.json: URLs and credentials for scripts and for `--dev`.
 type DevFile struct {
 	BrokerURL    string `json:"brokerUrl"`
 	HostURL      string `json:"hostUrl"`
@@ -43,7 +43,7 @@ type DevFile struct {
 	HostPassword string `json:"hostPassword"`
 }
 
-// Dev is a broker and a host that know each other.
+// Dev is a broker with one registered host.
 type Dev struct {
 	Broker *Broker
 	Host   *Host
@@ -57,14 +57,14 @@ const (
 	devHostName = "dev"
 )
 
-// OpenDev opens both on their addresses. What an earlier start left in Data is
-// kept, also when the addresses are others now.
+// OpenDev opens broker and host. Data of an earlier start is used again, also if
+// the addresses have changed.
 func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	d := &Dev{}
-	if err := readJSON(c.path("dev.json"), &d.File); err != nil {
+	if err := readJSON(c.dataPath("dev.json"), &d.File); err != nil {
 		return nil, err
 	}
 	if err := d.openBroker(ctx, c); err != nil {
@@ -73,21 +73,21 @@ func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
 	if err := d.openHost(c); err != nil {
 		return nil, errors.Join(err, d.Broker.Close())
 	}
-	if err := d.prepare(ctx, c); err != nil {
+	if err := d.setUp(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Broker.Close(), d.Host.Close())
 	}
 	return d, nil
 }
 
-func (c DevConfig) path(name string) string { return filepath.Join(c.Data, name) }
+func (c DevConfig) dataPath(name string) string { return filepath.Join(c.Data, name) }
 
 func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
-	keyset, err := keptKeyset(c.path("keyset"))
+	keyset, err := readOrCreateKeyset(c.dataPath("keyset"))
 	if err != nil {
 		return err
 	}
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
-		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.path("broker.db")), Keyset: keyset, Log: c.Log},
+		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
 		Listen:      c.Listen, AllowLoopback: true, DefaultAgent: c.Agent,
 		VerifyWorker: c.VerifyWorker, Version: c.Version,
 	})
@@ -110,17 +110,17 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		}
 	}
 	d.Host, err = OpenHost(HostConfig{
-		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.path("host"), File: file,
+		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
 		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
 		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
 	})
 	return err
 }
 
-// prepare makes what a first start lacks, corrects what other addresses
-// changed, and writes dev.json.
-func (d *Dev) prepare(ctx context.Context, c DevConfig) error {
-	user, err := d.user(ctx)
+// setUp creates the user and the API token at the first start, registers the host
+// with its current URL, and writes dev.json.
+func (d *Dev) setUp(ctx context.Context, c DevConfig) error {
+	user, err := d.ensureUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,20 +139,20 @@ func (d *Dev) prepare(ctx context.Context, c DevConfig) error {
 	}
 	d.Link = d.Broker.URL + "/#link=" + link
 	d.File.BrokerURL, d.File.HostURL = d.Broker.URL, d.Host.URL
-	return writeJSON(c.path("dev.json"), d.File)
+	return writeJSON(c.dataPath("dev.json"), d.File)
 }
 
-func (d *Dev) user(ctx context.Context) (*broker.User, error) {
+func (d *Dev) ensureUser(ctx context.Context) (*broker.User, error) {
 	user, err := d.Broker.Store.UserByEmail(ctx, devEmail)
-	known := err == nil
-	if !known && protocol.CodeOf(err) != protocol.CodeNotFound {
+	exists := err == nil
+	if !exists && protocol.CodeOf(err) != protocol.CodeNotFound {
 		return nil, err
 	}
-	if known && d.File.Password != "" {
+	if exists && d.File.Password != "" {
 		return user, nil
 	}
 	d.File.Email, d.File.Password = devEmail, token.NewSecretHex()[:24]
-	if known { // dev.json is gone, and with it the only copy of the password
+	if exists { // dev.json is gone, and with it the only copy of the password
 		return user, d.Broker.Auth.SetPassword(ctx, user.ID, d.File.Password)
 	}
 	d.File.APIToken = ""
@@ -160,11 +160,11 @@ func (d *Dev) user(ctx context.Context) (*broker.User, error) {
 }
 
 func (d *Dev) registerHost(ctx context.Context, admin broker.Caller) error {
-	known, err := d.Broker.Hosts.List(ctx, admin)
+	registered, err := d.Broker.Hosts.List(ctx, admin)
 	if err != nil {
 		return err
 	}
-	for _, h := range known {
+	for _, h := range registered {
 		if h.Name == devHostName {
 			_, err := d.Broker.Hosts.Update(ctx, admin, h.ID, broker.HostPatch{URL: &d.Host.URL, Password: &d.File.HostPassword})
 			return err
@@ -174,8 +174,8 @@ func (d *Dev) registerHost(ctx context.Context, admin broker.Caller) error {
 	return err
 }
 
-// Run serves both until ctx ends. The host ends first: what its last turns
-// have to say is posted while the broker still listens.
+// Run serves both until ctx ends. The host stops first, so that it can post the
+// events of its last turns while the broker still listens.
 func (d *Dev) Run(ctx context.Context) error {
 	brokerCtx, stopBroker := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBroker()
@@ -192,8 +192,8 @@ func (d *Dev) Run(ctx context.Context) error {
 	return errors.Join(hostErr, <-brokerDone)
 }
 
-// keptKeyset reads the keyset, making it at the first start.
-func keptKeyset(path string) (seal.Secret, error) {
+// readOrCreateKeyset reads the keyset, or creates it at the first start.
+func readOrCreateKeyset(path string) (seal.Secret, error) {
 	content, err := os.ReadFile(path)
 	if err == nil {
 		return seal.NewSecret(string(content)), nil
@@ -208,7 +208,7 @@ func keptKeyset(path string) (seal.Secret, error) {
 	return seal.NewSecret(keyset), writeFile(path, []byte(keyset))
 }
 
-// readJSON leaves v as it is when there is no file.
+// readJSON leaves v unchanged if the file does not exist.
 func readJSON(path string, v any) error {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -231,7 +231,7 @@ func writeJSON(path string, v any) error {
 	return writeFile(path, append(content, '\n'))
 }
 
-// writeFile replaces a file in one step: a reader sees the old or the new.
+// writeFile replaces a file atomically: a reader sees the old or the new content.
 func writeFile(path string, content []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, content, 0o600); err != nil {

@@ -1,5 +1,5 @@
-// Package app wires a broker, an agent host, or both (dev) out of the other
-// packages. The commands and the end-to-end tests use it alike, so that what is
-// tested is what runs. It checks configurations, with errors that name the
-// variable and the mend; it reads no environment.
+// Package app assembles a broker, an agent host, or both (dev) from the other
+// packages. Commands and end-to-end tests both use it, so the tests run the same
+// programs as users. It checks configurations: errors name the variable and the
+// remedy. It does not read the environment; cmd/bellhop does.
 package app

@@ -18,38 +18,40 @@ import (
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/probe"
 	"bellhop/internal/process"
 	"bellhop/policy"
 	"bellhop/protocol"
 )
 
-// linesWait is how long WebSocket clients get to hear why they are sent away.
-const linesWait = 500 * time.Millisecond
+// goodbyeTimeout bounds the time for the last messages to WebSocket clients.
+const goodbyeTimeout = 500 * time.Millisecond
 
 // HostConfig configures an agent host.
 type HostConfig struct {
 	Listen         string
-	LocalListen    string // for programs in workspaces, on the loopback; "" = 127.0.0.1 and a port that stays
-	PublicURL      string // "" = the listener's
+	LocalListen    string // loopback address for programs in workspaces; "" = 127.0.0.1 with a port that is kept
+	PublicURL      string // "" = the URL of the listener
 	Password       seal.Secret
 	Data           string
 	File           HostFile
 	AllowedOrigins []string
-	DemoAgent      []string          // command line of the agent "demo"; none leaves it out
-	Agent          string            // "" or the default one, before the file's; acp:COMMAND makes one
-	Model          string            // of Agent in sessions that name none; "" = the file's
-	AgentsDir      string            // where agents' programs are installed; "" = the user's cache
-	AgentEnv       map[string]string // of AgentVariables, those that are set
+	DemoAgent      []string          // command line of the agent "demo"; empty = not offered
+	Agent          string            // default agent, before that of File; acp:COMMAND defines one; "" = that of File
+	Model          string            // model of Agent in sessions that name none; "" = that of File
+	AgentsDir      string            // directory of installed programs; "" = in the user's cache directory
+	AgentEnv       map[string]string // values of agents.Variables that are set
 	Log            *slog.Logger
 
-	// Providers are further agents, by id: tests and benchmarks bring theirs.
+	// Providers are further agents, by id, for tests and benchmarks.
 	Providers map[string]agenthost.Provider
 }
 
-// Host is an agent host with its listener bound: requests wait until Run.
+// Host is an agent host whose listeners are bound. It answers requests once Run
+// is called.
 type Host struct {
 	Domain *agenthost.Host
-	URL    string // how this machine reaches it
+	URL    string // reachable from this machine
 
 	server  *server
 	local   *server
@@ -61,8 +63,8 @@ type Host struct {
 	log        *slog.Logger
 }
 
-// OpenHost opens the journal, ends what a crash left open, and binds the
-// listener.
+// OpenHost binds the listeners, stops agents of a crashed host, opens the journal
+// and closes the turns that the crash left open.
 func OpenHost(c HostConfig) (*Host, error) {
 	if c.Password.IsZero() {
 		return nil, &protocol.Error{
@@ -86,85 +88,89 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	local, err := c.listenLocal()
+	localListener, err := c.listenLocal()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	host, err := c.assemble(listener, local, origins)
+	host, err := c.newHost(listener, localListener, origins)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close(), local.Close())
+		return nil, errors.Join(err, listener.Close(), localListener.Close())
 	}
 	return host, nil
 }
 
-func (c HostConfig) assemble(listener, local net.Listener, origins []string) (*Host, error) {
-	// What an earlier life of this host left running ends before anything else.
-	processes := filepath.Join(c.Data, "processes")
-	if err := os.MkdirAll(processes, 0o700); err != nil {
+func (c HostConfig) newHost(listener, localListener net.Listener, origins []string) (*Host, error) {
+	// Agents of a crashed host must stop before new ones use their workspaces.
+	records := filepath.Join(c.Data, "processes")
+	if err := os.MkdirAll(records, 0o700); err != nil {
 		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
 	}
-	switch swept, err := process.Sweep(processes); {
+	switch stopped, err := process.Sweep(records); {
 	case err != nil:
-		c.Log.Warn("could not end the agents of an earlier life", "err", err)
-	case swept > 0:
-		c.Log.Info("ended the agents of an earlier life", "count", swept)
+		c.Log.Warn("could not stop the agents of an earlier run", "err", err)
+	case stopped > 0:
+		c.Log.Info("stopped the agents of an earlier run", "count", stopped)
 	}
 	workspaces, err := workspace.New(workspace.Options{Data: c.Data, Projects: c.File.workspaceProjects(), Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
-	kept, err := journal.Open(c.Data, time.Now())
+	eventJournal, err := journal.Open(c.Data, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
-	public := c.PublicURL
-	if public == "" {
-		public = localURL(listener.Addr())
+	publicURL := c.PublicURL
+	if publicURL == "" {
+		publicURL = localURL(listener.Addr())
 	}
-	rules, err := c.File.openPolicy(c.Log)
+	livePolicy, err := c.File.openPolicy(c.Log)
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, errors.Join(err, eventJournal.Close())
 	}
-	providers, err := c.providers(processes)
+	providers, err := c.newProviders(records)
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, errors.Join(err, eventJournal.Close())
 	}
-	secrets := c.secrets()
+	secrets := c.secretValues()
 	domain, err := agenthost.New(agenthost.Options{
-		Journal: kept, Providers: providers, DefaultAgent: c.defaultAgent(),
+		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets:    func(string) []string { return secrets },
-		Workspaces: workspaces, Password: c.Password, PublicURL: public, LocalURL: localURL(local.Addr()), Policy: rules, Log: c.Log,
+		Workspaces: workspaces, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
 	})
 	if err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, errors.Join(err, eventJournal.Close())
 	}
 	api := &hostapi.API{
-		Host: domain, Password: c.Password, PublicURL: public, AllowedOrigins: origins, Log: c.Log,
+		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log,
+		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
 	}
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
 	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
 	srv.http.RegisterOnShutdown(api.End)
-	return &Host{Domain: domain, workspaces: workspaces, URL: srv.url, server: srv, local: c.localServer(local, domain, workspaces, processes), api: api, journal: kept, policy: rules, log: c.Log}, nil
+	return &Host{
+		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),
+		api: api, journal: eventJournal, policy: livePolicy, workspaces: workspaces, log: c.Log,
+	}, nil
 }
 
-// Run serves until ctx ends: then it accepts nothing more, interrupts the
-// agents, journals how their turns ended, streams and posts it, and closes.
+// Run serves until ctx ends. Then it stops accepting requests, interrupts the
+// agents, journals, streams and posts the ends of their turns, and closes.
 func (h *Host) Run(ctx context.Context) error {
 	h.log.Info("agent host listens", "url", h.URL)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return h.server.run(ctx) })
-	group.Go(func() error { return h.local.run(ctx) })
+	group.Go(func() error { return h.server.serve(ctx) })
+	group.Go(func() error { return h.local.serve(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
 	err := ignoreCancelled(group.Wait())
-	farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), linesWait)
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
-	h.api.Wait(farewell)
+	h.api.Wait(closeCtx)
 	return errors.Join(err, h.workspaces.Close(), h.journal.Close())
 }
 
-// Close gives up a host that was opened and will not run.
+// Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
 	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bellhop/agenthost"
+	"bellhop/internal/app/agents"
 	"bellhop/protocol"
 )
 
@@ -25,7 +26,7 @@ func readHostFile(t *testing.T, content string) (HostFile, error) {
 	return ReadHostFile(path)
 }
 
-func TestAgentsOfTheConfiguration(t *testing.T) {
+func TestHostFileAgents(t *testing.T) {
 	file, err := readHostFile(t, `
 agents:
   mine: {command: [my-agent, --stdio], modelFlag: --model}
@@ -39,7 +40,7 @@ default: careful
 	}
 	got := map[string]string{}
 	for _, name := range file.agentNames() {
-		got[name] = file.Agents[name].kind(name)
+		got[name] = file.Agents[name].KindOf(name)
 	}
 	want := map[string]string{
 		"mine": "jsonl", "opencode": "opencode", "careful": "codex", "other": "acp", "claude": "claude", "codex": "codex", "gemini": "gemini",
@@ -49,25 +50,25 @@ default: careful
 	}
 }
 
-func TestAWrongConfigurationIsRefused(t *testing.T) {
+func TestInvalidHostFilesAreRefused(t *testing.T) {
 	for rule, c := range map[string]struct{ content, says string }{
-		"a mistyped key":                    {"agents: {x: {comand: [x]}}", "field comand not found"},
-		"an unknown kind":                   {"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`},
-		"a name that is none":               {"agents: {X: {command: [x]}}", `agent name "X"`},
-		"ACP has no name on the wire":       {"agents: {'acp:x': {command: [x]}}", `agent name "acp:x"`},
-		"jsonl without a command":           {"agents: {x: {}}", "agent x: it has no command"},
-		"ACP without a command":             {"agents: {x: {kind: acp, command: ['']}}", "agent x: it has no command"},
-		"arguments of a program we start":   {"agents: {claude: {command: [claude, --dangerous]}}", "the path of the program alone"},
-		"a sandbox that Codex has not":      {"agents: {codex: {sandbox: none}}", `there is no sandbox "none"; use one of read-only, workspace-write, danger-full-access`},
-		"a sandbox of another":              {"agents: {claude: {sandbox: read-only}}", "sandbox is for the kind codex"},
-		"a mode of another":                 {"agents: {codex: {mode: x}}", "mode is for the kind acp"},
-		"a login of another":                {"agents: {claude: {login: x}}", "login is for the kind codex"},
-		"a configuration file of another":   {"agents: {claude: {config: x}}", "config is for the kind opencode"},
-		"a configuration file that is none": {"agents: {opencode: {config: /none}}", "/none is not a file"},
-		"a model flag of another":           {"agents: {claude: {modelFlag: --model}}", "modelFlag is for the kind jsonl"},
-		"a version of what has none":        {"agents: {x: {command: [x], version: '1'}}", "version is not for the kind jsonl"},
-		"a variable without a name":         {"agents: {claude: {env: {'A=B': c}}}", `"A=B" is not the name of a variable`},
-		"a default that is not there":       {"default: cursor", "default agent cursor is not among the agents"},
+		"a mistyped key":                        {"agents: {x: {comand: [x]}}", "field comand not found"},
+		"an unknown kind":                       {"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`},
+		"an invalid name":                       {"agents: {X: {command: [x]}}", `agent name "X"`},
+		"ACP has no name on the wire":           {"agents: {'acp:x': {command: [x]}}", `agent name "acp:x"`},
+		"jsonl without a command":               {"agents: {x: {}}", "agent x: it has no command"},
+		"ACP without a command":                 {"agents: {x: {kind: acp, command: ['']}}", "agent x: it has no command"},
+		"arguments of a built-in program":       {"agents: {claude: {command: [claude, --dangerous]}}", "the path of the program alone"},
+		"an unknown sandbox":                    {"agents: {codex: {sandbox: none}}", `there is no sandbox "none"; use one of read-only, workspace-write, danger-full-access`},
+		"a sandbox for another kind":            {"agents: {claude: {sandbox: read-only}}", "sandbox is for the kind codex"},
+		"a mode for another kind":               {"agents: {codex: {mode: x}}", "mode is for the kind acp"},
+		"a login for another kind":              {"agents: {claude: {login: x}}", "login is for the kind codex"},
+		"a configuration file for another kind": {"agents: {claude: {config: x}}", "config is for the kind opencode"},
+		"a missing configuration file":          {"agents: {opencode: {config: /none}}", "/none is not a file"},
+		"a model flag for another kind":         {"agents: {claude: {modelFlag: --model}}", "modelFlag is for the kind jsonl"},
+		"a version for a kind without versions": {"agents: {x: {command: [x], version: '1'}}", "version is for the kind opencode, claude, codex, gemini"},
+		"a variable without a name":             {"agents: {claude: {env: {'A=B': c}}}", `"A=B" is not the name of a variable`},
+		"an unknown default":                    {"default: cursor", "default agent cursor is not among the agents"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := readHostFile(t, c.content)
@@ -78,36 +79,38 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAgentGetsItsOwnKeysAlone(t *testing.T) {
+func TestAnAgentGetsOnlyItsOwnVariables(t *testing.T) {
 	all := map[string]string{}
-	for _, name := range AgentVariables() {
+	for _, name := range agents.Variables() {
 		all[name] = "host-" + name
 	}
-	c := HostConfig{AgentEnv: all, File: HostFile{Agents: map[string]AgentFile{"mine": {Env: map[string]string{"MY_TOKEN": "my-token", "MODE": "careful"}}}}}
-	names := func(kind string, entry AgentFile) []string {
+	c := HostConfig{AgentEnv: all, File: HostFile{Agents: map[string]agents.Entry{"mine": {Env: map[string]string{"MY_TOKEN": "my-token", "MODE": "careful"}}}}}
+	names := func(kind string, entry agents.Entry) []string {
 		var names []string
-		for _, variable := range c.env(kind, entry) {
+		agent, _ := agents.Find(kind)
+		for _, variable := range c.agentEnv(agent, entry) {
 			name, _, _ := strings.Cut(variable, "=")
 			names = append(names, name)
 		}
 		return names
 	}
 	for rule, got := range map[string]struct{ got, want []string }{
-		"Claude Code": {names("claude", AgentFile{}), anthropicVariables},
-		"Codex":       {names("codex", AgentFile{}), openAIVariables},
-		"Gemini":      {names("gemini", AgentFile{}), geminiVariables},
-		"OpenCode":    {names("opencode", AgentFile{}), AgentVariables()},
+		"Claude Code": {names("claude", agents.Entry{}), []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"}},
+		"Codex":       {names("codex", agents.Entry{}), []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"}},
+		"Gemini":      {names("gemini", agents.Entry{}), []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"}},
+		"OpenCode":    {names("opencode", agents.Entry{}), agents.Variables()},
 		"jsonl":       {names("jsonl", c.File.Agents["mine"]), []string{"MODE", "MY_TOKEN"}},
 	} {
 		if !slices.Equal(got.got, got.want) {
 			t.Errorf("%s: %q, want %q", rule, got.got, got.want)
 		}
 	}
-	env := c.env("codex", AgentFile{Env: map[string]string{"OPENAI_API_KEY": "its-own"}})
+	codex, _ := agents.Find("codex")
+	env := c.agentEnv(codex, agents.Entry{Env: map[string]string{"OPENAI_API_KEY": "its-own"}})
 	if env[len(env)-1] != "OPENAI_API_KEY=its-own" {
 		t.Errorf("the entry's own goes last: %q", env)
 	}
-	secrets := c.secrets()
+	secrets := c.secretValues()
 	for _, secret := range []string{"host-ANTHROPIC_API_KEY", "host-ANTHROPIC_AUTH_TOKEN", "host-GEMINI_API_KEY", "my-token"} {
 		if !slices.Contains(secrets, secret) {
 			t.Errorf("%s is not masked", secret)
@@ -121,7 +124,7 @@ func TestAnAgentGetsItsOwnKeysAlone(t *testing.T) {
 func TestProvidersOfAHost(t *testing.T) {
 	records := t.TempDir()
 	config := HostConfig{AgentsDir: t.TempDir(), DemoAgent: []string{"demo"}, Log: slog.New(slog.DiscardHandler)}
-	providers, err := config.providers(records)
+	providers, err := config.newProviders(records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,23 +132,23 @@ func TestProvidersOfAHost(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	config.Agent = "acp:sh -c 'exec cat'"
-	if providers, err = config.providers(records); err != nil || providers[config.Agent] == nil || config.defaultAgent() != config.Agent {
+	if providers, err = config.newProviders(records); err != nil || providers[config.Agent] == nil || config.defaultAgent() != config.Agent {
 		t.Errorf("%v, %v", providers, err)
 	}
 	config.Agent = "nope"
 	var e *protocol.Error
-	if _, err = config.providers(records); !errors.As(err, &e) || !strings.Contains(e.Hint, "claude, codex, demo, gemini, opencode, and acp:COMMAND") {
+	if _, err = config.newProviders(records); !errors.As(err, &e) || !strings.Contains(e.Hint, "claude, codex, demo, gemini, opencode, and acp:COMMAND") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A session's turn shows this when the program is missing: it is looked for at
-// each start, so that an install helps at once.
-func TestAMissingProgramIsToldWithTheCommandThatMendsIt(t *testing.T) {
+// The program is searched at each start of an agent, so an installation takes
+// effect at once. The turn shows the error.
+func TestAMissingProgramNamesTheInstallCommand(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	config := HostConfig{AgentsDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-	config.File.Agents = map[string]AgentFile{"claude-acp": {Kind: kindACP, Command: []string{"claude-agent-acp"}}}
-	providers, err := config.providers("")
+	config.File.Agents = map[string]agents.Entry{"claude-acp": {Kind: agents.KindACP, Command: []string{"claude-agent-acp"}}}
+	providers, err := config.newProviders("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,21 +174,21 @@ func TestAMissingProgramIsToldWithTheCommandThatMendsIt(t *testing.T) {
 	}
 }
 
-func TestAMissingDefaultAgentIsToldAtTheStart(t *testing.T) {
+func TestAMissingDefaultAgentIsReportedAtTheStart(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for rule, c := range map[string]struct {
 		config HostConfig
 		fails  bool
 		logs   string
 	}{
-		"of the command line: the host does not start": {HostConfig{Agent: "claude"}, true, ""},
-		"of the file: the host starts and says it":     {HostConfig{File: HostFile{Default: "claude"}}, false, "bellhop agents install claude"},
-		"the demo agent needs nothing":                 {HostConfig{DemoAgent: []string{"demo"}}, false, ""},
+		"from the command line: the host does not start": {HostConfig{Agent: "claude"}, true, ""},
+		"from the file: the host starts with a warning":  {HostConfig{File: HostFile{Default: "claude"}}, false, "bellhop agents install claude"},
+		"the demo agent needs no program":                {HostConfig{DemoAgent: []string{"demo"}}, false, ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			var log bytes.Buffer
 			c.config.AgentsDir, c.config.Log = t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))
-			_, err := c.config.providers("")
+			_, err := c.config.newProviders("")
 			if (err != nil) != c.fails || (c.logs == "") != (log.Len() == 0) || !strings.Contains(log.String(), c.logs) {
 				t.Errorf("%v, logged %q", err, log.String())
 			}

@@ -19,9 +19,9 @@ import (
 
 const localVariable = "BELLHOP_HOST_LOCAL_LISTEN"
 
-// listenLocal binds the listener for programs in workspaces. A free port is
-// looked for once: programs that outlive this host know it, so the next start
-// takes it again if it can.
+// listenLocal binds the listener for programs in workspaces. Port 0 chooses a free
+// port and stores it, because programs that outlive the host know it: the next
+// start uses the same port if it is free.
 func (c HostConfig) listenLocal() (net.Listener, error) {
 	address := c.LocalListen
 	if address == "" {
@@ -31,14 +31,14 @@ func (c HostConfig) listenLocal() (net.Listener, error) {
 	if err != nil || !wanted.Addr().IsLoopback() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: localVariable + " must be an address and port of the loopback",
-			Hint: "Such as 127.0.0.1:0, which takes a free port. Only programs on this machine have business there.",
+			Hint: "Use for example 127.0.0.1:0, which chooses a free port. The listener is for programs on this machine only.",
 		}
 	}
 	if wanted.Port() != 0 {
 		return listen(localVariable, address)
 	}
 	path := filepath.Join(c.Data, "local-port")
-	if port := keptPort(path); port != 0 {
+	if port := readPort(path); port != 0 {
 		if listener, err := listen(localVariable, netip.AddrPortFrom(wanted.Addr(), port).String()); err == nil {
 			return listener, nil
 		}
@@ -57,8 +57,8 @@ func (c HostConfig) listenLocal() (net.Listener, error) {
 	return listener, nil
 }
 
-// keptPort is 0 when there is none that can be used.
-func keptPort(path string) uint16 {
+// readPort returns 0 if no valid port is stored.
+func readPort(path string) uint16 {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return 0
@@ -70,29 +70,30 @@ func keptPort(path string) uint16 {
 	return uint16(port)
 }
 
-// localServer answers the programs in the workspaces.
-func (c HostConfig) localServer(listener net.Listener, host *agenthost.Host, workspaces *workspace.Manager, records string) *server {
-	end := &local.Server{Host: host, Workspaces: managed{workspaces}, Records: records, Version: "1", Log: c.Log}
+// newLocalServer creates the server for programs in workspaces.
+func (c HostConfig) newLocalServer(listener net.Listener, host *agenthost.Host, workspaces *workspace.Manager, records string) *server {
+	api := &local.Server{Host: host, Workspaces: workspaceAdapter{workspaces}, Records: records, Version: "1", Log: c.Log}
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
-	end.Routes(handler)
+	api.Routes(handler)
 	srv := newServer(listener, handler, c.Log)
-	srv.http.RegisterOnShutdown(end.End)
+	srv.http.RegisterOnShutdown(api.End)
 	return srv
 }
 
-// managed is a workspace.Manager as programs in workspaces may use it.
-type managed struct{ *workspace.Manager }
+// workspaceAdapter implements the workspaces of package local with a
+// workspace.Manager.
+type workspaceAdapter struct{ *workspace.Manager }
 
-func (m managed) Info(ctx context.Context, path string) (agenthost.WorkspaceInfo, error) {
+func (m workspaceAdapter) Info(ctx context.Context, path string) (agenthost.WorkspaceInfo, error) {
 	info, err := m.Manager.Info(ctx, path)
-	return brief(info), err
+	return briefInfo(info), err
 }
 
-func (m managed) Create(ctx context.Context, project, name string) (agenthost.WorkspaceInfo, error) {
+func (m workspaceAdapter) Create(ctx context.Context, project, name string) (agenthost.WorkspaceInfo, error) {
 	info, err := m.Manager.Create(ctx, project, name)
-	return brief(info), err
+	return briefInfo(info), err
 }
 
-func brief(info workspace.Info) agenthost.WorkspaceInfo {
+func briefInfo(info workspace.Info) agenthost.WorkspaceInfo {
 	return agenthost.WorkspaceInfo{Path: info.Path, Project: info.Project, Branch: info.Branch, Dirty: info.Dirty}
 }

@@ -18,8 +18,7 @@ import (
 	"bellhop/protocol"
 )
 
-// runHost runs a host with an agent that needs no program until the test ends, or
-// stop is called.
+// runHost runs a host with a fake agent until the test ends or stop is called.
 func runHost(t *testing.T, data string, projects map[string]ProjectFile, fake *providertest.Fake) (h *Host, stop func()) {
 	t.Helper()
 	h, err := OpenHost(HostConfig{
@@ -56,7 +55,7 @@ func (s withSecret) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// tools calls tools as the agent of a session would.
+// tools returns a function that calls a tool as the agent of a session does.
 func tools(t *testing.T, local *agenthost.Local) func(tool string, args map[string]any) (map[string]any, string) {
 	t.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
@@ -96,9 +95,9 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// The agent of a session has its host's tools for the worktree it works in, on real
-// repositories, and still has them when the host comes back.
-func TestAnAgentsToolsOnARealWorktree(t *testing.T) {
+// The tools for an agent's worktree work on a real repository, also after the host
+// restarts.
+func TestToolsOfAnAgentOnARealWorktree(t *testing.T) {
 	data, project, fake := t.TempDir(), repository(t), &providertest.Fake{}
 	projects := map[string]ProjectFile{"shop": {Path: project, Commands: map[string][]string{"where": {"pwd"}}}}
 	h, stop := runHost(t, data, projects, fake)

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestTheLocalPortStays(t *testing.T) {
+func TestTheLocalPortIsKeptAcrossRestarts(t *testing.T) {
 	c := HostConfig{Data: t.TempDir()}
 	first, err := c.listenLocal()
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTheLocalPortStays(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLoopbackHasLocalBusiness(t *testing.T) {
+func TestTheLocalListenerRefusesOtherThanLoopback(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":7702", "192.0.2.1:1", "localhost", "127.0.0.1"} {
 		c := HostConfig{Data: t.TempDir(), LocalListen: address}
 		if l, err := c.listenLocal(); protocol.CodeOf(err) != protocol.CodeInvalid {

@@ -20,19 +20,19 @@ import (
 // kindAgent is the kind of endpoints that are agents' webhooks.
 const kindAgent = "agent"
 
-// notebooks are the use cases of notebooks and the worker that sends what they
-// enqueue.
+// notebooks combines the use cases of notebooks with the outbound webhooks that
+// deliver follow-ups.
 type notebooks struct {
 	*notebook.Service
 	outbound *outbound.Service
 	worker   *outbound.Worker
-	notifier *agentNotifier
+	notifier *feedNotifier
 }
 
-func (a *Admin) notebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks {
+func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks {
 	c, now, log := a.config, a.config.Now, a.config.Log
 	sending := outbound.New(outbound.Options{Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log})
-	notifier := &agentNotifier{}
+	notifier := &feedNotifier{}
 	service := notebook.New(notebook.Options{
 		Store:    notebookstore.New(a.db),
 		Verifier: verify.New(verify.Options{Worker: c.VerifyWorker, Now: now, Log: log}),
@@ -50,8 +50,8 @@ func (a *Admin) notebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks
 	}
 }
 
-// parts are what notebooks and deliveries add to the broker's server.
-func (n *notebooks) parts(a *Admin) []api.Part {
+// apiParts returns the routes of notebooks, MCP and deliveries.
+func (n *notebooks) apiParts(a *Admin) []api.Part {
 	caller := func(ctx context.Context) notebook.Caller {
 		c := a.Auth.Caller(ctx)
 		return notebook.Caller{UserID: c.UserID, AgentIdentifier: c.AgentIdentifier}
@@ -67,12 +67,12 @@ func (n *notebooks) parts(a *Admin) []api.Part {
 	}
 }
 
-// agentNotifier breaks the circle: the feed reads what notebooks write, and is
-// told when.
-type agentNotifier struct{ feed *feed.Feed }
+// feedNotifier notifies the feed of changes in notebooks. The feed needs the
+// notebooks when it is created, so the field is set afterwards.
+type feedNotifier struct{ feed *feed.Feed }
 
 // AgentChanged implements notebook.Notifier.
-func (n *agentNotifier) AgentChanged(userID string) {
+func (n *feedNotifier) AgentChanged(userID string) {
 	if n.feed != nil {
 		n.feed.AgentChanged(userID)
 	}
@@ -110,7 +110,7 @@ func renderFollowup(n *notebook.Service) func(context.Context, *outbound.Deliver
 	}
 }
 
-// followupNotices tell notebooks how a delivery ended.
+// followupNotices forwards the result of a delivery to the notebooks.
 type followupNotices struct{ *notebook.Service }
 
 // Delivered implements outbound.Notices.

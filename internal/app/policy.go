@@ -7,14 +7,14 @@ import (
 	"bellhop/policy"
 )
 
-// openPolicy opens the rules of a host: those of its configuration file, which
-// are followed as they change, or the built-in ones.
+// openPolicy opens the rules of the host's configuration file, which are reloaded
+// when the file changes, or the built-in rules.
 func (f HostFile) openPolicy(log *slog.Logger) (*policy.Live, error) {
 	return policy.Open(policy.LiveOptions{File: f.path, Section: true, Engine: PolicyOptions(), Log: log})
 }
 
-// PolicyOptions are those of rules on this machine. A home that is not known
-// leaves ~ without a meaning.
+// PolicyOptions returns the options for rules on this machine. If the home
+// directory is unknown, rules cannot resolve ~.
 func PolicyOptions() policy.Options {
 	home, err := os.UserHomeDir()
 	if err != nil {

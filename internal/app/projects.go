@@ -14,23 +14,23 @@ import (
 	"bellhop/protocol"
 )
 
-// ProjectFile is a project of the host's configuration: a directory, or more
-// said about it.
+// ProjectFile configures one project in the host's configuration file. A string
+// is short for an object with only a path.
 type ProjectFile struct {
-	Path   string `yaml:"path"`   // a directory of this machine, or
-	Clone  string `yaml:"clone"`  // the address of a repository
-	Branch string `yaml:"branch"` // sessions begin there; "" = the project's current HEAD
+	Path   string `yaml:"path"`   // a directory of this machine; exclusive with clone
+	Clone  string `yaml:"clone"`  // URL of a repository
+	Branch string `yaml:"branch"` // where new worktrees start; "" = the project's current HEAD
 
-	// Worktree false lets sessions share the project's own directory although it
-	// is a git repository.
+	// If Worktree is false, sessions share the project's own directory although
+	// it is a git repository.
 	Worktree *bool               `yaml:"worktree"`
-	Commands map[string][]string `yaml:"commands"` // what agents may have run, by name
+	Commands map[string][]string `yaml:"commands"` // commands that agents may run, by name
 }
 
-// projectFields is ProjectFile without its method.
+// projectFields has no UnmarshalYAML, so decoding it does not recurse.
 type projectFields ProjectFile
 
-// UnmarshalYAML takes a directory alone, too.
+// UnmarshalYAML decodes a string as the path.
 func (p *ProjectFile) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		return node.Decode(&p.Path)
@@ -38,7 +38,7 @@ func (p *ProjectFile) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: a project is a directory, or has path or clone", node.Line)
 	}
-	for i := 0; i < len(node.Content); i += 2 { // a nested decoder does not know KnownFields
+	for i := 0; i < len(node.Content); i += 2 { // node.Decode ignores the decoder's KnownFields
 		switch key := node.Content[i].Value; key {
 		case "path", "clone", "branch", "worktree", "commands":
 		default:
@@ -63,7 +63,7 @@ func (p ProjectFile) check(name string) error {
 	return nil
 }
 
-// workspaceProjects is what the workspaces are told.
+// workspaceProjects converts the projects for package workspace.
 func (f HostFile) workspaceProjects() map[string]workspace.Project {
 	out := make(map[string]workspace.Project, len(f.Projects))
 	for name, p := range f.Projects {
@@ -75,9 +75,8 @@ func (f HostFile) workspaceProjects() map[string]workspace.Project {
 	return out
 }
 
-// OpenWorkspaces opens the workspaces of a host's data directory, or of that of
-// a dev, also beside one that runs. Without a configuration file workspaces can
-// be created without a project only.
+// OpenWorkspaces opens the workspaces in the data directory of a host or a dev,
+// also while it runs. Without a configuration file, Create accepts no project.
 func OpenWorkspaces(data, config string, log *slog.Logger) (*workspace.Manager, error) {
 	if _, err := os.Stat(filepath.Join(data, "dev.json")); err == nil {
 		data = filepath.Join(data, "host")
@@ -85,7 +84,7 @@ func OpenWorkspaces(data, config string, log *slog.Logger) (*workspace.Manager, 
 	if info, err := os.Stat(data); err != nil || !info.IsDir() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeNotFound, Message: fmt.Sprintf("%s is not a host's data directory", data),
-			Hint: "Use --data, with the directory that 'bellhop host' or 'bellhop dev' keeps its data in", Err: err,
+			Hint: "Set --data to the data directory of 'bellhop host' or 'bellhop dev'.", Err: err,
 		}
 	}
 	file, err := ReadHostFile(config)

@@ -20,7 +20,7 @@ func projectsOf(t *testing.T, text string) (HostFile, error) {
 	return ReadHostFile(path)
 }
 
-func TestProjectsOfTheConfiguration(t *testing.T) {
+func TestHostFileProjects(t *testing.T) {
 	dir := t.TempDir()
 	file, err := projectsOf(t, `projects:
   plain: `+dir+`
@@ -40,16 +40,16 @@ func TestProjectsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestWrongProjectsAreRefused(t *testing.T) {
+func TestInvalidProjectsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a directory that is not there": {"/no/such", "project x: /no/such is not a directory"},
-		"nothing":                       {"{}", "project x: name its path, or what to clone"},
-		"both":                          {"{path: /, clone: b}", "project x: name its path, or what to clone"},
-		"a mistyped key":                {"{pth: /}", "a project has no pth; it has path, clone, branch, worktree, commands"},
-		"a list":                        {"[/]", "a project is a directory, or has path or clone"},
-		"an option as an address":       {"{clone: --upload-pack=x}", "an address or a branch does not begin with -"},
-		"an option as a branch":         {"{path: /, branch: --force}", "an address or a branch does not begin with -"},
-		"a command that is no list":     {"{path: /, commands: {test: make test}}", "cannot unmarshal"},
+		"a missing directory":   {"/no/such", "project x: /no/such is not a directory"},
+		"nothing":               {"{}", "project x: name its path, or what to clone"},
+		"both":                  {"{path: /, clone: b}", "project x: name its path, or what to clone"},
+		"a mistyped key":        {"{pth: /}", "a project has no pth; it has path, clone, branch, worktree, commands"},
+		"a list":                {"[/]", "a project is a directory, or has path or clone"},
+		"an option as a URL":    {"{clone: --upload-pack=x}", "an address or a branch does not begin with -"},
+		"an option as a branch": {"{path: /, branch: --force}", "an address or a branch does not begin with -"},
+		"a command as a string": {"{path: /, commands: {test: make test}}", "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := projectsOf(t, "projects: {x: "+c.text+"}"); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -59,7 +59,7 @@ func TestWrongProjectsAreRefused(t *testing.T) {
 	}
 }
 
-func TestOpenWorkspacesFindsADevsHost(t *testing.T) {
+func TestOpenWorkspacesAcceptsTheDataOfDev(t *testing.T) {
 	dev := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dev, "host"), 0o700); err != nil {
 		t.Fatal(err)

@@ -15,18 +15,18 @@ import (
 	"bellhop/protocol"
 )
 
-// shutdownLimit is how long a server may take to end after SIGTERM, so that
-// the process is gone within 10 s (protocol section 5).
-const shutdownLimit = 8 * time.Second
+// shutdownTimeout bounds the shutdown of a server, so that the process exits
+// within 10 s after SIGTERM (protocol section 5).
+const shutdownTimeout = 8 * time.Second
 
-// server is a listener with the handler that answers on it.
+// server is a bound listener with its HTTP server.
 type server struct {
 	listener net.Listener
 	http     *http.Server
 	url      string // http://HOST:PORT
 }
 
-// listen binds an address; port 0 takes a free one.
+// listen binds an address; port 0 chooses a free one. Errors name the variable.
 func listen(variable, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
@@ -46,7 +46,7 @@ func newServer(listener net.Listener, handler http.Handler, log *slog.Logger) *s
 	}
 }
 
-// localURL is how this machine reaches a listener.
+// localURL returns a URL at which this machine reaches a listener.
 func localURL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -58,29 +58,30 @@ func localURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// run serves until ctx ends, then stops accepting and waits for what is under
-// way, up to the limit.
-func (s *server) run(ctx context.Context) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.listener) }()
+// serve answers requests until ctx ends. Then it stops accepting and waits up to
+// shutdownTimeout for open requests.
+func (s *server) serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
 	select {
-	case err := <-failed:
+	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", s.url, err)
 	case <-ctx.Done():
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	err := s.http.Shutdown(limited)
+	err := s.http.Shutdown(shutdownCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = s.http.Close()
 	}
-	if served := <-failed; err == nil && !errors.Is(served, http.ErrServerClosed) {
-		err = served
+	if serveErr := <-ended; err == nil && !errors.Is(serveErr, http.ErrServerClosed) {
+		err = serveErr
 	}
 	return err
 }
 
-// checkURL refuses a configured base URL that others could not use.
+// checkURL refuses a base URL that has a query, a fragment or user information, or
+// is not http or https. It removes trailing slashes.
 func checkURL(variable, raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {

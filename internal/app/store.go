@@ -13,7 +13,7 @@ import (
 	"bellhop/protocol"
 )
 
-// StoreConfig is what every command needs that touches the broker's database.
+// StoreConfig configures the access to the broker's database.
 type StoreConfig struct {
 	DatabaseURL seal.Secret // it may hold a password
 	Keyset      seal.Secret
@@ -21,18 +21,19 @@ type StoreConfig struct {
 	MaxConns    int // 0 = the default of internal/database
 }
 
-// openDatabase opens without migrating.
+// openDatabase opens the database without migrating it.
 func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 	if c.DatabaseURL.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_DATABASE_URL is not set",
-			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs nothing.",
+			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs no configuration.",
 		}
 	}
 	return database.Open(ctx, c.DatabaseURL.Reveal(), database.Options{Logger: c.Log, MaxConns: c.MaxConns})
 }
 
-// openStore opens, migrates, and proves that the keyset is the database's.
+// openStore opens and migrates the database. It fails if the database was sealed
+// with another keyset.
 func (c StoreConfig) openStore(ctx context.Context, sealer *seal.Sealer) (*database.DB, *store.Store, error) {
 	db, err := c.openDatabase(ctx)
 	if err != nil {
@@ -48,26 +49,26 @@ func (c StoreConfig) openStore(ctx context.Context, sealer *seal.Sealer) (*datab
 	return db, st, nil
 }
 
-func (c StoreConfig) sealer() (*seal.Sealer, error) {
-	const mend = "Make one with 'bellhop keys generate', keep it, and set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE."
+func (c StoreConfig) newSealer() (*seal.Sealer, error) {
+	const hint = "Create one with 'bellhop keys generate', store it, and set BELLHOP_KEYSET or BELLHOP_KEYSET_FILE."
 	if c.Keyset.IsZero() {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not set", Hint: mend}
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not set", Hint: hint}
 	}
 	sealer, err := seal.Parse(c.Keyset.Reveal())
 	if err != nil {
-		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not a keyset", Hint: mend, Err: err}
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "BELLHOP_KEYSET is not a keyset", Hint: hint, Err: err}
 	}
 	return sealer, nil
 }
 
-// Migrate brings the schema up to date and returns where it stands.
+// Migrate applies the missing migrations and returns all of them.
 func Migrate(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
 	return withDatabase(ctx, c, func(db *database.DB) error {
 		return db.Migrate(ctx, migrations.For(db.Dialect()))
 	})
 }
 
-// MigrationStatus returns where the schema stands and changes nothing.
+// MigrationStatus returns all migrations and changes nothing.
 func MigrationStatus(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
 	return withDatabase(ctx, c, func(*database.DB) error { return nil })
 }

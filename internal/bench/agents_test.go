@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,14 +10,14 @@ import (
 	"time"
 )
 
-func TestATeePassesEveryByteOnAndNotesWhenNumbersWereSaid(t *testing.T) {
-	said := "{\"text\":\"tick0 \"}\nno number\n{\"text\":\"tick1 tick2 \"}\nan end without a line's"
+func TestATeePassesEveryByteOnAndNotesWhenNumbersWereWritten(t *testing.T) {
+	written := "{\"text\":\"tick0 \"}\nno number\n{\"text\":\"tick1 tick2 \"}\nan end without a line's"
 	var out, notes bytes.Buffer
 	from := time.Now().UnixNano()
-	if err := passOn(bufio.NewReader(strings.NewReader(said)), &out, &notes, ticks); err != nil {
+	if err := passOn(bufio.NewReader(strings.NewReader(written)), &out, &notes, ticks); err != nil {
 		t.Fatal(err)
 	}
-	if out.String() != said {
+	if out.String() != written {
 		t.Errorf("passed on %q", out.String())
 	}
 	path := filepath.Join(t.TempDir(), "notes")
@@ -31,15 +30,15 @@ func TestATeePassesEveryByteOnAndNotesWhenNumbersWereSaid(t *testing.T) {
 	}
 }
 
-func TestALagIsFromTheFirstTimeANumberWasSaidToTheFirstItWasTold(t *testing.T) {
-	said, told := newStamps(), newStamps()
-	said.see("1", 1000)
-	said.see("1", 5000) // the whole text once more
-	said.see("2", 2000)
-	told.see("1", 1100)
-	told.see("3", 1) // of another turn
+func TestALagIsFromTheFirstTimeANumberWasWrittenToTheFirstTimeItWasRead(t *testing.T) {
+	written, read := newStamps(), newStamps()
+	written.see("1", 1000)
+	written.see("1", 5000) // the whole text once more
+	written.see("2", 2000)
+	read.see("1", 1100)
+	read.see("3", 1) // of another turn
 	var h histogram
-	if n := said.lags(told, &h); n != 1 || h.spread().P50 != valueOf(bucketOf(100)) {
+	if n := written.lags(read, &h); n != 1 || h.spread().P50 != valueOf(bucketOf(100)) {
 		t.Errorf("%d lags, %+v", n, h.spread())
 	}
 }
@@ -50,7 +49,7 @@ func TestARoleTeeRunsItsProgram(t *testing.T) {
 	t.Setenv(roleVariable, "tee")
 	var out bytes.Buffer
 	if code := mainIn(t.Context(), []string{dir, ticks.String(), "sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out, &out); code != 0 || out.String() != "tick7 \n" {
-		t.Errorf("exit %d, said %q", code, out.String())
+		t.Errorf("exit %d, wrote %q", code, out.String())
 	}
 	if read, err := readStamps(stampsOf(dir, "session")); err != nil || read.at[7] == 0 {
 		t.Errorf("noted %v (%v)", read, err)
@@ -60,10 +59,10 @@ func TestARoleTeeRunsItsProgram(t *testing.T) {
 func TestAFigureOfOthersProgramsIsTakenOnRequestAlone(t *testing.T) {
 	usual, err1 := choose("")
 	asked, err2 := choose("agents,idle")
-	if err1 != nil || err2 != nil || len(usual) != len(figures) || len(asked) != 2 || asked[0].name != "agents" {
+	if err1 != nil || err2 != nil || len(usual) != len(scenarios)-1 || len(asked) != 2 || asked[0].name != "agents" {
 		t.Errorf("%v %v, %v %v", usual, err1, asked, err2)
 	}
-	if _, err := measureAgents(context.Background(), &bench{}); err == nil || !strings.Contains(err.Error(), "scripts/bench-agents") {
+	if _, err := (&bench{}).run(t.Context(), asked[0]); err == nil || !strings.Contains(err.Error(), "scripts/bench-agents") {
 		t.Errorf("without the programs: %v", err)
 	}
 }

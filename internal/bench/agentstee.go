@@ -16,39 +16,25 @@ import (
 	"time"
 )
 
-// playTee runs a program and passes its stdout on, line by line. When a line
-// first says a number of the counting, that is written down in a file named as
-// the program's home: args are the file's folder, the pattern of a number, and
-// the program's command line.
+// playTee runs a program and passes its stdout on, line by line. It notes when a
+// line has a number of the counting, in a file that is named as the program's home.
+// args are the file's folder, the pattern of a number, and the program's command
+// line.
 func playTee(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) < 3 {
 		return errors.New("tee: folder, pattern, command")
 	}
-	mark, err := regexp.Compile(args[1])
-	if err != nil {
-		return err
-	}
-	stamps, err := os.OpenFile(stampsOf(args[0], filepath.Base(os.Getenv("HOME"))), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer stamps.Close()
-	cmd := exec.CommandContext(ctx, args[2], args[3:]...) //nolint:gosec // what the benchmark says
-	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, roleVariable+"=") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	passed := passOn(bufio.NewReaderSize(out, 64<<10), stdout, stamps, mark)
-	return errors.Join(passed, cmd.Wait())
+	return caught(func() {
+		mark := must(regexp.Compile(args[1]))
+		notes := must(os.OpenFile(stampsOf(args[0], filepath.Base(os.Getenv("HOME"))), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+		defer notes.Close()
+		check(os.Unsetenv(roleVariable))
+		cmd := exec.CommandContext(ctx, args[2], args[3:]...) //nolint:gosec // the benchmark's own command
+		cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+		out := must(cmd.StdoutPipe())
+		check(cmd.Start())
+		check(errors.Join(passOn(bufio.NewReaderSize(out, 64<<10), stdout, notes, mark), cmd.Wait()))
+	})
 }
 
 func stampsOf(dir, session string) string { return filepath.Join(dir, session+".stamps") }
@@ -75,7 +61,7 @@ func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
 	}
 }
 
-// stamps are when numbers were first said, in Unix nanoseconds.
+// stamps are when numbers were first seen, in Unix nanoseconds.
 type stamps struct {
 	mu sync.Mutex
 	at map[int]int64
@@ -107,12 +93,12 @@ func readStamps(path string) (*stamps, error) {
 	return s, err
 }
 
-// lags adds how much later each number was told than said, and returns how many
+// lags adds how much later each number was read than written, and returns how many
 // numbers were both.
-func (s *stamps) lags(told *stamps, into *histogram) (matched int) {
-	for n, at := range told.at {
-		if said, ok := s.at[n]; ok {
-			into.add(time.Duration(at - said))
+func (s *stamps) lags(read *stamps, into *histogram) (matched int) {
+	for n, at := range read.at {
+		if written, ok := s.at[n]; ok {
+			into.add(time.Duration(at - written))
 			matched++
 		}
 	}

@@ -24,85 +24,71 @@ type agentSession struct {
 	token string
 }
 
-func (h *agentHost) openAgent(ctx context.Context, a subject) (*agentSession, error) {
+func (h *agentHost) openAgent(ctx context.Context, a subject) *agentSession {
 	model := map[string]string{"opencode": "openai-compatible/mock-1", "codex": "gpt-5.5"}[a.name]
 	s := &agentSession{host: h, agent: a, id: protocol.NewID()}
-	answer, err := h.open(ctx, &protocol.OpenSessionRequest{SessionID: s.id, WebhookURL: h.hook.url + "/webhook", Agent: a.name, Model: model})
-	if err != nil {
-		return nil, err
-	}
-	s.token = answer.Token
-	return s, nil
+	req := &protocol.OpenSessionRequest{SessionID: s.id, WebhookURL: h.hook.url + "/webhook", Agent: a.name, Model: model}
+	s.token = h.open(ctx, req).Token
+	return s
 }
 
-// leave ends the sessions' programs. Sessions that do not end do so with the host.
+// leave ends the sessions' programs. A session that does not end does so with the
+// host.
 func (h *agentHost) leave(sessions []*agentSession) {
 	for _, s := range sessions {
-		if resp, err := h.send(context.Background(), http.MethodDelete, "/session/"+s.id, hostPassword, nil); err == nil {
-			_ = resp.Body.Close()
-		}
+		_ = caught(func() {
+			check(h.send(context.Background(), http.MethodDelete, "/session/"+s.id, hostPassword, nil).Close())
+		})
 	}
 }
 
 // turn reads a turn to its end.
-func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *protocol.Part, at time.Time)) error {
-	resp, err := s.host.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(s.id), s.token, &protocol.PromptRequest{Prompt: prompt})
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	for in := sse.NewReader(resp.Body); ; {
+func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *protocol.Part, at time.Time)) {
+	body := s.host.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(s.id), s.token, &protocol.PromptRequest{Prompt: prompt})
+	defer body.Close()
+	for in := sse.NewReader(body); ; {
 		frame, err := in.Next()
 		at := time.Now()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the turn has no end")
+			err = errors.New("the turn has no end")
 		}
-		if err != nil {
-			return err
-		}
+		check(err)
 		var p protocol.Part
-		if err := json.Unmarshal(frame.Data, &p); err != nil {
-			return err
-		}
+		check(json.Unmarshal(frame.Data, &p))
 		see(&p, at)
 		if !p.Terminal() {
 			continue
 		}
 		if p.Type != protocol.PartFinish {
-			return fmt.Errorf("the turn ended with %s", frame.Data)
+			check(fmt.Errorf("the turn ended with %s", frame.Data))
 		}
-		return nil
+		return
 	}
 }
 
 // latency has all sessions count at once, and asks the host for its health beside.
-func (h *agentHost) latency(ctx context.Context, sessions []*agentSession, pieces int) (added, bare *histogram, err error) {
+func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *histogram) {
 	added, bare = &histogram{}, &histogram{}
-	asking, stop := context.WithCancel(ctx)
+	asking, stop := context.WithCancel(h.ctx)
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
 		h.healths(asking, bare)
 	}()
-	matched := make([]int, len(sessions))
-	err = together(ctx, len(sessions), len(sessions), func(ctx context.Context, i int) error {
-		said, told, err := sessions[i].counts(ctx, pieces)
-		if err == nil {
-			matched[i] = said.lags(told, added)
+	defer func() {
+		stop()
+		<-asked
+	}()
+	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {
+		written, read := sessions[i].counts(ctx, pieces)
+		if n := written.lags(read, added); n < pieces*9/10 {
+			check(fmt.Errorf("session %s: %d pieces of %d were seen on both sides", sessions[i].id, n, pieces))
 		}
-		return err
 	})
-	stop()
-	<-asked
-	for i, n := range matched {
-		if err == nil && n < pieces*9/10 {
-			err = fmt.Errorf("session %s: %d pieces of %d were seen on both sides", sessions[i].id, n, pieces)
-		}
-	}
-	return added, bare, err
+	return added, bare
 }
 
-// healths takes as many round trips as there are pieces.
+// healths takes a round trip every 50 ms.
 func (h *agentHost) healths(ctx context.Context, into *histogram) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -119,35 +105,28 @@ func (h *agentHost) healths(ctx context.Context, into *histogram) {
 	}
 }
 
-// forget empties the notes of the session's tee, if it has one.
-func (s *agentSession) forget() error {
-	err := os.Truncate(stampsOf(s.host.dir, s.id), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// counts returns when the agent wrote the numbers, and when they were read here.
+func (s *agentSession) counts(ctx context.Context, pieces int) (written, read *stamps) {
+	read = newStamps()
+	notes := stampsOf(s.host.dir, s.id)
+	if err := os.Truncate(notes, 0); !errors.Is(err, fs.ErrNotExist) { // the rounds before have the same numbers
+		check(err)
 	}
-	return err
-}
-
-// counts tells when the numbers were said by the agent, and when read here.
-func (s *agentSession) counts(ctx context.Context, pieces int) (said, told *stamps, err error) {
-	told = newStamps()
-	if err := s.forget(); err != nil { // the rounds before have the same numbers
-		return nil, nil, err
-	}
-	hear := func() (*stamps, error) { return readStamps(stampsOf(s.host.dir, s.id)) }
+	collect := func() *stamps { return must(readStamps(notes)) }
 	if s.agent.tick {
-		if hear, err = s.listen(ctx); err != nil {
-			return nil, nil, err
-		}
+		collect = s.listen(ctx)
 	}
-	err = s.turn(ctx, fmt.Sprintf(s.agent.count, pieces), func(p *protocol.Part, at time.Time) {
-		if p.Type != protocol.PartTextDelta || p.Text == nil {
-			return
-		}
-		for _, found := range s.agent.mark.FindAllStringSubmatch(`"`+*p.Text+`"`, -1) {
-			told.see(found[1], at.UnixNano())
-		}
+	err := caught(func() {
+		s.turn(ctx, fmt.Sprintf(s.agent.count, pieces), func(p *protocol.Part, at time.Time) {
+			if p.Type != protocol.PartTextDelta || p.Text == nil {
+				return
+			}
+			for _, found := range s.agent.mark.FindAllStringSubmatch(`"`+*p.Text+`"`, -1) {
+				read.see(found[1], at.UnixNano())
+			}
+		})
 	})
-	said, heard := hear()
-	return said, told, errors.Join(err, heard)
+	written = collect() // ends the subscription, if there is one
+	check(err)
+	return written, read
 }

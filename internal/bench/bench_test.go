@@ -21,9 +21,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestEveryFigureCanBeTaken(t *testing.T) {
-	for _, f := range figures {
-		t.Run(f.name, func(t *testing.T) {
-			rows, err := f.measure(t.Context(), &bench{scale: smoke, log: t.Logf})
+	usual, err := choose("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range usual {
+		t.Run(s.name, func(t *testing.T) {
+			rows, err := (&bench{scale: smoke, log: t.Logf}).run(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}

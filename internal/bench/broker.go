@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"runtime/pprof"
 
 	"bellhop/broker"
 	"bellhop/client"
@@ -28,181 +23,92 @@ var loopback = netip.MustParsePrefix("127.0.0.0/8")
 // brokerProcess is `bellhop serve` on a database with one user and one host.
 type brokerProcess struct {
 	*child
-	in     io.WriteCloser // of the role; nil for the real binary
+	*client.Client
 	url    string
-	token  string
 	userID string
 	hostID string
 	sealer *seal.Sealer
 }
 
-// startBroker prepares the database and serves it.
-func (b *bench) startBroker(ctx context.Context, databaseURL, hostURL string) (*brokerProcess, error) {
-	keyset, err := seal.Generate()
-	if err != nil {
-		return nil, err
+// broker prepares the database of a cluster and serves it.
+func (r *run) broker(pg *cluster, hostURL string) *brokerProcess {
+	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.url("bellhop"), Keyset: must(seal.Generate()), Profiles: r.profile}
+	p := &brokerProcess{url: "http://" + order.Listen, sealer: must(seal.Parse(order.Keyset))}
+	p.prepare(r.ctx, order.store(slog.New(slog.DiscardHandler)), hostURL)
+	if r.bellhop == "" {
+		role := r.role("broker")
+		p.child = role.child
+		role.do("Serve", order)
+	} else {
+		p.child = r.child([]string{r.bellhop, "serve"}, "BELLHOP_LISTEN="+order.Listen, "BELLHOP_DATABASE_URL="+order.DatabaseURL,
+			"BELLHOP_KEYSET="+order.Keyset, "BELLHOP_LOG_LEVEL=warn", "BELLHOP_OUTBOUND_ALLOW="+loopback.String())
 	}
-	p := &brokerProcess{}
-	if p.sealer, err = seal.Parse(keyset); err != nil {
-		return nil, err
-	}
-	if err := p.prepare(ctx, app.StoreConfig{
-		DatabaseURL: seal.NewSecret(databaseURL), Keyset: seal.NewSecret(keyset), Log: slog.New(slog.DiscardHandler),
-	}, hostURL); err != nil {
-		return nil, fmt.Errorf("prepare the broker's database: %w", err)
-	}
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.url = "http://" + address
-	env := []string{
-		"BELLHOP_LISTEN=" + address, "BELLHOP_DATABASE_URL=" + databaseURL, "BELLHOP_KEYSET=" + keyset, "BELLHOP_LOG_LEVEL=warn",
-		"BELLHOP_OUTBOUND_ALLOW=" + loopback.String(),
-	}
-	if err := p.start(b, env); err != nil {
-		return nil, err
-	}
-	if err := p.ready(ctx, p.url); err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
-	return p, nil
+	r.onClose(func() error {
+		p.CloseIdleConnections()
+		return nil
+	})
+	p.ready(r.ctx, p.url)
+	return p
 }
 
-func (p *brokerProcess) prepare(ctx context.Context, c app.StoreConfig, hostURL string) error {
-	admin, err := app.OpenAdmin(ctx, c)
-	if err != nil {
-		return err
-	}
+// prepare makes the user and the host in the database.
+func (p *brokerProcess) prepare(ctx context.Context, c app.StoreConfig, hostURL string) {
+	admin := must(app.OpenAdmin(ctx, c))
 	defer admin.Close()
-	user, err := admin.Auth.CreateUser(ctx, "bench@example.com", "a password of the benchmark", true)
-	if err != nil {
-		return err
-	}
+	user := must(admin.Auth.CreateUser(ctx, "bench@example.com", "a password of the benchmark", true))
 	p.userID = user.ID
-	p.token, err = admin.Auth.CreateToken(ctx, &broker.APIToken{UserID: user.ID, Name: "bench", Kind: broker.TokenUser})
-	if err != nil {
-		return err
-	}
-	host, err := admin.Hosts.Create(ctx, broker.Caller{UserID: user.ID, Admin: true},
-		&broker.HostRequest{Name: "bench", URL: hostURL, Password: hostPassword})
-	if err != nil {
-		return err
-	}
-	p.hostID = host.ID
-	return nil
+	token := must(admin.Auth.CreateToken(ctx, &broker.APIToken{UserID: user.ID, Name: "bench", Kind: broker.TokenUser}))
+	p.Client = client.New(p.url, client.Options{Token: token})
+	p.hostID = must(admin.Hosts.Create(ctx, broker.Caller{UserID: user.ID, Admin: true},
+		&broker.HostRequest{Name: "bench", URL: hostURL, Password: hostPassword})).ID
 }
 
-func (p *brokerProcess) start(b *bench, env []string) (err error) {
-	if b.bellhop != "" {
-		p.child, err = startChild(b.bellhop, []string{"serve"}, env, nil, nil)
-		return err
-	}
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	p.in = in
-	p.child, err = startChild(self, nil, append(env, roleVariable+"=broker", profileVariable+"="+b.profile), stdin, nil)
-	return errors.Join(err, stdin.Close())
-}
-
-func (p *brokerProcess) stop() error {
-	if p.in != nil {
-		return errors.Join(p.in.Close(), p.wait())
-	}
-	return p.terminate()
-}
-
-func (p *brokerProcess) client() *client.Client {
-	return client.New(p.url, client.Options{Token: p.token})
+// checkedIn is a task after its check-in.
+type checkedIn struct {
+	id string
+	*protocol.CheckInResponse
 }
 
 // tasks creates n tasks, several at a time.
-func (p *brokerProcess) tasks(ctx context.Context, n int) ([]string, error) {
-	c := p.client()
-	defer c.CloseIdleConnections()
+func (r *run) tasks(p *brokerProcess, n int) []string {
 	ids := make([]string, n)
-	return ids, together(ctx, n, 8, func(ctx context.Context, i int) error {
-		task, err := c.CreateTask(ctx, &protocol.CreateTaskRequest{Title: fmt.Sprintf("task %d", i), HostID: p.hostID})
-		if err == nil {
-			ids[i] = task.ID
-		}
-		return err
+	r.parallel(n, 8, func(ctx context.Context, i int) {
+		ids[i] = must(p.CreateTask(ctx, &protocol.CreateTaskRequest{Title: fmt.Sprintf("task %d", i), HostID: p.hostID})).ID
 	})
+	return ids
 }
 
-// profileVariable names the folder for CPU profiles.
-const profileVariable = "BELLHOP_BENCH_PROFILE"
+// checkIns creates n tasks and checks in to each, as a frontend would.
+func (r *run) checkIns(p *brokerProcess, n int) []checkedIn {
+	ids, out := r.tasks(p, n), make([]checkedIn, n)
+	r.parallel(n, 8, func(ctx context.Context, i int) {
+		out[i] = checkedIn{ids[i], must(p.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))}
+	})
+	return out
+}
 
-// playBroker is `bellhop serve` without the binary; it ends with stdin.
-func playBroker(ctx context.Context, stdin io.Reader) error {
+// brokerRole is `bellhop serve` without the binary.
+type brokerRole struct{ service }
+
+// BrokerOrder is what a broker is started with.
+type BrokerOrder struct{ Listen, DatabaseURL, Keyset, Profiles string }
+
+func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
+	return app.StoreConfig{DatabaseURL: seal.NewSecret(o.DatabaseURL), Keyset: seal.NewSecret(o.Keyset), Log: log}
+}
+
+// Serve starts the broker.
+func (b *brokerRole) Serve(o BrokerOrder, _ *bool) error {
 	debug.SetGCPercent(400) // as the binary does
-	stopProfile, err := startProfile("broker")
-	if err != nil {
-		return err
-	}
-	defer stopProfile()
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	b, err := app.OpenBroker(ctx, app.BrokerConfig{
-		StoreConfig: app.StoreConfig{
-			DatabaseURL: seal.NewSecret(os.Getenv("BELLHOP_DATABASE_URL")), Keyset: seal.NewSecret(os.Getenv("BELLHOP_KEYSET")), Log: log,
-		},
-		Listen: os.Getenv("BELLHOP_LISTEN"), OutboundAllow: []netip.Prefix{loopback},
+	opened, err := app.OpenBroker(context.Background(), app.BrokerConfig{
+		StoreConfig: o.store(warnings()), Listen: o.Listen, OutboundAllow: []netip.Prefix{loopback},
 	})
 	if err != nil {
 		return err
 	}
-	return b.Run(untilEOF(ctx, stdin))
+	return b.start("broker", o.Profiles, opened.Run)
 }
 
-// untilEOF is a context that ends with a reader.
-func untilEOF(ctx context.Context, r io.Reader) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, r)
-		cancel()
-	}()
-	return ctx
-}
-
-func startProfile(name string) (stop func(), err error) {
-	dir := os.Getenv(profileVariable)
-	if dir == "" {
-		return func() {}, nil
-	}
-	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.pprof", name, os.Getpid())))
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		_ = f.Close()
-	}, nil
-}
-
-// heapProfile writes what is in use now; the last one stays.
-func heapProfile() error {
-	dir := os.Getenv(profileVariable)
-	if dir == "" {
-		return nil
-	}
-	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("heap-%d.pprof", os.Getpid())))
-	if err != nil {
-		return err
-	}
-	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
-}
-
-// decode reads what an order came with.
-func decode[T any](raw json.RawMessage) (v T, err error) {
-	err = json.Unmarshal(raw, &v)
-	return v, err
+func warnings() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"runtime"
+	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"bellhop/internal/process"
 )
 
 const (
@@ -21,133 +19,92 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
-// child is a process that does not outlive this one.
+// child is a process that does not outlive the run.
 type child struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error // once done
-	out  tail
+	*process.Process
+	name    string
+	isRole  bool // it ends with its stdin
+	stopped bool
 }
 
-// tail keeps the end of what a process prints.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
+func (r *run) child(args []string, env ...string) *child {
+	c := &child{name: filepath.Base(args[0])}
+	c.Process = must(process.Start(process.Command{Args: args, Env: append(os.Environ(), env...)}))
+	r.onClose(c.stop)
+	return c
 }
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 16<<10 {
-		t.buf = bytes.Clone(t.buf[len(t.buf)-8<<10:])
+// stop ends the child; a second call does nothing.
+func (c *child) stop() error {
+	if c.stopped {
+		return nil
 	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.buf)
-}
-
-// startChild gives a process stdin and stdout, which may be nil; what it prints
-// on stderr is kept.
-func startChild(path string, args, env []string, stdin, stdout *os.File) (*child, error) {
-	c := &child{cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // stopped in order, see stop
-	c.cmd.Env = append(os.Environ(), env...)
-	c.cmd.Stderr = &c.out
-	if stdin != nil {
-		c.cmd.Stdin = stdin
-	}
-	if stdout != nil {
-		c.cmd.Stdout = stdout
-	}
-	// The signal is sent when the thread dies that started the child, so that
-	// thread waits for it.
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
-		started <- err
-		if err == nil {
-			c.err = c.cmd.Wait()
-			close(c.done)
+	c.stopped = true
+	defer c.Stdout().Close()
+	if c.isRole {
+		_ = c.Stdin().Close()
+		select {
+		case <-c.Done():
+		case <-time.After(stopLimit):
 		}
-	}()
-	return c, <-started
-}
-
-func (c *child) pid() int { return c.cmd.Process.Pid }
-
-func (c *child) output() string { return strings.TrimSpace(c.out.String()) }
-
-// wait for the end of a process that was asked to end; then kill it.
-func (c *child) wait() error {
-	limit := time.NewTimer(stopLimit)
-	defer limit.Stop()
-	select {
-	case <-c.done:
-	case <-limit.C:
-		_ = c.cmd.Process.Kill()
-		<-c.done
-		return fmt.Errorf("%s did not end in time\n%s", c.cmd.Path, c.output())
 	}
-	if c.err != nil {
-		return fmt.Errorf("%s: %w\n%s", c.cmd.Path, c.err, c.output())
+	if err := c.Stop(context.Background(), stopLimit); err != nil {
+		return err
+	}
+	if err := c.Wait(); err != nil {
+		return c.failed(err)
 	}
 	return nil
 }
 
-func (c *child) terminate() error {
-	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return c.wait()
+func (c *child) failed(err error) error {
+	return fmt.Errorf("%s: %w\n%s", c.name, err, strings.Join(c.Tail(), "\n"))
 }
 
 // ready waits for a server's /readyz.
-func (c *child) ready(ctx context.Context, url string) error {
+func (c *child) ready(ctx context.Context, url string) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	for {
-		if answers(ctx, url+"/readyz") {
-			return nil
-		}
+	for !answers(ctx, url+"/readyz") {
 		select {
-		case <-c.done:
-			return fmt.Errorf("%s ended at once: %w\n%s", c.cmd.Path, c.err, c.output())
+		case <-c.Done():
+			check(c.failed(fmt.Errorf("ended at once: %w", c.Wait())))
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w\n%s", c.cmd.Path, ctx.Err(), c.output())
+			check(c.failed(fmt.Errorf("is not ready: %w", ctx.Err())))
 		case <-poll.C:
 		}
 	}
 }
 
 func answers(ctx context.Context, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return false
-	}
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	body, err := request(ctx, http.MethodGet, url, "", nil)
+	return err == nil && body.Close() == nil
 }
 
 // transport is of this process alone.
 var transport = &http.Transport{MaxIdleConnsPerHost: 64}
 
-// freeAddress is one that nobody listens on for now.
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+func listen(ctx context.Context) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+// freeAddress is an address that no program listens on for now.
+func freeAddress(ctx context.Context) string {
+	l := must(listen(ctx))
+	check(l.Close())
+	return l.Addr().String()
+}
+
+// serve runs a handler in this process and returns its URL.
+func (r *run) serve(h http.Handler) string {
+	l := must(listen(r.ctx))
+	server, serving := &http.Server{Handler: h}, sync.WaitGroup{} //nolint:gosec // on loopback, for the run's own children
+	serving.Go(func() { _ = server.Serve(l) })
+	r.onClose(func() error {
+		defer serving.Wait()
+		return server.Close()
+	})
+	return "http://" + l.Addr().String()
 }

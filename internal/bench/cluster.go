@@ -28,20 +28,26 @@ type cluster struct {
 	pid  int // of the postmaster
 }
 
-func startCluster(ctx context.Context) (*cluster, error) {
-	bin, err := postgresPrograms()
-	if err != nil {
-		return nil, err
+// cluster starts PostgreSQL with an empty database for a broker.
+func (r *run) cluster() *cluster {
+	c := &cluster{bin: must(postgresPrograms()), dir: r.dir()}
+	if os.Getuid() == 0 { // which PostgreSQL refuses to run as
+		c.dropRoot()
 	}
-	dir, err := os.MkdirTemp("", "bellhop-bench-pg-")
-	if err != nil {
-		return nil, err
-	}
-	c := &cluster{bin: bin, dir: dir}
-	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, c.stop(ctx))
-	}
-	return c, nil
+	data := filepath.Join(c.dir, "data")
+	c.program(r.ctx, "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	r.onClose(func() error {
+		if c.pid == 0 {
+			return nil
+		}
+		return caught(func() { c.program(context.WithoutCancel(r.ctx), "pg_ctl", "stop", "-w", "-m", "fast", "-D", data) })
+	})
+	c.program(r.ctx, "pg_ctl", "start", "-w", "-D", data, "-l", filepath.Join(c.dir, "log"),
+		"-o", "-k "+c.dir+" -c listen_addresses= -c max_connections=200 -c track_commit_timestamp=on")
+	first, _, _ := strings.Cut(string(must(os.ReadFile(filepath.Join(data, "postmaster.pid")))), "\n")
+	c.pid = must(strconv.Atoi(first))
+	must(r.connect(c, "postgres").Exec(r.ctx, "CREATE DATABASE bellhop"))
+	return c
 }
 
 func postgresPrograms() (string, error) {
@@ -62,96 +68,55 @@ func release(initdb string) int {
 	return n
 }
 
-func (c *cluster) start(ctx context.Context) error {
-	if os.Getuid() == 0 { // which PostgreSQL refuses to run as
-		if err := c.dropRoot(); err != nil {
-			return err
-		}
-	}
-	data := filepath.Join(c.dir, "data")
-	if _, err := c.run(ctx, "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
-		return err
-	}
-	_, err := c.run(ctx, "pg_ctl", "start", "-w", "-D", data, "-l", filepath.Join(c.dir, "log"),
-		"-o", "-k "+c.dir+" -c listen_addresses= -c max_connections=200 -c track_commit_timestamp=on")
-	if err != nil {
-		return err
-	}
-	pid, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(pid), "\n")
-	c.pid, err = strconv.Atoi(first)
-	return err
-}
-
-func (c *cluster) dropRoot() error {
+func (c *cluster) dropRoot() {
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		return fmt.Errorf("as root, PostgreSQL needs its own user: %w", err)
+		check(fmt.Errorf("as root, PostgreSQL needs its own user: %w", err))
 	}
-	uid, err1 := strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+	uid, gid := must(strconv.Atoi(u.Uid)), must(strconv.Atoi(u.Gid))
 	c.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(c.dir, uid, gid)
+	check(os.Chown(c.dir, uid, gid))
 }
 
-// run a program of the cluster and return what it printed.
-func (c *cluster) run(ctx context.Context, name string, args ...string) (string, error) {
+// program runs a program of the cluster and returns what it printed.
+func (c *cluster) program(ctx context.Context, name string, args ...string) string {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGTZ=UTC")
 	// A file, not a pipe: the server inherits it and would keep a pipe open.
-	out, err := os.CreateTemp("", "bellhop-bench-")
-	if err != nil {
-		return "", err
-	}
+	out := must(os.CreateTemp("", "bellhop-bench-"))
 	defer func() { _ = os.Remove(out.Name()) }()
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
-	err = cmd.Run()
-	printed, readErr := os.ReadFile(out.Name())
+	err := cmd.Run()
+	printed := string(must(os.ReadFile(out.Name())))
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", name, err, printed)
+		check(fmt.Errorf("%s: %w\n%s", name, err, printed))
 	}
-	return string(printed), readErr
-}
-
-func (c *cluster) stop(ctx context.Context) error {
-	var err error
-	if c.pid != 0 {
-		_, err = c.run(context.WithoutCancel(ctx), "pg_ctl", "stop", "-w", "-m", "fast", "-D", filepath.Join(c.dir, "data"))
-	}
-	return errors.Join(err, os.RemoveAll(c.dir))
+	return printed
 }
 
 func (c *cluster) url(database string) string {
 	return "postgres://postgres@/" + database + "?" + url.Values{"sslmode": {"disable"}, "host": {c.dir}}.Encode()
 }
 
-func (c *cluster) connect(ctx context.Context, database string) (*pgx.Conn, error) {
+func (c *cluster) dial(ctx context.Context, database string) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, c.url(database))
 }
 
-// exec runs a statement in the first database there is.
-func (c *cluster) exec(ctx context.Context, sql string) error {
-	conn, err := c.connect(ctx, "postgres")
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, sql)
-	return errors.Join(err, conn.Close(ctx))
+// connect returns a connection for the time of the run.
+func (r *run) connect(c *cluster, database string) *pgx.Conn {
+	conn := must(c.dial(r.ctx, database))
+	r.onClose(func() error { return conn.Close(context.WithoutCancel(r.ctx)) })
+	return conn
 }
 
 // Rows as the yardstick writes them: about 300 bytes, and one unique index.
 const (
-	yardstick = `CREATE TABLE yardstick (task bigint NOT NULL, id bigint NOT NULL, body text NOT NULL, at timestamptz NOT NULL, UNIQUE (task, id))`
-	oneRow    = `\set task random(1, 1024)
+	yardstick = `CREATE TABLE yardstick (
+		task bigint NOT NULL, id bigint NOT NULL, body text NOT NULL, at timestamptz NOT NULL, UNIQUE (task, id))`
+	oneRow = `\set task random(1, 1024)
 \set id random(1, 9000000000000000000)
 INSERT INTO yardstick VALUES (:task, :id, '%s', now());
 `
@@ -159,31 +124,21 @@ INSERT INTO yardstick VALUES (:task, :id, '%s', now());
 
 // pgbench returns single-row transactions a second, and what one of them cost
 // PostgreSQL.
-func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (rate float64, cost time.Duration, err error) {
+func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (rate float64, cost time.Duration) {
 	script := filepath.Join(c.dir, "insert.sql")
-	if err := os.WriteFile(script, fmt.Appendf(nil, oneRow, strings.Repeat("x", 250)), 0o644); err != nil { //nolint:gosec // no secret
-		return 0, 0, err
-	}
-	before, err := cpuOfTree(c.pid)
-	if err != nil {
-		return 0, 0, err
-	}
+	check(os.WriteFile(script, fmt.Appendf(nil, oneRow, strings.Repeat("x", 250)), 0o644)) //nolint:gosec // no secret
 	seconds := strconv.Itoa(max(1, int(d.Round(time.Second).Seconds())))
-	out, err := c.run(ctx, "pgbench", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds,
-		"-h", c.dir, "-U", "postgres", "-f", script, "postgres")
-	if err != nil {
-		return 0, 0, err
-	}
-	after, err := cpuOfTree(c.pid)
-	if err != nil {
-		return 0, 0, err
-	}
+	var out string
+	used := cpuDuring(func() {
+		out = c.program(ctx, "pgbench", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds,
+			"-h", c.dir, "-U", "postgres", "-f", script, "postgres")
+	}, c.pid)
 	rate, err1 := strconv.ParseFloat(printed(out, "tps = "), 64)
 	count, err2 := strconv.Atoi(printed(out, "number of transactions actually processed: "))
 	if err := errors.Join(err1, err2); err != nil || count == 0 {
-		return 0, 0, fmt.Errorf("pgbench printed no rate: %w\n%s", err, out)
+		check(fmt.Errorf("pgbench printed no rate: %w\n%s", err, out))
 	}
-	return rate, (after - before) / time.Duration(count), nil
+	return rate, used[0] / time.Duration(count)
 }
 
 // printed is the word after a label in what a program printed.

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// The broker's own limits, and what the receivers take.
+// The broker's own limits, and how long receivers take.
 const (
 	inFlight    = 128
 	perReceiver = 4
@@ -15,81 +17,25 @@ const (
 	dueEvery    = 5 * time.Millisecond // where lag is measured
 )
 
-// dispatch is the processes of this figure.
+// dispatch is a broker that sends to receivers.
 type dispatch struct {
-	b         *bench
+	*run
 	pg        *cluster
-	host      *stub
 	broker    *brokerProcess
 	receivers *peer
 	queue     *queue
 	urls      []string // the last one hangs
 }
 
-// measureDeliveries has the broker send webhooks to receivers that take their time.
-func measureDeliveries(ctx context.Context, b *bench) (rows []row, err error) {
-	s := &dispatch{b: b}
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	if err := s.open(ctx); err != nil {
-		return nil, err
-	}
-	for _, measure := range []func(context.Context) ([]row, error){s.speed, s.backlog, s.oneHangs} {
-		more, err := measure(ctx)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
-	}
-	return rows, nil
-}
-
-func (s *dispatch) open(ctx context.Context) (err error) {
-	if s.pg, err = startCluster(ctx); err != nil {
-		return err
-	}
-	if err := s.pg.exec(ctx, "CREATE DATABASE bellhop"); err != nil {
-		return err
-	}
-	if s.host, err = startStub(ctx); err != nil {
-		return err
-	}
-	if s.broker, err = s.b.startBroker(ctx, s.pg.url("bellhop"), s.host.url); err != nil {
-		return err
-	}
-	if s.receivers, err = startRole("receivers"); err != nil {
-		return err
-	}
-	if err := s.receivers.order("open", receiversOrder{Count: s.b.scale.endpoints, Takes: receiving}, &s.urls); err != nil {
-		return err
-	}
+// deliveries has the broker send webhooks to receivers that take their time.
+func deliveries(r *run) []row {
+	s := &dispatch{run: r, pg: r.cluster(), receivers: r.role("receivers")}
+	s.broker = r.broker(s.pg, r.stub().url)
+	s.urls = ask[[]string](s.receivers, "Open", ReceiversOrder{Count: r.scale.endpoints, Takes: receiving})
 	s.urls[len(s.urls)-1] += hangPath
-	if err := register(ctx, s.pg.url("bellhop"), s.broker, s.urls); err != nil {
-		return err
-	}
-	conn, err := s.pg.connect(ctx, "bellhop")
-	s.queue = &queue{conn: conn}
-	return err
-}
-
-func (s *dispatch) close(ctx context.Context) error {
-	var errs []error
-	if s.queue != nil && s.queue.conn != nil {
-		errs = append(errs, s.queue.conn.Close(context.WithoutCancel(ctx)))
-	}
-	if s.broker != nil {
-		errs = append(errs, s.broker.stop())
-	}
-	transport.CloseIdleConnections()
-	if s.receivers != nil {
-		errs = append(errs, s.receivers.stop())
-	}
-	if s.host != nil {
-		errs = append(errs, s.host.close())
-	}
-	if s.pg != nil {
-		errs = append(errs, s.pg.stop(ctx))
-	}
-	return errors.Join(errs...)
+	s.broker.register(r.ctx, s.pg, s.urls)
+	s.queue = &queue{ctx: r.ctx, conn: r.connect(s.pg, "bellhop")}
+	return append([]row{s.speed(), s.backlog()}, s.oneHangs()...)
 }
 
 // healthy is how many endpoints there are to use, at most n.
@@ -100,193 +46,136 @@ func limit(receivers int) float64 {
 	return float64(min(inFlight, perReceiver*receivers)) / receiving.Seconds()
 }
 
+// expect places deliveries that become due from now on.
+func (s *dispatch) expect(f fill) {
+	s.receivers.do("Expect", ReceiversOrder{From: f.due.Truncate(time.Microsecond).UnixNano()})
+	s.queue.place(f)
+}
+
 // rate is that of deliveries which are all due, for a round.
-func (s *dispatch) rate(ctx context.Context, receivers int) (float64, error) {
-	due := time.Now()
-	if err := s.receivers.order("expect", receiversOrder{From: due.Truncate(time.Microsecond).UnixNano()}, nil); err != nil {
-		return 0, err
-	}
-	count := int(1.3*limit(receivers)*s.b.scale.round.Seconds()) + inFlight
-	if err := s.queue.place(ctx, fill{count: count, of: receivers, due: due}); err != nil {
-		return 0, err
-	}
-	var result receiversResult
-	err := s.receivers.order("rate", receiversOrder{For: s.b.scale.round}, &result)
-	return result.Rate, err
+func (s *dispatch) rate(receivers int) float64 {
+	s.expect(fill{count: int(1.3*limit(receivers)*s.scale.round.Seconds()) + inFlight, of: receivers, due: time.Now()})
+	return ask[ReceiversResult](s.receivers, "Rate", ReceiversOrder{For: s.scale.round}).Rate
 }
 
 // lag is that of deliveries which become due one after the other.
-func (s *dispatch) lag(ctx context.Context, receivers int) (spread, error) {
-	due := time.Now().Add(s.b.scale.ahead)
-	if err := s.receivers.order("expect", receiversOrder{From: due.Truncate(time.Microsecond).UnixNano()}, nil); err != nil {
-		return spread{}, err
-	}
-	count := max(1, int(s.b.scale.round/dueEvery))
-	if err := s.queue.place(ctx, fill{count: count, of: receivers, due: due, apart: dueEvery}); err != nil {
-		return spread{}, err
-	}
-	var result receiversResult
-	err := s.receivers.order("collect", receiversOrder{Count: count}, &result)
-	return result.Lag, err
+func (s *dispatch) lag(receivers int) spread {
+	count := max(1, int(s.scale.round/dueEvery))
+	s.expect(fill{count: count, of: receivers, due: time.Now().Add(s.scale.ahead), apart: dueEvery})
+	return ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: count}).Lag
 }
 
 // hang queues deliveries to the endpoint that hangs and waits until as many of
-// them are on their way as may be.
-func (s *dispatch) hang(ctx context.Context) error {
+// them are on their way as the broker allows.
+func (s *dispatch) hang() {
 	last := len(s.urls) - 1
-	if err := s.queue.place(ctx, fill{count: s.b.scale.hanging, from: last, of: last + 1, due: time.Now()}); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	s.queue.place(fill{count: s.scale.hanging, from: last, of: last + 1, due: time.Now()})
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	for taken := 0; taken < min(perReceiver, s.b.scale.hanging); {
-		err := s.queue.conn.QueryRow(ctx, `SELECT count(*) FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-			WHERE e.url LIKE '%`+hangPath+`' AND d.lease <> ''`).Scan(&taken)
-		if err != nil {
-			return fmt.Errorf("%d requests hang: %w", taken, err)
-		}
+	for taken := 0; taken < min(perReceiver, s.scale.hanging); {
+		check(s.queue.conn.QueryRow(ctx, `SELECT count(*) FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+			WHERE e.url LIKE '%`+hangPath+`' AND d.lease <> ''`).Scan(&taken))
 	}
-	return nil
 }
 
 // speed compares the queue with bare requests.
-func (s *dispatch) speed(ctx context.Context) ([]row, error) {
+func (s *dispatch) speed() row {
 	n := s.healthy(64)
-	r := &rounds{}
-	var used, database time.Duration
-	for range s.b.scale.rounds {
-		yard, err := barePosts(ctx, s.urls[:n], min(inFlight, perReceiver*n), s.b.scale.round)
-		if err != nil {
-			return nil, err
+	var rates, yard []float64
+	var used [2]time.Duration // by the broker and PostgreSQL, for a delivery
+	for range s.scale.rounds {
+		yard = append(yard, s.barePosts(n))
+		round := cpuDuring(func() { rates = append(rates, s.rate(n)) }, s.broker.Pid(), s.pg.pid)
+		for i := range used {
+			sent := last(rates) * s.scale.round.Seconds()
+			used[i] += time.Duration(float64(round[i])/max(sent, 1)) / time.Duration(s.scale.rounds)
 		}
-		before, err := s.cpu()
-		if err != nil {
-			return nil, err
-		}
-		rate, err := s.rate(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		after, err := s.cpu()
-		if err != nil {
-			return nil, err
-		}
-		sent := rate * s.b.scale.round.Seconds()
-		used += time.Duration(float64(after[0]-before[0]) / max(sent, 1))
-		database += time.Duration(float64(after[1]-before[1]) / max(sent, 1))
-		r.rates = append(r.rates, rate)
-		r.compare(yard)
-		s.b.log("  %.0f deliveries/s, bare %.0f/s", rate, yard)
-		if err := s.queue.clear(ctx); err != nil {
-			return nil, err
-		}
+		s.log("  %.0f deliveries/s, bare %.0f/s", last(rates), last(yard))
+		s.queue.clear()
 	}
-	each := time.Duration(s.b.scale.rounds)
-	return []row{{
+	return row{
 		what:   fmt.Sprintf("deliveries to %d receivers that take %s, at most %d at a time and %d to each", n, receiving, inFlight, perReceiver),
-		figure: fmt.Sprintf("%.0f deliveries/s", median(r.rates)),
-		beside: fmt.Sprintf("bare requests, as many at a time: %.0f/s; the receivers could take %.0f/s", median(r.yard), limit(n)),
-		ratio:  r.ratio(),
-		bound:  fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)", brief(used/each), brief(database/each)),
-	}}, nil
+		figure: fmt.Sprintf("%.0f deliveries/s", median(rates)),
+		beside: fmt.Sprintf("bare requests, as many at a time: %.0f/s; the receivers could take %.0f/s", median(yard), limit(n)),
+		ratio:  ratio(rates, yard),
+		bound: fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)",
+			brief(used[0]), brief(used[1])),
+	}
 }
 
-func (s *dispatch) cpu() (used [2]time.Duration, err error) {
-	if used[0], err = cpuOf(s.broker.pid()); err != nil {
-		return used, err
-	}
-	used[1], err = cpuOfTree(s.pg.pid)
-	return used, err
+// barePosts sends requests like a delivery's to n receivers, without a queue, a
+// signature or a log, and returns how many were answered in a second.
+func (s *dispatch) barePosts(n int) float64 {
+	body := []byte(`{"type":"turn.finished","data":"` + strings.Repeat("x", 320) + `"}`)
+	var answered atomic.Int64
+	start, atATime := time.Now(), min(inFlight, perReceiver*n)
+	s.parallel(atATime, atATime, func(ctx context.Context, c int) {
+		for i := c; time.Since(start) < s.scale.round; i += atATime {
+			must(readAll(must(request(ctx, http.MethodPost, s.urls[i%n], "", body))))
+			answered.Add(1)
+		}
+	})
+	return float64(answered.Load()) / time.Since(start).Seconds()
 }
 
 // backlog compares lags with and without deliveries that wait for later.
-func (s *dispatch) backlog(ctx context.Context) ([]row, error) {
+func (s *dispatch) backlog() row {
 	n := s.healthy(200)
-	var with, without lags
-	for range s.b.scale.rounds {
-		if err := without.take(s.lag(ctx, n)); err != nil {
-			return nil, err
-		}
-		if err := s.queue.place(ctx, fill{count: s.b.scale.queued, of: n, due: time.Now().Add(time.Hour)}); err != nil {
-			return nil, err
-		}
-		if err := with.take(s.lag(ctx, n)); err != nil {
-			return nil, err
-		}
-		s.b.log("  lag %s, with rows for later %s", without.last(), with.last())
-		if err := s.queue.clear(ctx); err != nil {
-			return nil, err
-		}
+	var with, without spreads
+	for range s.scale.rounds {
+		without = append(without, s.lag(n))
+		s.queue.place(fill{count: s.scale.queued, of: n, due: time.Now().Add(time.Hour)})
+		with = append(with, s.lag(n))
+		s.log("  lag %s, with rows for later %s", last(without).P99, last(with).P99)
+		s.queue.clear()
 	}
-	return []row{{
-		what:   fmt.Sprintf("due → received, %d rows queued for later: one due every %s, %d receivers", s.b.scale.queued, dueEvery, n),
+	return row{
+		what:   fmt.Sprintf("due → received, %d rows queued for later: one due every %s, %d receivers", s.scale.queued, dueEvery, n),
 		figure: with.String(),
 		beside: "without them, in turns: " + without.String(),
-		ratio:  with.ratio(&without) + " at p99",
+		ratio:  ratio(with.p99(), without.p99()) + " at p99",
 		bound:  "waiting for the next claim, at most one in 5 ms; then a commit and an HTTP request",
-	}}, nil
+	}
 }
 
-// oneHangs compares what the others get with and without an endpoint that never
-// answers.
-func (s *dispatch) oneHangs(ctx context.Context) ([]row, error) {
-	n := s.healthy(s.b.scale.endpoints)
-	r := &rounds{}
-	var with, without lags
-	for range s.b.scale.rounds {
-		var yard float64
-		for _, hanging := range []bool{false, true} {
-			rate, err := s.besideOne(ctx, n, hanging, s.rate)
-			if err != nil {
-				return nil, err
-			}
-			times := &without
-			if hanging {
-				times = &with
-				r.rates = append(r.rates, rate)
-				r.compare(yard)
-			}
-			yard = rate
-			if _, err := s.besideOne(ctx, n, hanging, func(ctx context.Context, n int) (float64, error) {
-				return 0, times.take(s.lag(ctx, n))
-			}); err != nil {
-				return nil, err
-			}
+// oneHangs compares what the other endpoints get with and without an endpoint that
+// never answers.
+func (s *dispatch) oneHangs() []row {
+	n := s.healthy(s.scale.endpoints)
+	var rates [2][]float64 // without, with
+	var lags [2]spreads
+	for range s.scale.rounds {
+		for i := range rates {
+			s.beside(i == 1, func() { rates[i] = append(rates[i], s.rate(n)) })
+			s.beside(i == 1, func() { lags[i] = append(lags[i], s.lag(n)) })
 		}
-		s.b.log("  %.0f/s beside one that hangs, %.0f/s without; lag %s and %s", r.rates[len(r.rates)-1], r.yard[len(r.yard)-1], with.last(), without.last())
+		s.log("  %.0f/s beside one that hangs, %.0f/s without; lag %s and %s",
+			last(rates[1]), last(rates[0]), last(lags[1]).P99, last(lags[0]).P99)
 	}
-	what := fmt.Sprintf("one of %d endpoints hangs with %d deliveries due: ", len(s.urls), s.b.scale.hanging)
+	what := fmt.Sprintf("one of %d endpoints hangs with %d deliveries due: ", len(s.urls), s.scale.hanging)
 	return []row{
 		{
 			what:   what + "the others' throughput",
-			figure: fmt.Sprintf("%.0f deliveries/s", median(r.rates)),
-			beside: fmt.Sprintf("without it, in turns: %.0f/s", median(r.yard)),
-			ratio:  r.ratio(),
+			figure: fmt.Sprintf("%.0f deliveries/s", median(rates[1])),
+			beside: fmt.Sprintf("without it, in turns: %.0f/s", median(rates[0])),
+			ratio:  ratio(rates[1], rates[0]),
 			bound:  fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight),
 		},
 		{
 			what:   what + fmt.Sprintf("the others' due → received, one due every %s", dueEvery),
-			figure: with.String(),
-			beside: "without it, in turns: " + without.String(),
-			ratio:  with.ratio(&without) + " at p99",
+			figure: lags[1].String(),
+			beside: "without it, in turns: " + lags[0].String(),
+			ratio:  ratio(lags[1].p99(), lags[0].p99()) + " at p99",
 			bound:  "as above: the query that looks past its backlog",
 		},
-	}, nil
+	}
 }
 
-// besideOne measures with or without the endpoint that hangs, and clears.
-func (s *dispatch) besideOne(ctx context.Context, n int, hanging bool, measure func(context.Context, int) (float64, error)) (float64, error) {
+// beside measures with or without the endpoint that hangs, and clears the queue.
+func (s *dispatch) beside(hanging bool, measure func()) {
 	if hanging {
-		if err := s.hang(ctx); err != nil {
-			return 0, err
-		}
+		s.hang()
 	}
-	rate, err := measure(ctx, n)
-	if err != nil {
-		return 0, err
-	}
-	if err := s.queue.clear(ctx); err != nil {
-		return 0, err
-	}
-	return rate, nil
+	measure()
+	s.queue.clear()
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,162 +18,102 @@ import (
 	"bellhop/protocol"
 )
 
-// measureHeadless is the codec of lines in this process, and WebSocket clients of
-// a host in another.
-func measureHeadless(ctx context.Context, b *bench) ([]row, error) {
-	codec, err := codecRows(b.scale.round)
-	if err != nil {
-		return nil, err
-	}
-	clients, err := b.lineClients(ctx)
-	return append(codec, clients...), err
-}
+// headless is the codec of lines in this process, and WebSocket clients of a host
+// in another.
+func headless(r *run) []row { return append(codec(r.scale.round), r.lineClients()) }
 
-func codecRows(span time.Duration) ([]row, error) {
+func codec(span time.Duration) []row {
 	text := "a few words of an answer "
 	line := protocol.Line{Type: protocol.LineChunk, SessionID: protocol.NewID(), Content: &text}
-	w, written := jsonlines.NewWriter(io.Discard), 0
-	start := time.Now()
-	for ; time.Since(start) < span; written++ {
-		if err := w.Write(line); err != nil {
-			return nil, err
-		}
-	}
-	writing := time.Since(start)
-	raw, err := json.Marshal(line)
-	if err != nil {
-		return nil, err
-	}
-	stream, read := bytes.Repeat(append(raw, '\n'), 1000), 0
-	start = time.Now()
-	for ; time.Since(start) < span; read += 1000 {
-		if _, err := readLines(stream, 1000); err != nil {
-			return nil, err
-		}
-	}
-	reading := time.Since(start)
+	w, raw := jsonlines.NewWriter(io.Discard), must(json.Marshal(line))
+	stream := bytes.Repeat(append(raw, '\n'), 1000)
+	written := perSecond(span, 1, func() { check(w.Write(line)) })
+	read := perSecond(span, 1000, func() { readLines(stream, 1000) })
 	large := []byte(`{"type":"input","attachments":[{"type":"image","data":"` + strings.Repeat("A", 4<<20) + "\"}]}\n")
-	allocated, err := readLines(large, 1)
-	if err != nil {
-		return nil, err
-	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	readLines(large, 1)
+	runtime.ReadMemStats(&after)
 	return []row{
 		{
 			what:   fmt.Sprintf("lines of stdio: a chunk of %d bytes", len(raw)),
-			figure: fmt.Sprintf("%.0f written, %.0f read and checked, a second", float64(written)/writing.Seconds(), float64(read)/reading.Seconds()),
+			figure: fmt.Sprintf("%.0f written, %.0f read and checked, a second", written, read),
 			bound:  "one core: JSON, and for reading the check for duplicate members and depth",
 		},
 		{
 			what:   "memory for a line of 4 MiB, read and parsed",
-			figure: kib(float64(allocated)) + " allocated in all",
+			figure: kib(float64(after.TotalAlloc-before.TotalAlloc)) + " allocated in all",
 			bound:  "the line's buffer doubles as it grows; the parsed value is a copy",
 		},
-	}, nil
+	}
 }
 
-// readLines reads and parses n lines and tells what was allocated meanwhile.
-func readLines(stream []byte, n int) (allocated uint64, err error) {
-	var before, after runtime.MemStats
-	if n == 1 {
-		runtime.ReadMemStats(&before)
+// perSecond repeats f, which does n things, for a span.
+func perSecond(span time.Duration, n int, f func()) float64 {
+	done, start := 0, time.Now()
+	for ; time.Since(start) < span; done += n {
+		f()
 	}
-	r := jsonlines.NewReader(bytes.NewReader(stream), protocol.MaxLine)
+	return float64(done) / time.Since(start).Seconds()
+}
+
+// readLines reads and parses n lines.
+func readLines(stream []byte, n int) {
+	lines := jsonlines.NewReader(bytes.NewReader(stream), protocol.MaxLine)
 	for range n {
-		line, err := r.Next()
-		if err == nil {
-			_, err = protocol.ParseLine(line)
-		}
-		if err != nil {
-			return 0, err
-		}
+		must(protocol.ParseLine(must(lines.Next())))
 	}
-	if n == 1 {
-		runtime.ReadMemStats(&after)
-	}
-	return after.TotalAlloc - before.TotalAlloc, nil
 }
 
-// crowd is the clients of this figure, in this process.
-type crowd struct {
+// clients are the WebSocket clients of a host, in this process.
+type clients struct {
 	conns []*websocket.Conn
 	wg    sync.WaitGroup
 	on    atomic.Bool
 	lines histogram
 }
 
-func (b *bench) lineClients(ctx context.Context) (rows []row, err error) {
-	dir, err := os.MkdirTemp("", "bellhop-bench-host-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	host, err := b.startHost(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	c := &crowd{}
-	defer func() {
-		c.leave()
-		transport.CloseIdleConnections()
-		err = errors.Join(err, host.stop())
-	}()
-	alone, err := host.footprint()
-	if err != nil {
-		return nil, err
-	}
-	clients := b.scale.readers / 2
-	for range b.scale.sessions {
-		if err := c.join(ctx, host, clients/b.scale.sessions, fmt.Sprintf("pace %s 100", b.scale.every)); err != nil {
-			return nil, err
-		}
+func (r *run) lineClients() row {
+	host, c := r.host(r.dir()), &clients{}
+	r.onClose(c.close)
+	alone := host.footprint()
+	for range r.scale.sessions {
+		c.join(r.ctx, host, r.scale.readers/2/r.scale.sessions, fmt.Sprintf("pace %s 100", r.scale.every))
 	}
 	c.on.Store(true)
-	time.Sleep(2 * b.scale.round)
+	time.Sleep(2 * r.scale.round)
 	c.on.Store(false)
-	busy, err := host.footprint()
-	if err != nil {
-		return nil, err
-	}
-	s, held := c.lines.spread(), busy.sub(alone)
-	return []row{{
-		what: fmt.Sprintf("line → WebSocket client: %d clients on %d sessions, a line every %s in each", len(c.conns), b.scale.sessions, b.scale.every),
-		figure: fmt.Sprintf("p50 %s, p99 %s, longest %s; %.0f lines/s delivered; %s live and %.2f goroutines a client",
-			brief(s.P50), brief(s.P99), brief(s.Max), float64(s.Count)/(2*b.scale.round).Seconds(),
-			kib(float64(held.Live)/float64(len(c.conns))), float64(held.Goroutines)/float64(len(c.conns))),
+	live, _, goroutines := host.footprint().per(len(c.conns), alone)
+	s := c.lines.spread()
+	return row{
+		what: fmt.Sprintf("line → WebSocket client: %d clients on %d sessions, a line every %s in each",
+			len(c.conns), r.scale.sessions, r.scale.every),
+		figure: fmt.Sprintf("%s; %.0f lines/s delivered; %s live and %.2f goroutines a client",
+			spreads{s}.longest(), float64(s.Count)/(2*r.scale.round).Seconds(), live, goroutines),
 		bound: "CPU, which host and clients share: a write and a read of a socket, and the client's JSON, for every line and client",
-	}}, nil
+	}
 }
 
-// join opens a session with clients and has its agent speak.
-func (c *crowd) join(ctx context.Context, host *hostProcess, clients int, prompt string) error {
-	raw, err := host.call(ctx, "/sessions", hostPassword, map[string]string{})
-	if err != nil {
-		return err
-	}
+// join opens a session with clients and starts its agent's turn.
+func (c *clients) join(ctx context.Context, host *hostProcess, n int, prompt string) {
 	var opened struct {
 		ID    string `json:"session_id"`
 		Token string `json:"token"`
 	}
-	if err := json.Unmarshal(raw, &opened); err != nil {
-		return err
-	}
-	for range clients {
-		conn, _, err := websocket.Dial(ctx, strings.Replace(host.url, "http", "ws", 1)+"/ws/"+opened.ID+"?token="+opened.Token, nil) //nolint:bodyclose // an upgrade has none
-		if err != nil {
-			return err
-		}
+	check(json.Unmarshal(host.call(ctx, "/sessions", hostPassword, map[string]string{}), &opened))
+	url := strings.Replace(host.url, "http", "ws", 1) + "/ws/" + opened.ID + "?token=" + opened.Token
+	for range n {
+		conn, _, err := websocket.Dial(ctx, url, nil) //nolint:bodyclose // an upgrade has none
+		check(err)
 		c.conns = append(c.conns, conn)
 		c.wg.Go(func() { c.follow(ctx, conn) })
 	}
-	input, err := json.Marshal(protocol.Line{Type: protocol.LineInput, Text: &prompt})
-	if err != nil {
-		return err
-	}
-	return c.conns[len(c.conns)-1].Write(ctx, websocket.MessageText, input)
+	input := must(json.Marshal(protocol.Line{Type: protocol.LineInput, Text: &prompt}))
+	check(last(c.conns).Write(ctx, websocket.MessageText, input))
 }
 
-// follow notes how old every chunk is when it has come.
-func (c *crowd) follow(ctx context.Context, conn *websocket.Conn) {
+// follow notes how old every chunk is when it is read.
+func (c *clients) follow(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, raw, err := conn.Read(ctx)
 		if err != nil {
@@ -187,9 +125,10 @@ func (c *crowd) follow(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-func (c *crowd) leave() {
+func (c *clients) close() error {
 	for _, conn := range c.conns {
 		_ = conn.CloseNow()
 	}
 	c.wg.Wait()
+	return nil
 }

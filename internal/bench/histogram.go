@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -35,13 +36,13 @@ func valueOf(bucket int) time.Duration {
 	return time.Duration((bucket&(1<<fine-1) + 1<<fine) << shift)
 }
 
-// spread is what is told of a histogram.
+// spread sums a histogram up.
 type spread struct {
-	Count uint64        `json:"count"`
-	P50   time.Duration `json:"p50"`
-	P99   time.Duration `json:"p99"`
-	Max   time.Duration `json:"max"`
+	Count         uint64
+	P50, P99, Max time.Duration
 }
+
+func (s spread) String() string { return fmt.Sprintf("p50 %s, p99 %s", brief(s.P50), brief(s.P99)) }
 
 func (h *histogram) spread() spread {
 	var s spread

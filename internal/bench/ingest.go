@@ -1,244 +1,124 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
-
-	"bellhop/client"
-	"bellhop/protocol"
 )
 
-// ingestion is the processes of this figure.
+// ingestion is a broker that events are posted to.
 type ingestion struct {
-	b      *bench
+	*run
 	pg     *cluster
-	host   *stub
 	broker *brokerProcess
 	load   *peer
 }
 
-// measureIngest posts webhooks and, in turns, writes rows with pgbench and COPY.
-func measureIngest(ctx context.Context, b *bench) (rows []row, err error) {
-	s := &ingestion{b: b}
-	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	if err := s.open(ctx); err != nil {
-		return nil, err
+// ingest posts webhooks and, in turns, writes rows with pgbench and COPY.
+func ingest(r *run) []row {
+	s := &ingestion{run: r, pg: r.cluster()}
+	must(r.connect(s.pg, "postgres").Exec(r.ctx, yardstick))
+	host := r.stub()
+	s.broker, s.load = r.broker(s.pg, host.url), r.role("load")
+	s.load.do("Tasks", s.targets(host))
+	fsync := fsyncCost(s.pg.dir)
+	single, costs := &posted{}, []time.Duration{}
+	for range r.scale.rounds {
+		yard, cost := s.pg.pgbench(r.ctx, r.scale.clients, r.scale.round)
+		s.post(0, single)
+		single.yard, costs = append(single.yard, yard), append(costs, cost)
+		r.log("  one a request %.0f/s, pgbench %.0f/s", last(single.rates), yard)
 	}
-	fsync, err := fsyncCost(s.pg.dir)
-	if err != nil {
-		return nil, err
+	batched := &posted{}
+	for range r.scale.rounds {
+		s.post(r.scale.batch, batched)
+		batched.yard = append(batched.yard, s.copyEvents())
+		r.log("  batched %.0f/s, COPY %.0f/s", last(batched.rates), last(batched.yard))
 	}
-	single, err := s.singles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	batched, err := s.batches(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.verify(ctx, single.events+batched.events); err != nil {
-		return nil, err
-	}
+	s.verify(single.events + batched.events)
 	return []row{
 		{
-			what:   fmt.Sprintf("webhook, one event a request, %d clients, %d tasks", b.scale.clients, b.scale.tasks),
-			figure: fmt.Sprintf("%.0f events/s, p50 %s, p99 %s", median(single.rates), brief(single.latency.P50), brief(single.latency.P99)),
-			beside: fmt.Sprintf("pgbench, one row a transaction, %d clients: %.0f rows/s", b.scale.clients, median(single.yard)),
-			ratio:  single.ratio(),
-			bound:  "CPU: per event " + single.cpu() + " (pgbench: PostgreSQL " + brief(median(single.costs)) + " a row); an fsync takes " + brief(fsync),
+			what:   fmt.Sprintf("webhook, one event a request, %d clients, %d tasks", r.scale.clients, r.scale.tasks),
+			figure: fmt.Sprintf("%.0f events/s, %s", median(single.rates), single.latency),
+			beside: fmt.Sprintf("pgbench, one row a transaction, %d clients: %.0f rows/s", r.scale.clients, median(single.yard)),
+			ratio:  ratio(single.rates, single.yard),
+			bound: fmt.Sprintf("CPU: per event %s (pgbench: PostgreSQL %s a row); an fsync takes %s",
+				single.cpu(), brief(median(costs)), brief(fsync)),
 		},
 		{
-			what:   fmt.Sprintf("webhook, %d events a request, %d clients", b.scale.batch, b.scale.clients),
-			figure: fmt.Sprintf("%.0f events/s, p50 %s, p99 %s a request", median(batched.rates), brief(batched.latency.P50), brief(batched.latency.P99)),
+			what:   fmt.Sprintf("webhook, %d events a request, %d clients", r.scale.batch, r.scale.clients),
+			figure: fmt.Sprintf("%.0f events/s, %s a request", median(batched.rates), batched.latency),
 			beside: fmt.Sprintf("COPY of the same events, one client: %.0f rows/s", median(batched.yard)),
-			ratio:  batched.ratio(),
+			ratio:  ratio(batched.rates, batched.yard),
 			bound:  "CPU: per event " + batched.cpu() + "; an event is three rows (event, message, change), COPY writes the event alone",
 		},
-	}, nil
+	}
 }
 
-func (s *ingestion) open(ctx context.Context) (err error) {
-	if s.pg, err = startCluster(ctx); err != nil {
-		return err
+// targets are tasks after their check-in, which gives the host the webhook.
+func (s *ingestion) targets(host *stub) []*Target {
+	var targets []*Target
+	for _, task := range s.checkIns(s.broker, s.scale.tasks) {
+		hook := must(url.Parse(host.webhook(task.id)))
+		targets = append(targets, &Target{ID: task.id, Turn: task.TurnID, Webhook: hook.RequestURI()})
 	}
-	if err := s.pg.exec(ctx, yardstick); err != nil {
-		return err
-	}
-	if err := s.pg.exec(ctx, "CREATE DATABASE bellhop"); err != nil {
-		return err
-	}
-	if s.host, err = startStub(ctx); err != nil {
-		return err
-	}
-	if s.broker, err = s.b.startBroker(ctx, s.pg.url("bellhop"), s.host.url); err != nil {
-		return err
-	}
-	if s.load, err = startRole("load"); err != nil {
-		return err
-	}
-	targets, err := s.targets(ctx)
-	if err != nil {
-		return err
-	}
-	return s.load.order("tasks", targets, nil)
+	return targets
 }
 
-func (s *ingestion) close(ctx context.Context) error {
-	var errs []error
-	if s.load != nil {
-		errs = append(errs, s.load.stop())
-	}
-	if s.broker != nil {
-		errs = append(errs, s.broker.stop())
-	}
-	if s.host != nil {
-		errs = append(errs, s.host.close())
-	}
-	if s.pg != nil {
-		errs = append(errs, s.pg.stop(ctx))
-	}
-	transport.CloseIdleConnections()
-	return errors.Join(errs...)
+// posted is the results of one way of posting.
+type posted struct {
+	rates, yard []float64
+	events      int64
+	latency     spread           // of the last round
+	used        [3]time.Duration // CPU
 }
 
-// targets checks in to every task, as a user would; the host is told the
-// webhook.
-func (s *ingestion) targets(ctx context.Context) ([]*target, error) {
-	ids, err := s.broker.tasks(ctx, s.b.scale.tasks)
-	if err != nil {
-		return nil, err
+func (s *ingestion) post(batch int, p *posted) {
+	var result PostResult
+	used := cpuDuring(func() {
+		result = ask[PostResult](s.load, "Post", PostOrder{
+			Address: strings.TrimPrefix(s.broker.url, "http://"), Clients: s.scale.clients, Batch: batch, For: s.scale.round,
+		})
+	}, s.broker.Pid(), s.pg.pid, s.load.Pid())
+	for i := range used {
+		p.used[i] += used[i]
 	}
-	c := client.New(s.broker.url, client.Options{Token: s.broker.token})
-	defer c.CloseIdleConnections()
-	targets := make([]*target, len(ids))
-	return targets, together(ctx, len(ids), 8, func(ctx context.Context, i int) error {
-		in, err := c.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"})
-		if err != nil {
-			return err
-		}
-		hook, err := s.host.webhook(ids[i])
-		if err != nil {
-			return err
-		}
-		u, err := url.Parse(hook)
-		if err != nil {
-			return err
-		}
-		targets[i] = &target{ID: ids[i], Turn: in.TurnID, Webhook: u.RequestURI()}
-		return nil
-	})
+	p.events += result.Events
+	p.latency = result.Latency
+	p.rates = append(p.rates, float64(result.Events)/result.Elapsed.Seconds())
 }
 
-// rounds are the results of one way of posting.
-type rounds struct {
-	rates, yard, ratios []float64
-	events              int64
-	latency             spread // of the last round
-	used                [3]time.Duration
-	costs               []time.Duration // of the yardstick, in PostgreSQL
-}
-
-// cpu tells where the time of an event went.
-func (r *rounds) cpu() string {
+// cpu lists where the time of an event went.
+func (p *posted) cpu() string {
 	var parts []string
 	for i, name := range []string{"broker", "PostgreSQL", "load generator"} {
-		parts = append(parts, fmt.Sprintf("%s %.0f µs", name, float64(r.used[i].Microseconds())/float64(r.events)))
+		parts = append(parts, fmt.Sprintf("%s %.0f µs", name, float64(p.used[i].Microseconds())/float64(p.events)))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (s *ingestion) post(batch int, d time.Duration, r *rounds) error {
-	before, err := s.cpu()
-	if err != nil {
-		return err
-	}
-	var result loadResult
-	err = s.load.order("post", loadOrder{
-		Address: strings.TrimPrefix(s.broker.url, "http://"), Clients: s.b.scale.clients, Batch: batch, For: d,
-	}, &result)
-	if err != nil {
-		return err
-	}
-	after, err := s.cpu()
-	if err != nil {
-		return err
-	}
-	for i := range after {
-		r.used[i] += after[i] - before[i]
-	}
-	r.events += result.Events
-	r.latency = result.Latency
-	r.rates = append(r.rates, float64(result.Events)/result.Elapsed.Seconds())
-	return nil
+// copyEvents writes events that are stored once more, into a table like theirs,
+// and returns rows a second.
+func (s *ingestion) copyEvents() float64 {
+	conn := must(s.pg.dial(s.ctx, "bellhop"))
+	defer func() { check(conn.Close(context.WithoutCancel(s.ctx))) }()
+	must(conn.Exec(s.ctx, `DROP TABLE IF EXISTS copied; CREATE TABLE copied (LIKE events INCLUDING ALL)`))
+	var stored bytes.Buffer
+	must(conn.PgConn().CopyTo(s.ctx, &stored, `COPY (SELECT * FROM events LIMIT 200000) TO STDOUT`))
+	start := time.Now()
+	tag := must(conn.PgConn().CopyFrom(s.ctx, &stored, `COPY copied FROM STDIN`))
+	return float64(tag.RowsAffected()) / time.Since(start).Seconds()
 }
-
-func (s *ingestion) cpu() (used [3]time.Duration, err error) {
-	if used[0], err = cpuOf(s.broker.pid()); err != nil {
-		return used, err
-	}
-	if used[1], err = cpuOfTree(s.pg.pid); err != nil {
-		return used, err
-	}
-	used[2], err = cpuOf(s.load.pid())
-	return used, err
-}
-
-func (s *ingestion) singles(ctx context.Context) (*rounds, error) {
-	r := &rounds{}
-	for range s.b.scale.rounds {
-		yard, cost, err := s.pg.pgbench(ctx, s.b.scale.clients, s.b.scale.round)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.post(0, s.b.scale.round, r); err != nil {
-			return nil, err
-		}
-		r.compare(yard)
-		r.costs = append(r.costs, cost)
-		s.b.log("  one a request %.0f/s, pgbench %.0f/s", r.rates[len(r.rates)-1], yard)
-	}
-	return r, nil
-}
-
-func (s *ingestion) batches(ctx context.Context) (*rounds, error) {
-	r := &rounds{}
-	for range s.b.scale.rounds {
-		if err := s.post(s.b.scale.batch, s.b.scale.round, r); err != nil {
-			return nil, err
-		}
-		yard, err := s.copyEvents(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.compare(yard)
-		s.b.log("  batched %.0f/s, COPY %.0f/s", r.rates[len(r.rates)-1], yard)
-	}
-	return r, nil
-}
-
-func (r *rounds) compare(yard float64) {
-	r.yard = append(r.yard, yard)
-	r.ratios = append(r.ratios, r.rates[len(r.rates)-1]/yard)
-}
-
-func (r *rounds) ratio() string { return ratioOf(r.ratios) }
 
 // verify insists that every event that was acknowledged is a row.
-func (s *ingestion) verify(ctx context.Context, posted int64) (err error) {
-	conn, err := s.pg.connect(ctx, "bellhop")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+func (s *ingestion) verify(acknowledged int64) {
 	var events, messages int64
-	err = conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM messages WHERE role = 'ASSISTANT')`).
-		Scan(&events, &messages)
-	if err == nil && (events != posted || messages != posted) {
-		err = fmt.Errorf("%d events were acknowledged, %d events and %d messages are stored", posted, events, messages)
+	check(s.connect(s.pg, "bellhop").QueryRow(s.ctx,
+		`SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM messages WHERE role = 'ASSISTANT')`).Scan(&events, &messages))
+	if events != acknowledged || messages != acknowledged {
+		check(fmt.Errorf("%d events were acknowledged, %d events and %d messages are stored", acknowledged, events, messages))
 	}
-	return err
 }

@@ -2,124 +2,76 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
-
-	"bellhop/client"
-	"bellhop/protocol"
 )
 
 // blockParts is how many parts a text block has: its end is the event.
 const blockParts = 10
 
-// measureLatency follows events of busy sessions to the commit in PostgreSQL
-// and to the browser, with one reader for every session.
-func measureLatency(ctx context.Context, b *bench) (rows []row, err error) {
-	w, err := b.openWhole(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.close(ctx)) }()
-	readers, err := startRole("readers")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, readers.stop()) }()
-	ids, err := w.busy(ctx, b.scale, readers)
-	if err != nil {
-		return nil, err
-	}
-	time.Sleep(b.scale.round / 2) // warm
-	var seen readerResult
+// latency follows events of busy sessions to the commit in PostgreSQL and to the
+// browser, with one reader for every session.
+func latency(r *run) []row {
+	w, readers := r.whole(), r.role("readers")
+	tasks := r.busy(w, readers)
+	time.Sleep(r.scale.round / 2) // warm
 	from := time.Now()
-	if err := readers.order("measure", time.Duration(b.scale.rounds)*b.scale.round, &seen); err != nil {
-		return nil, err
-	}
+	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
 	until := time.Now()
-	err = together(ctx, len(ids), 8, func(ctx context.Context, i int) error { return w.host.interrupt(ctx, ids[i]) })
-	if err != nil {
-		return nil, err
-	}
-	stored, err := w.commits(ctx, from, until)
-	if err != nil {
-		return nil, err
-	}
+	r.parallel(len(tasks), 8, func(ctx context.Context, i int) {
+		w.host.call(ctx, "/session/"+url.PathEscape(tasks[i].id)+"/interrupt", hostPassword, nil)
+	})
+	stored := r.commits(w, from, until)
 	rate := float64(stored.Count) / until.Sub(from).Seconds()
-	load := fmt.Sprintf("%d busy sessions, %.0f events/s, %.0f parts/s", b.scale.busy, rate, rate*blockParts)
+	load := fmt.Sprintf("%d busy sessions, %.0f events/s, %.0f parts/s", r.scale.busy, rate, rate*blockParts)
 	return []row{
 		{
-			what: "event → database: " + load, figure: fmt.Sprintf("p50 %s, p99 %s", brief(stored.P50), brief(stored.P99)),
-			bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, an HTTP request, a commit of the database",
+			what: "event → database: " + load, figure: stored.String(),
+			bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
+				"an HTTP request, a commit of the database",
 		},
 		{
-			what: "event → browser: the same", figure: fmt.Sprintf("p50 %s, p99 %s", brief(seen.Ends.P50), brief(seen.Ends.P99)),
+			what: "event → browser: the same", figure: seen.Ends.String(),
 			bound: "a commit of the journal, which comes before the part that completes the event",
 		},
 		{
-			what: "part → browser: the same, parts that complete no event", figure: fmt.Sprintf("p50 %s, p99 %s", brief(seen.Parts.P50), brief(seen.Parts.P99)),
+			what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
 			bound: "nothing is written for them",
 		},
-	}, nil
+	}
 }
 
-// busy checks in to tasks, attaches a reader to each and starts its turn, as a
-// frontend would.
-func (w *whole) busy(ctx context.Context, sc scale, readers *peer) ([]string, error) {
-	ids, err := w.broker.tasks(ctx, sc.busy)
-	if err != nil {
-		return nil, err
+// busy checks in to tasks, attaches a reader to each and starts its turn.
+func (r *run) busy(w *whole, readers *peer) []checkedIn {
+	tasks := r.checkIns(w.broker, r.scale.busy)
+	o := ReaderOrder{Address: strings.TrimPrefix(w.host.url, "http://"), Each: 1}
+	for _, t := range tasks {
+		o.Targets = append(o.Targets, streamPath(t.id, t.StreamToken, ""))
 	}
-	c := client.New(w.broker.url, client.Options{Token: w.broker.token})
-	defer c.CloseIdleConnections()
-	tokens := make([]string, len(ids))
-	o := readerOrder{Address: strings.TrimPrefix(w.host.url, "http://"), Each: 1, Targets: make([]string, len(ids))}
-	err = together(ctx, len(ids), 8, func(ctx context.Context, i int) error {
-		in, err := c.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"})
-		if err != nil {
-			return err
-		}
-		tokens[i] = in.StreamToken
-		o.Targets[i] = "/stream/" + ids[i] + "?" + url.Values{"token": {in.StreamToken}, "follow": {"true"}}.Encode()
-		return nil
+	readers.do("Read", o)
+	r.parallel(len(tasks), 8, func(ctx context.Context, i int) {
+		w.host.begin(ctx, tasks[i].id, tasks[i].StreamToken, fmt.Sprintf("pace %s %d", r.scale.every, blockParts))
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := readers.order("read", o, nil); err != nil {
-		return nil, err
-	}
-	return ids, together(ctx, len(ids), 8, func(ctx context.Context, i int) error {
-		return w.host.begin(ctx, ids[i], tokens[i], fmt.Sprintf("pace %s %d", sc.every, blockParts))
-	})
+	return tasks
 }
 
-// commits compares when agents said that a block ends, which stands in its text,
-// with the time of the commit that stored it.
-func (w *whole) commits(ctx context.Context, from, until time.Time) (seen spread, err error) {
-	conn, err := w.pg.connect(ctx, "bellhop")
-	if err != nil {
-		return spread{}, err
-	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-	rows, err := conn.Query(ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`)
-	if err != nil {
-		return spread{}, err
-	}
+// commits compares when agents ended a block, which stands in its text, with the
+// time of the commit that stored it.
+func (r *run) commits(w *whole, from, until time.Time) spread {
+	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`))
 	defer rows.Close()
 	var times histogram
 	for rows.Next() {
 		var body []byte
 		var committed time.Time
-		if err := rows.Scan(&body, &committed); err != nil {
-			return spread{}, err
-		}
+		check(rows.Scan(&body, &committed))
 		at := time.Unix(0, markIn(body, endMark))
 		if at.After(from) && at.Before(until) {
 			times.add(committed.Sub(at))
 		}
 	}
-	return times.spread(), rows.Err()
+	check(rows.Err())
+	return times.spread()
 }

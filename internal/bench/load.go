@@ -2,136 +2,92 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
-	"net/textproto"
-	"strconv"
+	"net/http"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"bellhop/protocol"
 )
 
 // loadRole posts webhooks, as lean as HTTP allows: on the same cores, a heavy
 // client would measure itself.
-type loadRole struct {
-	tasks []*target
+type loadRole struct{ tasks []*Target }
+
+// Target is a task that events are posted to. No two clients share one.
+type Target struct {
+	ID, Turn, Webhook string
+	Seq               int64
 }
 
-// target is a task that events are posted to, by one client at a time.
-type target struct {
-	ID      string `json:"id"`
-	Turn    string `json:"turn"`
-	Webhook string `json:"webhook"`
-
-	mu  sync.Mutex
-	seq int64
+// PostOrder says how to post.
+type PostOrder struct {
+	Address string
+	Clients int
+	Batch   int // 0 = one event, not in a batch
+	For     time.Duration
 }
 
-type loadOrder struct {
-	Address string        `json:"address"`
-	Clients int           `json:"clients"`
-	Batch   int           `json:"batch"` // 0 = one event, not in a batch
-	For     time.Duration `json:"for"`
-}
-
-type loadResult struct {
-	Events  int64         `json:"events"`
-	Elapsed time.Duration `json:"elapsed"`
-	Latency spread        `json:"latency"`
+// PostResult is what was acknowledged.
+type PostResult struct {
+	Events  int64
+	Elapsed time.Duration
+	Latency spread
 }
 
 func (l *loadRole) close() error { return nil }
 
-func (l *loadRole) obey(ctx context.Context, do string, with json.RawMessage) (any, error) {
-	switch do {
-	case "tasks":
-		tasks, err := decode[[]*target](with)
-		l.tasks = tasks
-		return nil, err
-	case "post":
-		o, err := decode[loadOrder](with)
-		if err != nil {
-			return nil, err
-		}
-		return l.post(ctx, o)
-	}
-	return nil, fmt.Errorf("cannot %s", do)
+// Tasks sets the tasks to post to.
+func (l *loadRole) Tasks(tasks []*Target, _ *bool) error { //nolint:unparam // net/rpc wants it
+	l.tasks = tasks
+	return nil
 }
 
-// post has every client go round its own tasks until the time is over.
-func (l *loadRole) post(ctx context.Context, o loadOrder) (*loadResult, error) {
+// Post has every client go round its own tasks until the time is over.
+func (l *loadRole) Post(o PostOrder, out *PostResult) error {
 	var times histogram
 	counts := make([]int64, o.Clients)
 	start := time.Now()
-	group, ctx := errgroup.WithContext(ctx)
-	for c := range o.Clients {
-		group.Go(func() error {
-			p, err := dialPoster(ctx, o.Address)
-			if err != nil {
-				return err
-			}
-			defer p.conn.Close()
-			for i := c; time.Since(start) < o.For; i = (i + o.Clients) % len(l.tasks) {
-				before := time.Now()
-				if err := p.post(l.tasks[i], o.Batch); err != nil {
-					return err
-				}
-				times.add(time.Since(before))
-				counts[c] += int64(max(o.Batch, 1))
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	result := &loadResult{Elapsed: time.Since(start), Latency: times.spread()}
+	err := parallel(context.Background(), o.Clients, o.Clients, func(ctx context.Context, c int) {
+		conn := must((&net.Dialer{}).DialContext(ctx, "tcp", o.Address))
+		defer conn.Close()
+		p := &poster{conn: conn, in: bufio.NewReader(conn), host: o.Address}
+		for i := c; time.Since(start) < o.For && ctx.Err() == nil; i = (i + o.Clients) % len(l.tasks) {
+			before := time.Now()
+			check(p.post(l.tasks[i], o.Batch))
+			times.add(time.Since(before))
+			counts[c] += int64(max(o.Batch, 1))
+		}
+	})
+	*out = PostResult{Elapsed: time.Since(start), Latency: times.spread()}
 	for _, n := range counts {
-		result.Events += n
+		out.Events += n
 	}
-	return result, nil
+	return err
 }
 
 // poster is one connection.
 type poster struct {
-	conn net.Conn
-	in   *bufio.Reader
-	head *textproto.Reader
-	host string
-	body []byte
-	out  []byte
+	conn      net.Conn
+	in        *bufio.Reader
+	host      string
+	body, out []byte
 }
 
-func dialPoster(ctx context.Context, address string) (*poster, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	in := bufio.NewReader(conn)
-	return &poster{conn: conn, in: in, head: textproto.NewReader(in), host: address}, nil
-}
-
-func (p *poster) post(t *target, batch int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (p *poster) post(t *Target, batch int) error {
 	p.body = p.body[:0]
 	if batch == 0 {
-		p.body = t.event(p.body, true)
+		p.body = t.event(p.body, `"sessionId":"`+t.ID+`",`)
 	} else {
 		p.body = fmt.Appendf(p.body, `{"sessionId":"%s","events":[`, t.ID)
 		for i := range batch {
 			if i > 0 {
 				p.body = append(p.body, ',')
 			}
-			p.body = t.event(p.body, false)
+			p.body = t.event(p.body, "")
 		}
 		p.body = append(p.body, "]}"...)
 	}
@@ -140,52 +96,33 @@ func (p *poster) post(t *target, batch int) error {
 	if _, err := p.conn.Write(append(p.out, p.body...)); err != nil {
 		return err
 	}
-	return p.answer()
+	return acknowledged(p.in)
 }
 
 var words = strings.Repeat("a few words ", 12)
 
 // event adds the task's next event to b.
-func (t *target) event(b []byte, alone bool) []byte {
-	t.seq++
-	b = append(b, '{')
-	if alone {
-		b = append(append(append(b, `"sessionId":"`...), t.ID...), `",`...)
-	}
+func (t *Target) event(b []byte, first string) []byte {
+	t.Seq++
+	b = append(append(b, '{'), first...)
 	return fmt.Appendf(b, `"type":"text","id":"txt_%d","text":"%s","timestamp":%d,"eventId":"%s","epoch":1,"seq":%d,"turnId":"%s"}`,
-		t.seq, words, time.Now().UnixMilli(), protocol.NewID(), t.seq, t.Turn)
+		t.Seq, words, time.Now().UnixMilli(), protocol.NewID(), t.Seq, t.Turn)
 }
 
-// answer reads one and insists on success.
-func (p *poster) answer() error {
-	status, err := p.in.ReadSlice('\n')
+// acknowledged reads one response and insists on success.
+func acknowledged(in *bufio.Reader) error {
+	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
 		return err
 	}
-	ok := bytes.HasPrefix(status, []byte("HTTP/1.1 200"))
-	said := strings.TrimSpace(string(status))
-	length := 0
-	for {
-		line, err := p.head.ReadLineBytes()
-		if err != nil {
-			return err
-		}
-		if len(line) == 0 {
-			break
-		}
-		if name, value, _ := strings.Cut(string(line), ": "); strings.EqualFold(name, "Content-Length") {
-			if length, err = strconv.Atoi(value); err != nil {
-				return err
-			}
-		}
-	}
-	if ok {
-		_, err := p.in.Discard(length)
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		_, err := io.Copy(io.Discard, resp.Body)
 		return err
 	}
-	body, err := io.ReadAll(io.LimitReader(p.in, int64(length)))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the webhook answered %s: %s", said, body)
+	return fmt.Errorf("the webhook answered %s: %s", resp.Status, body)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -23,60 +22,59 @@ func main() {
 
 func mainIn(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var err error
-	if role := os.Getenv(roleVariable); role == "tee" {
+	switch role := os.Getenv(roleVariable); role {
+	case "":
+		err = runBench(ctx, args, stdout, stderr)
+	case "tee":
 		err = playTee(context.WithoutCancel(ctx), args, stdout)
-	} else if role != "" {
-		err = playRole(context.WithoutCancel(ctx), role, os.Stdin, stdout)
-	} else {
-		err = run(ctx, args, stdout, stderr)
-	}
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
 	default:
-		_, _ = fmt.Fprintln(stderr, "bench:", err)
-		return 1
+		err = playRole(role, os.Stdin, stdout)
 	}
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	_, _ = fmt.Fprintln(stderr, "bench:", err)
+	return 1
 }
 
-// figure is one benchmark.
-type figure struct {
-	name    string
-	measure func(ctx context.Context, b *bench) ([]row, error)
+// scenario is one table of figures.
+type scenario struct {
+	name, title string
+	measure     func(r *run) []row
+	onRequest   bool // needs programs that are not ours: only -run takes it
 }
 
-var figures = []figure{
-	{"ingest", measureIngest},
-	{"checkin", measureCheckIn},
-	{"stream", measureStream},
-	{"latency", measureLatency},
-	{"idle", measureIdle},
-	{"headless", measureHeadless},
-	{"policy", measurePolicy},
-	{"deliveries", measureDeliveries},
+var scenarios = []scenario{
+	{name: "ingest", title: "Webhook ingest (PostgreSQL)", measure: ingest},
+	{name: "checkin", title: "Check-in", measure: checkIn},
+	{name: "stream", title: "Streams", measure: stream},
+	{name: "latency", title: "From the agent to database and browser", measure: latency},
+	{name: "idle", title: "Idle sessions", measure: idle},
+	{name: "headless", title: "Headless interface", measure: headless},
+	{name: "policy", title: "Policy", measure: decisions},
+	{name: "deliveries", title: "Outbound webhooks (PostgreSQL)", measure: deliveries},
+	{name: "agents", title: "Agents", measure: agents, onRequest: true},
 }
 
-// onRequest are the figures that only -run takes: they need programs that are
-// not ours.
-var onRequest = []figure{{"agents", measureAgents}}
-
-// bench is what every benchmark works with.
+// bench is what all scenarios share.
 type bench struct {
 	scale   scale
 	bellhop string // path of the binary; "" = this one, in the role of a broker
 	agents  string // folder of `bellhop agents install`
-	profile string // folder for CPU profiles of that role; "" = none
+	profile string // folder for CPU profiles of the broker's role; "" = none
 	log     func(format string, args ...any)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	b := &bench{log: func(format string, args ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", args...) }}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	bellhop := flags.String("bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
-	only := flags.String("run", "", "comma-separated `names` of figures, of: "+figureNames()+" (default all but agents)")
-	agents := flags.String("agents", "", "`folder` that 'bellhop agents install' filled, for the figure agents")
+	flags.StringVar(&b.bellhop, "bellhop", "", "path of the bellhop `binary`; without it this binary plays the broker")
+	only := flags.String("run", "", "comma-separated `names` of figures, of: "+scenarioNames()+" (default all but agents)")
+	flags.StringVar(&b.agents, "agents", "", "`folder` that 'bellhop agents install' filled, for the figure agents")
 	write := flags.String("write", "", "also write the tables into this `file`, between its markers")
-	profile := flags.String("profile", "", "`folder` for CPU profiles of the broker (without -bellhop), CPU and heap profiles of the host")
+	flags.StringVar(&b.profile, "profile", "",
+		"`folder` for CPU profiles of the broker (without -bellhop), CPU and heap profiles of the host")
 	rounds := flags.Int("rounds", full.rounds, "`number` of rounds of each side")
 	quick := flags.Bool("quick", false, "an instant of each, to see that it works")
 	if err := flags.Parse(args); err != nil {
@@ -86,22 +84,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &bench{scale: full, bellhop: *bellhop, agents: *agents, profile: *profile, log: func(format string, args ...any) {
-		_, _ = fmt.Fprintf(stderr, format+"\n", args...)
-	}}
+	b.scale = full
 	b.scale.rounds = max(1, *rounds)
 	if *quick {
 		b.scale = smoke
 	}
 	var tables []table
-	for _, f := range chosen {
-		b.log("%s …", f.name)
-		rows, err := f.measure(ctx, b)
+	for _, s := range chosen {
+		b.log("%s …", s.name)
+		rows, err := b.run(ctx, s)
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		tables = append(tables, table{name: f.name, rows: rows})
-		if _, err := io.WriteString(stdout, tables[len(tables)-1].markdown()); err != nil {
+		tables = append(tables, table{name: s.name, rows: rows})
+		if _, err := fmt.Fprintf(stdout, "\n### %s\n\n%s", s.title, markdown(rows)); err != nil {
 			return err
 		}
 	}
@@ -111,32 +107,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return writeTables(ctx, *write, tables)
 }
 
-func choose(names string) ([]figure, error) {
+// choose finds the scenarios of a comma-separated list; "" is all that need no
+// programs of others.
+func choose(names string) (chosen []scenario, err error) {
 	if names == "" {
-		return figures, nil
+		return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.onRequest }), nil
 	}
-	var chosen []figure
-	all := slices.Concat(figures, onRequest)
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(all, func(f figure) bool { return f.name == name })
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-run: there is no %q; there are %s", name, figureNames())
+			return nil, fmt.Errorf("-run: there is no %q; there are %s", name, scenarioNames())
 		}
-		chosen = append(chosen, all[i])
+		chosen = append(chosen, scenarios[i])
 	}
 	return chosen, nil
-}
-
-func figureNames() string {
-	var names []string
-	for _, f := range slices.Concat(figures, onRequest) {
-		names = append(names, f.name)
-	}
-	return strings.Join(names, " ")
-}
-
-// median of an odd or even number of values.
-func median[T cmp.Ordered](values []T) T {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

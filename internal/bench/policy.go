@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,14 +9,9 @@ import (
 	"bellhop/policy"
 )
 
-// measurePolicy decides about calls in this process, in turns with reading their
-// JSON.
-func measurePolicy(ctx context.Context, b *bench) ([]row, error) {
-	engine, err := policy.Parse([]byte(manyRules()), "", policy.Options{Home: "/home/user"})
-	if err != nil {
-		return nil, err
-	}
-	var rows []row
+// decisions are made in this process, in turns with reading the calls' JSON.
+func decisions(r *run) (rows []row) {
+	engine := must(policy.Parse([]byte(manyRules()), "", policy.Options{Home: "/home/user"}))
 	for _, c := range []struct {
 		what, tool string
 		input      map[string]string
@@ -29,19 +23,25 @@ func measurePolicy(ctx context.Context, b *bench) ([]row, error) {
 			"command": "set -e\nfor f in a b c; do\n  go vet ./$f && go test ./$f > out/$f.log\ndone\ngit add -A && git commit -m 'x'",
 		}},
 	} {
-		input, err := json.Marshal(c.input)
-		if err != nil {
-			return nil, err
+		call := policy.Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: c.tool, Input: must(json.Marshal(c.input))}
+		var times, yard []time.Duration
+		for range r.scale.rounds {
+			check(r.ctx.Err())
+			times = append(times, timeOf(r.scale.round/10, func() { engine.Decide(call) }))
+			yard = append(yard, timeOf(r.scale.round/10, func() {
+				var input map[string]any
+				check(json.Unmarshal(call.Input, &input))
+			}))
 		}
-		call := policy.Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: c.tool, Input: input}
-		r, err := decisions(ctx, b.scale, engine, call)
-		if err != nil {
-			return nil, err
-		}
-		r.what = fmt.Sprintf("a decision by %d rules, of which the last matches: %s", engine.Rules(), c.what)
-		rows = append(rows, r)
+		rows = append(rows, row{
+			what:   fmt.Sprintf("a decision by %d rules, of which the last matches: %s", engine.Rules(), c.what),
+			figure: brief(median(times)),
+			beside: "json.Unmarshal of its input: " + brief(median(yard)),
+			ratio:  ratio(times, yard),
+			bound:  "one core: the rules' patterns, links on the paths (a system call for each element), and for commands the shell's grammar",
+		})
 	}
-	return rows, nil
+	return rows
 }
 
 // manyRules are 200, none of which matches before the last two.
@@ -56,32 +56,8 @@ func manyRules() string {
 	return file.String()
 }
 
-func decisions(ctx context.Context, s scale, engine *policy.Engine, call policy.Call) (row, error) {
-	span := s.round / 10
-	var times, yard []time.Duration
-	var ratios []float64
-	for range s.rounds {
-		if err := ctx.Err(); err != nil {
-			return row{}, err
-		}
-		decide := each(span, func() { engine.Decide(call) })
-		read := each(span, func() {
-			var input map[string]any
-			_ = json.Unmarshal(call.Input, &input) // it was marshalled above
-		})
-		times, yard = append(times, decide), append(yard, read)
-		ratios = append(ratios, float64(decide)/float64(max(read, 1)))
-	}
-	return row{
-		figure: brief(median(times)),
-		beside: "json.Unmarshal of its input: " + brief(median(yard)),
-		ratio:  ratioOf(ratios),
-		bound:  "one core: the rules' patterns, links on the paths (a system call for each element), and for commands the shell's grammar",
-	}, nil
-}
-
-// each is the time of one call of f, of as many as fit into a span.
-func each(span time.Duration, f func()) time.Duration {
+// timeOf is the time of one call of f, of as many as fit into a span.
+func timeOf(span time.Duration, f func()) time.Duration {
 	n, start := 0, time.Now()
 	for time.Since(start) < span {
 		for range 16 { // the clock is not free

@@ -15,47 +15,40 @@ import (
 	outboundstore "bellhop/webhook/outbound/store"
 )
 
-// queue places deliveries where the broker finds them: rows, as its use cases
-// write them.
+// queue writes deliveries into the broker's database, as the broker itself does.
 type queue struct {
+	ctx  context.Context
 	conn *pgx.Conn
 	runs int
 }
 
 // register saves endpoints of one user, more than the broker lets a user have.
-func register(ctx context.Context, databaseURL string, p *brokerProcess, urls []string) (err error) {
-	db, err := database.Open(ctx, databaseURL, database.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+func (p *brokerProcess) register(ctx context.Context, pg *cluster, urls []string) {
+	db := must(database.Open(ctx, pg.url("bellhop"), database.Options{}))
 	store := outboundstore.New(db, p.sealer)
-	return store.Write(ctx, func(ctx context.Context) error {
+	check(errors.Join(store.Write(ctx, func(ctx context.Context) error {
+		var errs []error
 		for _, u := range urls {
-			e := &outbound.Endpoint{
+			errs = append(errs, store.CreateEndpoint(ctx, &outbound.Endpoint{
 				ID: protocol.NewID(), OwnerID: p.userID, Kind: outbound.KindTask, URL: u, Secret: signature.Generate(),
 				Events: []string{"turn.finished"}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
-			}
-			if err := store.CreateEndpoint(ctx, e); err != nil {
-				return err
-			}
+			}))
 		}
-		return nil
-	})
+		return errors.Join(errs...)
+	}), db.Close()))
 }
 
-// fill is deliveries to endpoints in turns. The one that hangs is the last of
-// all endpoints.
+// fill is deliveries to endpoints in turns. The endpoint that hangs is the last one.
 type fill struct {
 	count    int
-	from, of int // endpoints from the one to before the other
+	from, of int // the endpoints from this one to before that one
 	due      time.Time
 	apart    time.Duration
 }
 
-func (q *queue) place(ctx context.Context, f fill) error {
+func (q *queue) place(f fill) {
 	q.runs++
-	_, err := q.conn.Exec(ctx, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, body,
+	must(q.conn.Exec(q.ctx, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, body,
 			state, reason, attempts, lease, next_at, expires_at, created_at)
 		SELECT $1::text || n.i, e.id, e.user_id, e.kind, e.host, 'msg_' || $1::text || n.i, 'turn.finished', '', 1,
 			convert_to('{"type":"turn.finished","data":"`+dueMark+`' || (extract(epoch FROM n.due) * 1000000)::bigint || '000 '
@@ -64,16 +57,9 @@ func (q *queue) place(ctx context.Context, f fill) error {
 		FROM (SELECT i, $2::timestamptz + i * $3::interval AS due FROM generate_series(0, $4::int - 1) i) n
 		JOIN (SELECT w.*, row_number() OVER (ORDER BY url LIKE '%`+hangPath+`', id) - 1 AS r FROM webhook_endpoints w) e
 			ON e.r = $5::int + n.i % ($6::int - $5::int)`,
-		fmt.Sprintf("%d_", q.runs), f.due.UTC(), f.apart, f.count, f.from, f.of)
-	if err == nil { // what PostgreSQL would do by itself in a minute or two
-		_, err = q.conn.Exec(ctx, `ANALYZE deliveries`)
-	}
-	return err
+		fmt.Sprintf("%d_", q.runs), f.due.UTC(), f.apart, f.count, f.from, f.of))
+	must(q.conn.Exec(q.ctx, `ANALYZE deliveries`)) // PostgreSQL does so by itself in a minute or two
 }
 
-// clear takes out what is there; what the broker holds of it ends without a
-// trace.
-func (q *queue) clear(ctx context.Context) error {
-	_, err := q.conn.Exec(ctx, `TRUNCATE deliveries, delivery_attempts`)
-	return err
-}
+// clear removes all deliveries; the broker drops those that it holds.
+func (q *queue) clear() { must(q.conn.Exec(q.ctx, `TRUNCATE deliveries, delivery_attempts`)) }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,17 +34,15 @@ type readersRole struct {
 // measured is what readers saw in a span of time.
 type measured struct{ parts, ends histogram }
 
-// readerOrder names streams; each of them gets that many readers.
-type readerOrder struct {
-	Address string   `json:"address"`
-	Targets []string `json:"targets"` // paths with query
-	Each    int      `json:"each"`
+// ReaderOrder names streams; each of them gets that many readers.
+type ReaderOrder struct {
+	Address string
+	Targets []string // paths with query
+	Each    int
 }
 
-type readerResult struct {
-	Parts spread `json:"parts"`
-	Ends  spread `json:"ends"`
-}
+// ReaderResult is how old parts were when they were read.
+type ReaderResult struct{ Parts, Ends spread }
 
 func newReadersRole() *readersRole {
 	r := &readersRole{}
@@ -62,68 +59,32 @@ func (r *readersRole) close() error {
 	return nil
 }
 
-func (r *readersRole) obey(_ context.Context, do string, with json.RawMessage) (any, error) {
-	switch do {
-	case "read":
-		o, err := decode[readerOrder](with)
-		if err != nil {
-			return nil, err
-		}
-		return nil, r.read(o)
-	case "stall":
-		o, err := decode[readerOrder](with)
-		if err != nil {
-			return nil, err
-		}
-		return nil, r.stall(o)
-	case "unstall":
-		for _, c := range r.stuck {
-			_ = c.Close()
-		}
-		r.stuck = nil
-		return nil, nil
-	case "measure":
-		d, err := decode[time.Duration](with)
-		if err != nil {
-			return nil, err
-		}
-		return r.measure(d)
-	}
-	return nil, fmt.Errorf("cannot %s", do)
-}
-
-func (r *readersRole) measure(d time.Duration) (*readerResult, error) {
+// Measure measures for a while.
+func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
 	m := &measured{}
 	r.now.Store(m)
 	time.Sleep(d)
 	r.now.Store(nil)
+	*out = ReaderResult{Parts: m.parts.spread(), Ends: m.ends.spread()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &readerResult{Parts: m.parts.spread(), Ends: m.ends.spread()}, r.ended
+	return r.ended
 }
 
-// read connects every reader and returns when all streams have begun.
-func (r *readersRole) read(o readerOrder) error {
-	var mu sync.Mutex
-	return together(r.ctx, len(o.Targets)*o.Each, 32, func(ctx context.Context, i int) error {
-		conn, err := get(ctx, &net.Dialer{}, o.Address, o.Targets[i%len(o.Targets)])
-		if err != nil {
-			return err
-		}
-		body, err := streamOf(conn)
-		if err != nil {
-			return errors.Join(err, conn.Close())
-		}
-		mu.Lock()
+// Read connects every reader and returns when all streams have begun.
+func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
+	return parallel(r.ctx, len(o.Targets)*o.Each, 32, func(ctx context.Context, i int) {
+		conn := must(get(ctx, &net.Dialer{}, o.Address, o.Targets[i%len(o.Targets)]))
+		r.mu.Lock()
 		r.conns = append(r.conns, conn)
-		mu.Unlock()
+		r.mu.Unlock()
+		body := must(streamOf(conn))
 		r.wg.Go(func() { r.follow(body) })
-		return nil
 	})
 }
 
-// stall connects readers with the least room for what they do not read.
-func (r *readersRole) stall(o readerOrder) error {
+// Stall connects readers that never read, with the smallest receive buffer.
+func (r *readersRole) Stall(o ReaderOrder, _ *bool) error {
 	small := &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
 		return errors.Join(c.Control(func(fd uintptr) {
@@ -137,6 +98,15 @@ func (r *readersRole) stall(o readerOrder) error {
 		}
 		r.stuck = append(r.stuck, conn)
 	}
+	return nil
+}
+
+// Unstall closes the connections of readers that never read.
+func (r *readersRole) Unstall(_ bool, _ *bool) error { //nolint:unparam // net/rpc wants it
+	for _, c := range r.stuck {
+		_ = c.Close()
+	}
+	r.stuck = nil
 	return nil
 }
 
@@ -158,15 +128,15 @@ func streamOf(conn net.Conn) (*bufio.Reader, error) {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, fmt.Errorf("the stream answered %s: %s", resp.Status, said)
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return nil, fmt.Errorf("the stream answered %s: %s", resp.Status, answer)
 	}
 	return bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10), nil
 }
 
 // follow notes how old every part is when it is read, and every text-end.
 func (r *readersRole) follow(in *bufio.Reader) {
-	var ended int64 // when the block said that its end is next
+	var ended int64 // when the part before the block's end was written
 	for {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -216,9 +186,6 @@ func markIn(line []byte, mark string) int64 {
 		return 0
 	}
 	digits, _, _ := bytes.Cut(rest, []byte(" "))
-	at, err := strconv.ParseInt(string(digits), 10, 64)
-	if err != nil {
-		return 0
-	}
+	at, _ := strconv.ParseInt(string(digits), 10, 64)
 	return at
 }

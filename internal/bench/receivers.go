@@ -2,19 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// receiversRole takes outbound webhooks on ports of their own: each is a host to
-// the broker.
+// receiversRole receives outbound webhooks. Each receiver has a port of its own, so
+// that the broker takes it for a host of its own.
 type receiversRole struct {
 	takes   time.Duration
 	server  *http.Server
@@ -25,7 +23,7 @@ type receiversRole struct {
 
 	mu      sync.Mutex
 	lags    *histogram
-	release chan struct{} // what hangs
+	release chan struct{} // closed to release the requests that hang
 }
 
 const (
@@ -34,16 +32,18 @@ const (
 	patience = time.Minute // for what was sent to arrive
 )
 
-type receiversOrder struct {
-	Count int           `json:"count"`
-	Takes time.Duration `json:"takes"`
-	From  int64         `json:"from"`
-	For   time.Duration `json:"for"`
+// ReceiversOrder is what receivers expect.
+type ReceiversOrder struct {
+	Count int           // of receivers or deliveries
+	Takes time.Duration // until a receiver responds
+	From  int64         // what was due before is not counted
+	For   time.Duration
 }
 
-type receiversResult struct {
-	Rate float64 `json:"rate"` // a second
-	Lag  spread  `json:"lag"`  // from due to arrived
+// ReceiversResult is what arrived.
+type ReceiversResult struct {
+	Rate float64 // a second
+	Lag  spread  // from due to arrived
 }
 
 func newReceiversRole() *receiversRole {
@@ -58,65 +58,54 @@ func (r *receiversRole) close() error {
 	return err
 }
 
-func (r *receiversRole) obey(ctx context.Context, do string, with json.RawMessage) (any, error) {
-	o, err := decode[receiversOrder](with)
-	if err != nil {
-		return nil, err
-	}
-	switch do {
-	case "open":
-		r.takes = o.Takes
-		return r.open(ctx, o.Count)
-	case "expect":
-		r.expect(o.From)
-		return nil, nil
-	case "rate":
-		return r.rate(ctx, o.For)
-	case "collect":
-		if err := r.arrivals(ctx, o.Count); err != nil {
-			return nil, err
-		}
-		return receiversResult{Lag: r.spread()}, nil
-	}
-	return nil, fmt.Errorf("cannot %s", do)
-}
-
-func (r *receiversRole) open(ctx context.Context, n int) ([]string, error) {
-	urls := make([]string, n)
-	for i := range urls {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// Open starts receivers and returns their URLs.
+func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error {
+	r.takes = o.Takes
+	for range o.Count {
+		l, err := listen(context.Background())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		urls[i] = "http://" + l.Addr().String()
+		*urls = append(*urls, "http://"+l.Addr().String())
 		r.serving.Go(func() { _ = r.server.Serve(l) })
 	}
-	return urls, nil
+	return nil
 }
 
-// expect forgets what came and lets go what hangs.
-func (r *receiversRole) expect(from int64) {
-	r.from.Store(from)
+// Expect forgets what came and releases the requests that hang.
+func (r *receiversRole) Expect(o ReceiversOrder, _ *bool) error {
+	r.from.Store(o.From)
 	r.count.Store(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lags = &histogram{}
 	close(r.release)
 	r.release = make(chan struct{})
+	return nil
 }
 
-// rate counts for a while, beginning with the first that arrives.
-func (r *receiversRole) rate(ctx context.Context, span time.Duration) (*receiversResult, error) {
-	if err := r.arrivals(ctx, 1); err != nil {
-		return nil, err
+// Rate counts for a while, beginning with the first delivery that arrives.
+func (r *receiversRole) Rate(o ReceiversOrder, out *ReceiversResult) error {
+	if err := r.arrivals(1); err != nil {
+		return err
 	}
 	before, start := r.count.Load(), time.Now()
-	time.Sleep(span)
-	return &receiversResult{Rate: float64(r.count.Load()-before) / time.Since(start).Seconds(), Lag: r.spread()}, nil
+	time.Sleep(o.For)
+	out.Rate = float64(r.count.Load()-before) / time.Since(start).Seconds()
+	return nil
 }
 
-func (r *receiversRole) arrivals(ctx context.Context, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// Collect waits for deliveries and returns their lag.
+func (r *receiversRole) Collect(o ReceiversOrder, out *ReceiversResult) error {
+	err := r.arrivals(o.Count)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.Lag = r.lags.spread()
+	return err
+}
+
+func (r *receiversRole) arrivals(n int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
@@ -128,12 +117,6 @@ func (r *receiversRole) arrivals(ctx context.Context, n int) error {
 		}
 	}
 	return nil
-}
-
-func (r *receiversRole) spread() spread {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lags.spread()
 }
 
 func (r *receiversRole) take(w http.ResponseWriter, req *http.Request) {

@@ -2,122 +2,121 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/rpc"
 	"os"
+	"path/filepath"
+	"runtime/pprof"
+
+	"bellhop/internal/process"
 )
 
-// roleVariable makes this binary one of the other processes of a benchmark.
+// roleVariable makes this binary one of the other processes of a scenario: a role,
+// whose methods the run calls over stdin and stdout (net/rpc).
 const roleVariable = "BELLHOP_BENCH_ROLE"
 
-// order is a line on a role's stdin, reply the line that answers it.
-type order struct {
-	Do   string          `json:"do"`
-	With json.RawMessage `json:"with,omitempty"`
+type role interface{ close() error }
+
+var roles = map[string]func() role{
+	"broker":    func() role { return &brokerRole{} },
+	"host":      func() role { return &hostRole{} },
+	"load":      func() role { return &loadRole{} },
+	"readers":   func() role { return newReadersRole() },
+	"receivers": func() role { return newReceiversRole() },
 }
 
-type reply struct {
-	Error string `json:"error,omitempty"`
-	Value any    `json:"value,omitempty"`
-}
-
-// role answers orders until there are no more.
-type role interface {
-	obey(ctx context.Context, do string, with json.RawMessage) (any, error)
-	close() error
-}
-
-func playRole(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) (err error) {
-	var r role
-	switch name {
-	case "broker":
-		return playBroker(ctx, stdin)
-	case "host":
-		r = &hostRole{}
-	case "load":
-		r = &loadRole{}
-	case "readers":
-		r = newReadersRole()
-	case "receivers":
-		r = newReceiversRole()
-	default:
+// playRole serves a role's methods until stdin ends.
+func playRole(name string, stdin io.Reader, stdout io.Writer) error {
+	play := roles[name]
+	if play == nil {
 		return fmt.Errorf("%s: there is no role %q", roleVariable, name)
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
-	for {
-		var o order
-		if err := in.Decode(&o); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		var answer reply
-		if answer.Value, err = r.obey(ctx, o.Do, o.With); err != nil {
-			answer.Error = err.Error()
-		}
-		if err := out.Encode(answer); err != nil {
-			return err
-		}
+	r, server := play(), rpc.NewServer()
+	if err := server.RegisterName("Role", r); err != nil {
+		return err
 	}
+	server.ServeConn(stdio{stdin, stdout})
+	return r.close()
 }
+
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+func (stdio) Close() error { return nil }
+
+// pipes are the run's end of a role's stdin and stdout.
+type pipes struct{ *process.Process }
+
+func (p pipes) Read(b []byte) (int, error)  { return p.Stdout().Read(b) }
+func (p pipes) Write(b []byte) (int, error) { return p.Stdin().Write(b) }
+func (p pipes) Close() error                { return p.Stdin().Close() }
 
 // peer is a process in a role.
 type peer struct {
 	*child
-	name string
-	in   io.WriteCloser
-	enc  *json.Encoder
-	dec  *json.Decoder
+	calls *rpc.Client
 }
 
-func startRole(name string, env ...string) (*peer, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	out, stdout, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, stdin.Close(), in.Close())
-	}
-	c, err := startChild(self, nil, append(env, roleVariable+"="+name), stdin, stdout)
-	err = errors.Join(err, stdin.Close(), stdout.Close())
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	return &peer{child: c, name: name, in: in, enc: json.NewEncoder(in), dec: json.NewDecoder(out)}, nil
+func (r *run) role(name string) *peer {
+	c := r.child([]string{must(os.Executable())}, roleVariable+"="+name)
+	c.name, c.isRole = name, true
+	return &peer{child: c, calls: rpc.NewClient(pipes{c.Process})}
 }
 
-// order has the peer do something. out may be nil.
-func (p *peer) order(do string, with, out any) error {
-	raw, err := json.Marshal(with)
-	if err != nil {
-		return err
+// do calls a method of the role that has no result.
+func (p *peer) do(method string, with any) { ask[bool](p, method, with) }
+
+// ask calls a method of the role.
+func ask[R any](p *peer, method string, with any) (out R) {
+	if err := p.calls.Call("Role."+method, with, &out); err != nil {
+		check(p.failed(fmt.Errorf("%s: %w", method, err)))
 	}
-	if err := p.enc.Encode(order{Do: do, With: raw}); err != nil {
-		return fmt.Errorf("%s: %w\n%s", p.name, err, p.output())
-	}
-	var answer struct {
-		Error string
-		Value json.RawMessage
-	}
-	if err := p.dec.Decode(&answer); err != nil {
-		return fmt.Errorf("%s: %s: %w\n%s", p.name, do, err, p.output())
-	}
-	if answer.Error != "" {
-		return fmt.Errorf("%s: %s: %s", p.name, do, answer.Error)
-	}
-	if out == nil {
+	return out
+}
+
+// service is what runs in a role until the role ends.
+type service struct{ stop func() error }
+
+func (s *service) close() error {
+	if s.stop == nil {
 		return nil
 	}
-	return json.Unmarshal(answer.Value, out)
+	return s.stop()
 }
 
-// stop has the role end in order.
-func (p *peer) stop() error { return errors.Join(p.in.Close(), p.wait()) }
+// start runs f, with a CPU profile in a folder unless it is "".
+func (s *service) start(name, profiles string, f func(context.Context) error) (err error) {
+	var profile *os.File
+	if profiles != "" {
+		if profile, err = os.Create(filepath.Join(profiles, fmt.Sprintf("%s-%d.pprof", name, os.Getpid()))); err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(profile); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		err := f(ctx)
+		if ctx.Err() == nil { // such as an address in use: the run sees that the role has ended
+			_, _ = fmt.Fprintln(os.Stderr, name+" ended by itself:", err)
+			os.Exit(1)
+		}
+		done <- err
+	}()
+	s.stop = func() error {
+		cancel()
+		err := <-done
+		if profile != nil {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, profile.Close())
+		}
+		return err
+	}
+	return nil
+}

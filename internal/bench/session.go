@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,75 +13,65 @@ import (
 	"bellhop/protocol"
 )
 
-// open calls a host's /session as a broker does.
-func (h *hostProcess) open(ctx context.Context, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
-	raw, err := h.call(ctx, "/session", hostPassword, req)
-	if err != nil {
-		return nil, err
-	}
-	var answer protocol.OpenSessionResponse
-	return &answer, json.Unmarshal(raw, &answer)
-}
-
-// start begins a session's turn and returns at its end, or when ctx ends.
-func (h *hostProcess) start(ctx context.Context, sessionID, token, prompt string) error {
-	_, err := h.call(ctx, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
-	return err
+// start begins a session's turn and returns at its end.
+func (h *hostProcess) start(ctx context.Context, sessionID, token, prompt string) {
+	h.call(ctx, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
 }
 
 // begin starts a session's turn and leaves its stream.
-func (h *hostProcess) begin(ctx context.Context, sessionID, token, prompt string) error {
+func (h *hostProcess) begin(ctx context.Context, sessionID, token, prompt string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := h.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	check(h.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt}).Close())
 }
 
-func (h *hostProcess) interrupt(ctx context.Context, sessionID string) error {
-	_, err := h.call(ctx, "/session/"+url.PathEscape(sessionID)+"/interrupt", hostPassword, nil)
-	return err
+// call posts and returns the response's body.
+func (h *hostProcess) call(ctx context.Context, path, bearer string, body any) []byte {
+	return must(readAll(h.send(ctx, http.MethodPost, path, bearer, body)))
 }
 
-// call posts and returns the answer.
-func (h *hostProcess) call(ctx context.Context, path, bearer string, body any) ([]byte, error) {
-	resp, err := h.send(ctx, http.MethodPost, path, bearer, body)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
-}
-
-// send returns answers of success alone.
-func (h *hostProcess) send(ctx context.Context, method, path, bearer string, body any) (*http.Response, error) {
-	var sent io.Reader = http.NoBody
+// send returns the body of the host's response.
+func (h *hostProcess) send(ctx context.Context, method, path, bearer string, body any) io.ReadCloser {
+	var sent []byte
 	if body != nil {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		sent = bytes.NewReader(raw)
+		sent = must(json.Marshal(body))
 	}
-	req, err := http.NewRequestWithContext(ctx, method, h.url+path, sent)
+	return must(request(ctx, method, h.url+path, "Bearer "+bearer, sent))
+}
+
+// request returns the body of a response of success; any other status is an error.
+func request(ctx context.Context, method, url, authorization string, body []byte) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+bearer)
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	if resp.StatusCode/100 == 2 {
-		return resp, nil
+		return resp.Body, nil
 	}
-	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	if err != nil {
-		return nil, err
+	answer, err := readAll(resp.Body)
+	return nil, errors.Join(fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, answer), err)
+}
+
+// readAll returns the content of a reader and closes it.
+func readAll(body io.ReadCloser) ([]byte, error) {
+	defer body.Close()
+	return io.ReadAll(body)
+}
+
+// streamPath is where a reader follows a session's stream; after "" it begins with
+// the next part.
+func streamPath(sessionID, token, after string) string {
+	query := url.Values{"token": {token}, "follow": {"true"}}
+	if after != "" {
+		query.Set("after", after)
 	}
-	return nil, fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, said)
+	return "/stream/" + sessionID + "?" + query.Encode()
 }

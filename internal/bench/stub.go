@@ -1,49 +1,31 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 
 	"bellhop/protocol"
 )
 
-// stub is the other end of a link when it is not what is measured: a host that
-// opens every session, and a broker that takes every event.
+// stub is the other end of a link when it is not measured: a host that opens every
+// session, and a broker that acknowledges every event.
 type stub struct {
-	url    string
-	server *http.Server
-	done   chan error
+	url string
 
 	mu       sync.Mutex
 	webhooks map[string]string // of the sessions, by id
 }
 
-func startStub(ctx context.Context) (*stub, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &stub{url: "http://" + l.Addr().String(), done: make(chan error, 1), webhooks: map[string]string{}}
+func (r *run) stub() *stub {
+	s := &stub{webhooks: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /session", s.open)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, struct{}{}) })
 	mux.HandleFunc("POST /webhook", s.take)
-	s.server = &http.Server{Handler: mux} //nolint:gosec // on loopback, for its own children
-	go func() { s.done <- s.server.Serve(l) }()
-	return s, nil
-}
-
-func (s *stub) close() error {
-	err := s.server.Close()
-	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	s.url = r.serve(mux)
+	return s
 }
 
 // open names no capability: the broker does not ask such a host for events.
@@ -59,17 +41,18 @@ func (s *stub) open(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, map[string]string{"token": protocol.NewID()})
 }
 
-func (s *stub) webhook(sessionID string) (string, error) {
+// webhook is the URL that a session was opened with.
+func (s *stub) webhook(sessionID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	url := s.webhooks[sessionID]
 	if url == "" {
-		return "", fmt.Errorf("session %s was not opened", sessionID)
+		check(fmt.Errorf("session %s was not opened", sessionID))
 	}
-	return url, nil
+	return url
 }
 
-// take acknowledges what a broker would have stored.
+// take acknowledges events as a broker that has stored them.
 func (s *stub) take(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		protocol.Cursor

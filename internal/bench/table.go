@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"os"
 	"strings"
-	"time"
 )
 
 // row of a table. beside is the yardstick of the same run, ratio the figure's
@@ -14,67 +17,75 @@ type row struct {
 }
 
 type table struct {
-	name string
+	name string // of the scenario
 	rows []row
 }
 
-func (t table) markdown() string { return "\n### " + titles[t.name] + "\n\n" + t.rowsMarkdown() }
-
-func (t table) rowsMarkdown() string {
+func markdown(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n")
-	for _, r := range t.rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.what, r.figure, orDash(r.beside), orDash(r.ratio), orDash(r.bound))
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
+			r.what, r.figure, cmp.Or(r.beside, "–"), cmp.Or(r.ratio, "–"), cmp.Or(r.bound, "–"))
 	}
 	return b.String()
 }
 
-var titles = map[string]string{
-	"ingest":     "Webhook ingest (PostgreSQL)",
-	"checkin":    "Check-in",
-	"stream":     "Streams",
-	"latency":    "From the agent to database and browser",
-	"idle":       "Idle sessions",
-	"headless":   "Headless interface",
-	"policy":     "Policy",
-	"agents":     "Agents",
-	"deliveries": "Outbound webhooks (PostgreSQL)",
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "–"
+func scenarioNames() string {
+	var names []string
+	for i := range scenarios {
+		names = append(names, scenarios[i].name)
 	}
-	return s
+	return strings.Join(names, " ")
 }
 
-// brief is a duration with three digits.
-func brief(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return digits(float64(d)/float64(time.Microsecond)) + " µs"
-	case d < time.Second:
-		return digits(float64(d)/float64(time.Millisecond)) + " ms"
-	default:
-		return digits(d.Seconds()) + " s"
+// Between these lines a document's tables are replaced.
+const (
+	beginMarker = "<!-- figures: written by make bench -->"
+	endMarker   = "<!-- end of figures -->"
+)
+
+var errNoMarkers = errors.New("the file has no markers for the figures")
+
+// writeTables replaces the tables of the scenarios that were run. Those of other
+// scenarios stay as they are; tables of no scenario are removed.
+func writeTables(ctx context.Context, path string, tables []table) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
 	}
-}
-
-// kib is a number of bytes in KiB.
-func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
-
-// digits are three, or all before the point.
-func digits(v float64) string {
-	if v >= 1000 || v <= -1000 {
-		return fmt.Sprintf("%.0f", v)
+	before, rest, found1 := bytes.Cut(content, []byte(beginMarker))
+	old, after, found2 := bytes.Cut(rest, []byte(endMarker))
+	if !found1 || !found2 {
+		return fmt.Errorf("%s: %w", path, errNoMarkers)
 	}
-	return fmt.Sprintf("%.3g", v)
+	sections := sectionsOf(string(old))
+	taken := circumstances(ctx)
+	var b bytes.Buffer
+	b.Write(before)
+	b.WriteString(beginMarker + "\n")
+	for _, s := range scenarios {
+		for _, t := range tables {
+			if t.name == s.name {
+				sections[s.title] = taken + "\n\n" + strings.TrimSpace(markdown(t.rows))
+			}
+		}
+		if section, ok := sections[s.title]; ok {
+			b.WriteString("\n### " + s.title + "\n\n" + section + "\n")
+		}
+	}
+	b.WriteString("\n" + endMarker)
+	b.Write(after)
+	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a document
 }
 
-func minOf(v []float64) float64 { return slices.Min(v) }
-func maxOf(v []float64) float64 { return slices.Max(v) }
-
-// ratioOf is a median with the least and the most.
-func ratioOf(v []float64) string {
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(v), minOf(v), maxOf(v))
+// sectionsOf are the texts under the titles of a document.
+func sectionsOf(text string) map[string]string {
+	sections := map[string]string{}
+	for i, section := range strings.Split("\n"+text, "\n### ") {
+		if title, body, ok := strings.Cut(section, "\n"); ok && i > 0 {
+			sections[title] = strings.TrimSpace(body)
+		}
+	}
+	return sections
 }

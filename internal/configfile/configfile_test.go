@@ -42,7 +42,7 @@ func TestExpand(t *testing.T) {
 
 func TestExpandRefuses(t *testing.T) {
 	variables := map[string]string{"URL": "s3cret", "NAME": "s3cret"}
-	for _, c := range []struct{ rule, template, says string }{
+	for _, c := range []struct{ rule, template, message string }{
 		{"an unknown variable, and names the known ones", "${ULR}", "unknown variable ${ULR}"},
 		{"an empty name", "${}", "unknown variable ${}"},
 		{"a brace that does not close", "${URL", "without its }"},
@@ -50,7 +50,7 @@ func TestExpandRefuses(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			_, err := configfile.Expand(c.template, variables, nil)
 			var e *protocol.Error
-			if !errors.As(err, &e) || e.Code != protocol.CodeInvalid || !strings.Contains(e.Message, c.says) {
+			if !errors.As(err, &e) || e.Code != protocol.CodeInvalid || !strings.Contains(e.Message, c.message) {
 				t.Fatalf("%v", err)
 			}
 			if strings.Contains(e.Message+e.Hint, "s3cret") {

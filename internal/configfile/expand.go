@@ -9,10 +9,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Expand replaces each ${NAME} of template by quote of the variable's value; a
-// nil quote leaves values as they are. "$$" is a dollar sign, any other "$"
-// stays. A name that is not among the variables is CodeInvalid and names it and
-// the known ones, never a value.
+// Expand replaces each ${NAME} of template by quote of the variable's value; a nil quote
+// inserts values unchanged. "$$" becomes a dollar sign, any other "$" stays. An unknown name is
+// CodeInvalid; the error lists the known names but never a value.
 func Expand(template string, variables map[string]string, quote func(string) string) (string, error) {
 	var out strings.Builder
 	out.Grow(len(template))

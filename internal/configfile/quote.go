@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// JSON escapes value for the inside of a JSON string or a TOML basic string,
-// without the quotes around it. Bytes that are not UTF-8 become U+FFFD: neither
-// format can hold them.
+// JSON escapes value for the inside of a JSON string or a TOML basic string, without the
+// quotes. Bytes that are not UTF-8 become U+FFFD, as neither format can hold them.
 func JSON(value string) string {
 	var out strings.Builder
 	out.Grow(len(value))
@@ -23,10 +22,10 @@ func JSON(value string) string {
 		case r == '\t':
 			out.WriteString(`\t`)
 		case r < ' ' || r == 0x7f:
-			// TOML forbids DEL unescaped, JSON bears it either way.
+			// TOML requires DEL to be escaped; JSON allows it.
 			_, _ = fmt.Fprintf(&out, `\u%04x`, r)
 		default:
-			out.WriteRune(r) // range gives U+FFFD for what is not UTF-8
+			out.WriteRune(r) // range yields U+FFFD for bytes that are not UTF-8
 		}
 	}
 	return out.String()

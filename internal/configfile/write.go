@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Write expands template (see Expand) into the file path: 0600 in a folder that
-// is made 0700 if it is missing. The file is replaced as a whole, so that an
-// agent which reads it meanwhile sees the old or the new one.
+// Write expands template (see Expand) into the file path with mode 0600. A missing folder is
+// created with mode 0700. The file is replaced atomically: an agent that reads it meanwhile
+// sees the old or the new version.
 func Write(path, template string, variables map[string]string, quote func(string) string) error {
 	content, err := Expand(template, variables, quote)
 	if err != nil {

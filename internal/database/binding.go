@@ -8,10 +8,10 @@ import (
 	"gorm.io/gorm"
 )
 
-// bindingPool binds values so that SQLite keeps what PostgreSQL would keep.
-// Times go in UTC: SQLite compares them as text, so one with another offset
-// would be stored right and ordered wrong. Nil bytes are NULL: the driver would
-// store an empty blob.
+// bindingPool binds values so that SQLite stores what PostgreSQL would store.
+// Times are converted to UTC: SQLite compares them as text, so a time with
+// another offset would be ordered wrongly. Nil bytes become NULL; the driver
+// would store an empty blob.
 type bindingPool struct{ *sql.DB }
 
 type bindingTx struct{ *sql.Tx }
@@ -33,31 +33,31 @@ func (p *bindingPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Co
 }
 
 func (p *bindingPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.DB.ExecContext(ctx, query, alike(args)...)
+	return p.DB.ExecContext(ctx, query, normalize(args)...)
 }
 
 func (p *bindingPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.DB.QueryContext(ctx, query, alike(args)...)
+	return p.DB.QueryContext(ctx, query, normalize(args)...)
 }
 
 func (p *bindingPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.DB.QueryRowContext(ctx, query, alike(args)...)
+	return p.DB.QueryRowContext(ctx, query, normalize(args)...)
 }
 
 func (t *bindingTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.Tx.ExecContext(ctx, query, alike(args)...)
+	return t.Tx.ExecContext(ctx, query, normalize(args)...)
 }
 
 func (t *bindingTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return t.Tx.QueryContext(ctx, query, alike(args)...)
+	return t.Tx.QueryContext(ctx, query, normalize(args)...)
 }
 
 func (t *bindingTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.Tx.QueryRowContext(ctx, query, alike(args)...)
+	return t.Tx.QueryRowContext(ctx, query, normalize(args)...)
 }
 
-// alike works in place: gorm builds args for one call.
-func alike(args []any) []any {
+// normalize changes args in place: gorm builds them for one call.
+func normalize(args []any) []any {
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case time.Time:

@@ -23,11 +23,12 @@ const (
 	SQLite   Dialect = "sqlite"
 )
 
-// Options of Open; the zero value is production's.
+// Options of Open. The zero value is for production.
 type Options struct {
 	Logger      *slog.Logger  // default: discard
 	MaxConns    int           // PostgreSQL connections (default 20) or SQLite readers (default 4)
 	Synchronous string        // SQLite: FULL (default), NORMAL, EXTRA or OFF
+	VFS         string        // SQLite: a registered VFS; "" is the operating system's
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
 }
 
@@ -39,6 +40,7 @@ type DB struct {
 	pools    []*sql.DB
 	patience time.Duration
 	log      *slog.Logger
+	breaker  *breaker // nil on SQLite
 
 	// migrator opens a pool without the limits of the others.
 	migrator func() (*sql.DB, error)
@@ -47,8 +49,8 @@ type DB struct {
 const urlHint = "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"
 
 // Open connects to a postgres:// or postgresql:// URL or to sqlite:PATH. A
-// missing SQLite file is created for its owner only. Errors name the mend and
-// never the password.
+// missing SQLite file is created for its owner only. Errors say what to change
+// and never contain the password.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -69,17 +71,17 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.first(ctx); err != nil {
+	if err := db.connect(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// first makes the first connections. SQLite does not wait for a lock while it
-// turns a new file to WAL, so two processes that start together may meet there;
-// and while the last user of a file closes it and removes the two files beside
-// it, another's opening fails with an I/O error.
-func (d *DB) first(ctx context.Context) error {
+// connect makes the first connections and retries two passing failures of SQLite.
+// It does not wait for a lock while it switches a new file to WAL, so two
+// processes that start together may collide. And opening a file fails with an
+// I/O error while the last process that uses it removes the two files beside it.
+func (d *DB) connect(ctx context.Context) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := d.Ping(ctx)
@@ -90,11 +92,14 @@ func (d *DB) first(ctx context.Context) error {
 	}
 }
 
-// Dialect says which database this is.
+// Dialect returns which database this is.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
 // Close closes every connection.
 func (d *DB) Close() error {
+	if d.breaker != nil {
+		d.breaker.close()
+	}
 	var all []error
 	for _, pool := range d.pools {
 		all = append(all, pool.Close())
@@ -104,6 +109,11 @@ func (d *DB) Close() error {
 
 // Ping reports whether the database answers within Options.Patience.
 func (d *DB) Ping(ctx context.Context) error {
+	if d.breaker != nil {
+		if err := d.breaker.allow(); err != nil {
+			return unavailable(err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	for _, pool := range d.pools {

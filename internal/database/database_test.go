@@ -93,7 +93,7 @@ func TestOpenSaysWhatIsWrongAndNeverThePassword(t *testing.T) {
 		{"an unknown scheme", "mysql://u:hunter2@h/d", "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH", protocol.CodeInvalid},
 		{"a malformed URL", "postgres://u:hunter2@h:port/d", "BELLHOP_DATABASE_URL cannot be read", protocol.CodeInvalid},
 		{"a password that needs encoding", "postgres://u:hunter2%@h/d", "BELLHOP_DATABASE_URL cannot be read", protocol.CodeInvalid},
-		{"nobody listens", "postgres://u:hunter2@127.0.0.1:1/d", "the database is not available", protocol.CodeUnavailable},
+		{"no server listens", "postgres://u:hunter2@127.0.0.1:1/d", "the database is not available", protocol.CodeUnavailable},
 		{"SQLite without a path", "sqlite:", "needs the path of a file", protocol.CodeInvalid},
 		{"SQLite in memory", "sqlite::memory:", "needs the path of a file", protocol.CodeInvalid},
 		{"SQLite below a file", "sqlite:" + blocked + "/x.db", "cannot be used", protocol.CodeInvalid},

@@ -97,11 +97,29 @@ func sqlState(err error) string {
 	return ""
 }
 
+// isFull knows a full disk by every name it is given. SQLite reports one as a
+// failed write, or as no room for its shared memory; only a limit on the file's
+// size is FULL. PostgreSQL has a state of its own, and reports the operating
+// system's text where it meets the disk elsewhere.
 func isFull(err error) bool {
-	return errors.Is(err, sqlite3.FULL) || errors.Is(err, syscall.ENOSPC) || sqlState(err) == "53100"
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == "53100" || strings.Contains(pg.Message, "No space left on device")
+	}
+	return SQLiteFull(err)
 }
 
-// retryable errors left nothing behind and may be gone at once.
+// SQLiteFull reports that SQLite found no room on the disk.
+func SQLiteFull(err error) bool {
+	for _, full := range []error{sqlite3.FULL, sqlite3.IOERR_WRITE, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, full) {
+			return true
+		}
+	}
+	return false
+}
+
+// retryable reports whether err left nothing behind and may not occur again.
 func retryable(err error) bool {
 	switch sqlState(err) {
 	case "40001", "40P01":
@@ -116,6 +134,7 @@ var unavailableStates = []string{
 	"55P03",                   // lock timeout
 	"57014",                   // statement timeout
 	"57P01", "57P02", "57P03", // shutting down, crashed, starting
+	"25006", // read-only: a standby, or a server that is set so
 	"25P03", // idle in transaction too long
 }
 
@@ -137,7 +156,7 @@ func isUnavailable(err error) bool {
 	if errors.As(err, &dial) || errors.As(err, &network) {
 		return true
 	}
-	// database/sql and pgx have no value for these.
+	// database/sql and pgx export no error values for these.
 	text := err.Error()
 	return strings.HasSuffix(text, "sql: database is closed") || strings.HasSuffix(text, "conn closed")
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// impatientConn gives up on a peer that owes an answer and stays silent for
-// limit, as behind a firewall that swallows packets. pgx reads only while it
-// waits for an answer, so every read has a deadline unless pgx set its own.
+// impatientConn fails a read when the server sends nothing for limit, for example
+// because a firewall drops the packets. pgx reads only while it waits for a
+// response, so every read gets this deadline unless pgx has set its own.
 type impatientConn struct {
 	net.Conn
 	limit time.Duration
 
 	mu  sync.Mutex
-	set bool // pgx has a deadline in force: cancelling a context works by one
+	set bool // a deadline of pgx is in force: pgx cancels a context by one
 }
 
 func (c *impatientConn) Read(p []byte) (int, error) {

@@ -10,26 +10,26 @@ import (
 
 const slow = time.Second
 
-// queryLogger reports slow statements, without their parameters. Failed ones
-// are returned to a caller, who logs them once, at the edge.
+// queryLogger logs slow statements without their parameters. Errors are returned
+// to the caller, which logs them once.
 type queryLogger struct{ log *slog.Logger }
 
 var _ logger.Interface = (*queryLogger)(nil)
 
 func (l *queryLogger) LogMode(logger.LogLevel) logger.Interface { return l }
 
-// The data of these three may hold values of the query.
+// The data of these three may contain values of the query, so it is not logged.
 
 func (l *queryLogger) Info(ctx context.Context, msg string, _ ...any) {
-	l.log.DebugContext(ctx, "gorm", "says", msg)
+	l.log.DebugContext(ctx, "gorm", "message", msg)
 }
 
 func (l *queryLogger) Warn(ctx context.Context, msg string, _ ...any) {
-	l.log.WarnContext(ctx, "gorm", "says", msg)
+	l.log.WarnContext(ctx, "gorm", "message", msg)
 }
 
 func (l *queryLogger) Error(ctx context.Context, msg string, _ ...any) {
-	l.log.ErrorContext(ctx, "gorm", "says", msg)
+	l.log.ErrorContext(ctx, "gorm", "message", msg)
 }
 
 func (l *queryLogger) Trace(ctx context.Context, begin time.Time, query func() (string, int64), _ error) {

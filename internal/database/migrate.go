@@ -22,12 +22,13 @@ type Migration struct {
 }
 
 // migrateAttempts bounds the retries on SQLite, which has no advisory lock: of
-// two migrators that race one loses, finds the work done and is content.
+// two processes that migrate at the same time, one fails, retries and finds
+// nothing left to do.
 const migrateAttempts = 5
 
 // Migrate applies every file NNNN_name.sql of fsys that is not applied yet,
-// each in a transaction of its own. Processes may race. A database that is
-// newer than fsys is an error.
+// each in a transaction of its own. Several processes may call it at the same
+// time. A database that is newer than fsys is an error.
 func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
 	return d.withProvider(fsys, func(p *goose.Provider) error {
 		var err error

@@ -21,6 +21,9 @@ const (
 	lockTimeout      = "1500"
 	idleTxTimeout    = "15000" // a vanished broker must not hold a task's lock
 	answerTimeout    = 5 * time.Second
+
+	// connMaxLifetime makes the pool follow a name that moves to another server.
+	connMaxLifetime = 30 * time.Minute
 )
 
 func openPostgres(rawURL string, opts Options) (*DB, error) {
@@ -56,19 +59,46 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 		return &impatientConn{Conn: c, limit: answerTimeout}, nil
 	}
 
-	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(timesInUTC))
+	generation := &generation{}
+	config.OnPgError = generation.onError
+	pool := stdlib.OpenDB(*config,
+		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+			generation.mark(c)
+			return timesInUTC(ctx, c)
+		}),
+		stdlib.OptionResetSession(generation.check))
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
+	pool.SetConnMaxLifetime(connMaxLifetime)
 	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}}
+	db.breaker = &breaker{log: opts.Logger, probe: func(ctx context.Context) error {
+		if err := probePostgres(ctx, config); err != nil {
+			return err
+		}
+		generation.next() // the silence may have killed any connection of the pool
+		return nil
+	}}
 	db.migrator = func() (*sql.DB, error) {
 		return stdlib.OpenDB(*unlimited, stdlib.OptionAfterConnect(timesInUTC)), nil
 	}
-	if db.writer, err = db.wrap(postgres.New(postgres.Config{Conn: pool})); err != nil {
+	if db.writer, err = db.wrap(postgres.New(postgres.Config{Conn: &boundedPool{pool, db.breaker}})); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.reader = db.writer
 	return db, nil
+}
+
+// probePostgres asks the server over a connection of its own.
+func probePostgres(ctx context.Context, config *pgx.ConnConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return conn.Ping(ctx)
 }
 
 func defaults(params, values map[string]string) {
@@ -79,7 +109,7 @@ func defaults(params, values map[string]string) {
 	}
 }
 
-// timesInUTC keeps the machine's time zone out of what is read.
+// timesInUTC makes times that are read independent of the machine's time zone.
 func timesInUTC(_ context.Context, c *pgx.Conn) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

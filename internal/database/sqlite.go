@@ -42,17 +42,17 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	db := &DB{dialect: SQLite, patience: opts.Patience, log: opts.Logger}
 	db.migrator = func() (*sql.DB, error) {
 		// The driver's own time format: goose reads what SQLite's datetime() wrote.
-		return driver.Open(sqliteDSN(path, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)"))
+		return driver.Open(sqliteDSN(path, opts.VFS, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)"))
 	}
 	common := []string{"busy_timeout(2000)", "journal_mode(WAL)", "synchronous(" + opts.Synchronous + ")", "foreign_keys(1)"}
-	writer, err := driver.Open(sqliteDSN(path, sqliteTime, common...))
+	writer, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, common...))
 	if err != nil {
 		return nil, Fault(err, "database file", path)
 	}
-	// One connection: writers queue in Go, in order, rather than polling for
-	// the file's lock.
+	// One connection: writers queue in Go, in order, instead of polling for the
+	// file's lock.
 	writer.SetMaxOpenConns(1)
-	reader, err := driver.Open(sqliteDSN(path, sqliteTime, append(common, "query_only(1)")...))
+	reader, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, append(common, "query_only(1)")...))
 	if err != nil {
 		return nil, errors.Join(Fault(err, "database file", path), writer.Close())
 	}
@@ -70,15 +70,18 @@ func openSQLite(path string, opts Options) (*DB, error) {
 
 // sqliteDSN always asks for immediate transactions: a deferred one that reads
 // and then writes fails with SQLITE_BUSY at once, whatever busy_timeout says.
-func sqliteDSN(path, timeFormat string, pragmas ...string) string {
+func sqliteDSN(path, vfs, timeFormat string, pragmas ...string) string {
 	q := url.Values{"modeof": {path}, "_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
-	query := strings.ReplaceAll(q.Encode(), "+", "%20") // SQLite takes a plus for itself
+	if vfs != "" {
+		q.Set("vfs", vfs)
+	}
+	query := strings.ReplaceAll(q.Encode(), "+", "%20") // SQLite does not decode a plus as a space
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}).String()
 }
 
-// prepareFile makes the file, and its folder if need be, readable by nobody
-// else before SQLite opens it. The driver would make the two files beside it
-// readable for all; SQLite takes empty ones as new.
+// prepareFile creates the file and its folder, readable only by the owner, before
+// SQLite opens it. It also creates the two files beside it, which the driver
+// would make readable by all users; SQLite treats empty ones as new.
 func prepareFile(path string) (string, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {

@@ -22,26 +22,26 @@ type (
 type transaction struct {
 	gorm     *gorm.DB
 	readOnly bool
-	doomed   error
+	failed   error
 }
 
-// afterCommit belongs to one attempt, so that a retry starts with none.
+// afterCommit holds the calls of one attempt; a retry starts with none.
 type afterCommit struct{ calls []func() }
 
 var errSlowBegin = errors.New("no connection in time")
 
-// Write runs fn in one transaction, which is in the context fn gets; inside
-// another Write it joins that one. It commits when fn returns nil. Deadlocks,
-// serialization failures and a locked file are retried up to 3 times and then
-// answered with protocol.CodeUnavailable. Called inside Read it fails.
+// Write runs fn in one transaction, which fn finds in its context; inside another
+// Write it joins that one. It commits when fn returns nil. After a deadlock, a
+// serialization failure or a locked file it tries again, up to 3 times, and then
+// fails with protocol.CodeUnavailable. Inside Read it always fails.
 func (d *DB) Write(ctx context.Context, fn func(ctx context.Context) error) error {
 	if tx := d.transaction(ctx); tx != nil {
 		if tx.readOnly {
 			return errors.New("database: Write inside Read")
 		}
 		err := fn(ctx)
-		if err != nil && tx.doomed == nil {
-			tx.doomed = err
+		if err != nil && tx.failed == nil {
+			tx.failed = err
 		}
 		return err
 	}
@@ -57,8 +57,8 @@ func (d *DB) Write(ctx context.Context, fn func(ctx context.Context) error) erro
 	}
 }
 
-// Read runs fn in one read-only transaction with one view of the data; inside
-// a Write or a Read it joins that one. It takes no lock a writer waits for.
+// Read runs fn in a read-only transaction that sees one state of the data; inside
+// a Write or a Read it joins that one. Writers do not wait for it.
 func (d *DB) Read(ctx context.Context, fn func(ctx context.Context) error) error {
 	if d.transaction(ctx) != nil {
 		return fn(ctx)
@@ -70,8 +70,8 @@ func (d *DB) Read(ctx context.Context, fn func(ctx context.Context) error) error
 	return d.once(ctx, d.reader, opts, fn)
 }
 
-// Conn is the transaction in ctx, or a session on the reader pool; on SQLite
-// the latter refuses to write. Stores have no other way to a connection.
+// Conn returns the transaction in ctx, or else a session on the reader pool, which
+// cannot write on SQLite. Stores have no other way to a connection.
 func (d *DB) Conn(ctx context.Context) *gorm.DB {
 	if tx := d.transaction(ctx); tx != nil {
 		return tx.gorm.WithContext(ctx)
@@ -79,9 +79,9 @@ func (d *DB) Conn(ctx context.Context) *gorm.DB {
 	return d.reader.WithContext(ctx)
 }
 
-// AfterCommit has fn called after the outermost Write committed, in the order
-// of registration; it is dropped when that attempt rolls back. Without a Write
-// in ctx it is called at once. fn must not block.
+// AfterCommit calls fn after the outermost Write of ctx has committed, in the order
+// of registration. If that attempt rolls back, fn is not called. Without a Write
+// in ctx, fn is called at once. fn must not block.
 func AfterCommit(ctx context.Context, fn func()) {
 	if after, ok := ctx.Value(commitKey{}).(*afterCommit); ok {
 		after.calls = append(after.calls, fn)
@@ -104,7 +104,7 @@ func (d *DB) once(ctx context.Context, pool *gorm.DB, opts *sql.TxOptions, fn fu
 	}
 	committed := false
 	defer func() {
-		if !committed { // an error, or a panic on its way up
+		if !committed { // an error or a panic
 			_ = session.Rollback().Error
 		}
 	}()
@@ -117,8 +117,8 @@ func (d *DB) once(ctx context.Context, pool *gorm.DB, opts *sql.TxOptions, fn fu
 	if err := fn(inner); err != nil {
 		return interrupted(ctx, err)
 	}
-	if tx.doomed != nil {
-		return fmt.Errorf("a nested transaction failed: %w", tx.doomed)
+	if tx.failed != nil {
+		return fmt.Errorf("a nested transaction failed: %w", tx.failed)
 	}
 	if err := session.Commit().Error; err != nil {
 		return interrupted(ctx, Fault(err, "transaction", "commit"))
@@ -130,9 +130,9 @@ func (d *DB) once(ctx context.Context, pool *gorm.DB, opts *sql.TxOptions, fn fu
 	return nil
 }
 
-// begin bounds the wait for a free connection and for the server's first
-// answer. The context lives as long as the transaction, so it cannot simply be
-// given a timeout.
+// begin limits the wait for a free connection and for the server's first
+// response. The context lives as long as the transaction, so a timeout on it
+// would limit the whole transaction.
 func (d *DB) begin(ctx context.Context, cancel context.CancelCauseFunc, pool *gorm.DB, opts *sql.TxOptions) (*gorm.DB, error) {
 	timer := time.AfterFunc(d.patience, func() { cancel(errSlowBegin) })
 	var session *gorm.DB
@@ -145,6 +145,9 @@ func (d *DB) begin(ctx context.Context, cancel context.CancelCauseFunc, pool *go
 	if session.Error == nil && onTime {
 		return session, nil
 	}
+	if !onTime && d.breaker != nil {
+		d.breaker.timedOut()
+	}
 	if session.Error == nil {
 		_ = session.Rollback().Error
 		return nil, unavailable(errSlowBegin)
@@ -155,8 +158,8 @@ func (d *DB) begin(ctx context.Context, cancel context.CancelCauseFunc, pool *go
 	return nil, interrupted(ctx, Fault(session.Error, "transaction", "begin"))
 }
 
-// interrupted lets errors.Is see that the caller's context ended; SQLite only
-// says "interrupted".
+// interrupted wraps the cause for which ctx ended, which SQLite reports only as
+// "interrupted", so that errors.Is finds it.
 func interrupted(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -164,7 +167,7 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// pause reports whether ctx is still alive after 10–20 ms, doubled each time.
+// pause waits 10–20 ms, doubled with each attempt, and reports whether ctx is still alive.
 func pause(ctx context.Context, attempt int) bool {
 	base := 10 * time.Millisecond << attempt
 	timer := time.NewTimer(base + rand.N(base))

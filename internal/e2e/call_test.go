@@ -15,7 +15,7 @@ var (
 	refuse = faultproxy.Refuse()
 )
 
-// call sends an empty JSON object and returns the answer's status.
+// call sends an empty JSON object and returns the status.
 func call(t testing.TB, method, url, authorization string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("{}"))

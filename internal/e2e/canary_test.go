@@ -13,10 +13,10 @@ import (
 	"bellhop/protocol"
 )
 
-// canary is a secret that must not be seen anywhere.
+// canary is a secret that must not appear anywhere.
 type canary struct{ what, value string }
 
-// canaries are the secrets of a stack that the test knows.
+// canaries returns the secrets of a stack that the test knows.
 func (s *stack) canaries(tasks ...string) []canary {
 	s.t.Helper()
 	keyset, err := os.ReadFile(s.keyset)
@@ -32,7 +32,7 @@ func (s *stack) canaries(tasks ...string) []canary {
 	return append(found, s.webhookSecrets(tasks)...)
 }
 
-// webhookSecrets opens what the database has sealed, as the broker does.
+// webhookSecrets unseals secrets in the database, as the broker does.
 func (s *stack) webhookSecrets(tasks []string) (found []canary) {
 	s.t.Helper()
 	if len(tasks) == 0 {
@@ -57,10 +57,10 @@ func (s *stack) webhookSecrets(tasks []string) (found []canary) {
 	return found
 }
 
-// tokens look like what is never logged: stream tokens, API tokens, JWTs.
+// tokens match secrets that are never logged: stream tokens, API tokens, JWTs.
 var tokens = regexp.MustCompile(`bhs_[A-Za-z0-9_-]{8,}|bhp_[A-Za-z0-9_-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+|[?&]token=[^\s"&]+`)
 
-// checkLogs greps everything that both servers ever printed.
+// checkLogs searches everything that both servers printed.
 func (s *stack) checkLogs(secrets []canary) {
 	s.t.Helper()
 	for _, n := range []*node{s.broker, s.host} {
@@ -76,7 +76,7 @@ func (s *stack) checkLogs(secrets []canary) {
 	}
 }
 
-// checkDump greps every row of the broker's database, and of SQLite the files.
+// checkDump searches every row of the broker's database, and for SQLite also the files.
 func (s *stack) checkDump(secrets []canary) {
 	s.t.Helper()
 	dump := s.dump()
@@ -151,7 +151,7 @@ func TestNoSecretIsInALogOrInTheDatabase(t *testing.T) {
 		if err := s.user().SignIn(t.Context(), userEmail, userPassword+"x"); err == nil {
 			t.Error("signed in with a wrong password")
 		}
-		s.toBroker.Set(refuse) // errors name where they could not connect to
+		s.toBroker.Set(refuse) // errors name the address that could not be reached
 		turnOf(t, s.user(), task, "slow 4")
 		s.toHost.Set(refuse)
 		_, _ = s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "not delivered"})
@@ -166,7 +166,7 @@ func TestNoSecretIsInALogOrInTheDatabase(t *testing.T) {
 	})
 }
 
-// wrongTokens calls what is open to strangers with tokens that look right.
+// wrongTokens calls the public routes with plausible but wrong tokens.
 func (s *stack) wrongTokens(task string) {
 	s.t.Helper()
 	const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJ0YXNrSWQiOiJ4In0.c2lnbmF0dXJl"

@@ -12,12 +12,12 @@ import (
 	"bellhop/internal/testenv/faultproxy"
 )
 
-// chaos kills and restarts both servers and breaks what is between them, each at
-// its own pace. What it does follows from the seed; when it happens does not.
+// chaos kills and restarts both servers and breaks the connections between them, each at its
+// own pace. Its actions follow from the seed; their timing does not.
 type chaos struct {
 	s    *stack
 	seed uint64
-	wild bool // the long form: slower faults too
+	wild bool // the long form, with slow faults too
 
 	mu    sync.Mutex
 	fired map[string]bool
@@ -25,19 +25,19 @@ type chaos struct {
 }
 
 const (
-	fireLimit = 6 * time.Second // a point that was not hit by then is tried again
+	fireLimit = 6 * time.Second // a fail point that was not hit by then is tried again
 	tries     = 12
 )
 
-// rage runs the schedule: every fail point at least once, with kills at random
-// moments in between. Afterwards both servers run and every way is open.
-func (c *chaos) rage(ctx context.Context, kills int) {
+// runSchedule hits every fail point at least once, with kills at random moments in between.
+// Afterwards both servers run and all connections work.
+func (c *chaos) runSchedule(ctx context.Context, kills int) {
 	c.fired = map[string]bool{}
 	over := make(chan struct{})
 	var breaker, killers sync.WaitGroup
 	breaker.Go(func() { c.breakNet(ctx, over) })
-	killers.Go(func() { c.torment(ctx, c.s.host, c.rng(1), hostPoints, kills) })
-	killers.Go(func() { c.torment(ctx, c.s.broker, c.rng(2), brokerPoints, kills) })
+	killers.Go(func() { c.killRepeatedly(ctx, c.s.host, c.rng(1), hostPoints, kills) })
+	killers.Go(func() { c.killRepeatedly(ctx, c.s.broker, c.rng(2), brokerPoints, kills) })
 	killers.Wait()
 	close(over)
 	breaker.Wait()
@@ -45,11 +45,11 @@ func (c *chaos) rage(ctx context.Context, kills int) {
 
 func (c *chaos) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(c.seed, 1000+stream)) }
 
-// random is for an empty name: SIGKILL at any moment.
+// random is the empty name: SIGKILL at a random moment.
 const random = ""
 
-// torment makes one server die again and again.
-func (c *chaos) torment(ctx context.Context, n *node, rng *rand.Rand, points []string, kills int) {
+// killRepeatedly kills and restarts one server again and again.
+func (c *chaos) killRepeatedly(ctx context.Context, n *node, rng *rand.Rand, points []string, kills int) {
 	plan := slices.Clone(points)
 	for range kills {
 		plan = append(plan, random)
@@ -57,24 +57,24 @@ func (c *chaos) torment(ctx context.Context, n *node, rng *rand.Rand, points []s
 	rng.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
 	for _, point := range plan {
 		if point == random {
-			nap(ctx, between(rng, 100, 1500))
+			pause(ctx, between(rng, 100, 1500))
 			n.kill()
 		} else if !c.dieAt(ctx, n, rng, point) {
 			c.fail(fmt.Errorf("%s was never killed at %s", n.name, point))
 		}
-		nap(ctx, between(rng, 0, 300))
+		pause(ctx, between(rng, 0, 300))
 		c.revive(n)
-		nap(ctx, between(rng, 200, 800)) // lets something happen
+		pause(ctx, between(rng, 200, 800)) // let something happen
 	}
 }
 
-// dieAt restarts a server with a fail point armed until it dies there.
+// dieAt restarts a server with an armed fail point and waits until it dies there.
 func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string) bool {
 	nth := 1 + rng.IntN(4)
 	for range tries {
 		n.kill()
 		if point == "reconcile-pulled" {
-			nap(ctx, between(rng, 800, 2500)) // turns end meanwhile that the broker knows as open
+			pause(ctx, between(rng, 800, 2500)) // meanwhile turns end that the broker has as open
 			nth = 1
 		}
 		if _, err := n.tryStart(dieAt(point, nth)); err != nil {
@@ -96,7 +96,7 @@ func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string
 }
 
 func (c *chaos) revive(n *node) {
-	n.kill() // when it would not die
+	n.kill() // in case it did not die
 	if ready, err := n.tryStart(); err != nil || !ready {
 		c.fail(fmt.Errorf("%s does not come back: ready %v, %w", n.name, ready, err))
 	}
@@ -110,16 +110,16 @@ func (c *chaos) fail(err error) {
 	}
 }
 
-// breakNet breaks one of the three ways at a time.
+// breakNet breaks one of the three connections at a time.
 func (c *chaos) breakNet(ctx context.Context, over <-chan struct{}) {
 	rng := c.rng(3)
 	ways := []*testenv.Proxy{c.s.toHost, c.s.toBroker, c.s.toStream}
 	for {
 		way := ways[rng.IntN(len(ways))]
 		way.Set(c.fault(rng))
-		goOn := rest(ctx, over, between(rng, 50, 700))
+		goOn := pauseOr(ctx, over, between(rng, 50, 700))
 		way.Set(faultproxy.Pass())
-		if !goOn || !rest(ctx, over, between(rng, 50, 900)) {
+		if !goOn || !pauseOr(ctx, over, between(rng, 50, 900)) {
 			return
 		}
 	}
@@ -147,8 +147,8 @@ func between(rng *rand.Rand, from, to int) time.Duration {
 	return time.Duration(from+rng.IntN(to-from)) * time.Millisecond
 }
 
-// rest returns early, and false, when it is over.
-func rest(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
+// pauseOr pauses for d; it returns false, early, when over is closed.
+func pauseOr(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

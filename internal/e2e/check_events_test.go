@@ -20,7 +20,7 @@ const (
 	ruleNoOpen    = "no turn is open"
 )
 
-// quiet holds when everything has arrived and nobody has complained.
+// quiet: all events have arrived and no error was reported.
 func (c *checker) quiet() {
 	if c.Acknowledged != c.Cursor {
 		c.report(ruleQuiet, "the host is at %v, acknowledged is %v", c.Cursor, c.Acknowledged)
@@ -39,7 +39,7 @@ func (c *checker) quiet() {
 	}
 }
 
-// journal is dense within every epoch, and what the host serves of it is it.
+// journal: the journal has no gaps within an epoch, and the host serves exactly its events.
 func (c *checker) journal() {
 	var at protocol.Cursor
 	ids := map[string]bool{}
@@ -76,7 +76,7 @@ func (c *checker) journal() {
 	}
 }
 
-// database holds the journal: every event once, in its place, with its body.
+// database: the database has every event of the journal once, in order, with the same body.
 func (c *checker) database() {
 	rows := map[string]event{}
 	places := map[protocol.Cursor]string{}
@@ -121,7 +121,7 @@ func sameJSON(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// turns end, once, on both sides alike, and nothing follows but a status.
+// turns: every turn ends once, on both sides equally, and only a status follows.
 func (c *checker) turns() {
 	finishes := map[string][]*event{}
 	for i := range c.Journal {
@@ -159,8 +159,8 @@ func (c *checker) turns() {
 	}
 }
 
-// sameEnd compares how a turn ended. The broker may have closed a turn that never
-// reached its host before the host said so.
+// sameEnd compares the two records of a turn's end. The broker may have closed a turn before
+// the host did, if the turn never reached the host.
 func (c *checker) sameEnd(finish *event, known map[string]brokerTurn) {
 	e, err := protocol.ParseEvent([]byte(finish.Body))
 	if err != nil {

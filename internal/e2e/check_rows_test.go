@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Rules of what users read back.
+// Rules of the rows that users read.
 const (
 	ruleMessage = "a message that was checked in is kept"
 	ruleText    = "texts are stored byte for byte"
@@ -16,7 +16,7 @@ const (
 	ruleFeed    = "a feed tells every change, once, in order"
 )
 
-// users find every message they sent, once, and delivered if its turn began.
+// users: every message that a user sent is stored once, and is delivered if its turn began.
 func (c *checker) users() {
 	mine := map[string]protocol.Message{}
 	for _, m := range c.Messages {
@@ -57,7 +57,7 @@ func (c *checker) began(turn string) bool {
 	return false
 }
 
-// texts have one ASSISTANT row each, and there are no other such rows.
+// texts: every text has one ASSISTANT row, and there are no other such rows.
 func (c *checker) texts() {
 	rows := map[string]protocol.Message{}
 	var last protocol.Cursor
@@ -103,10 +103,10 @@ func textOf(e event) (string, bool) {
 	return body.Text, err == nil
 }
 
-// toolKey names a use of a tool: models reuse ids over turns.
+// toolKey names a use of a tool: models reuse ids in later turns.
 type toolKey struct{ turn, call string }
 
-// tools have one TOOL_USE row a use, which holds both halves.
+// tools: every use of a tool has one TOOL_USE row with call and result.
 func (c *checker) tools() {
 	rows := map[toolKey]protocol.ToolUse{}
 	for _, m := range c.Messages {
@@ -152,7 +152,7 @@ func (c *checker) tools() {
 	}
 }
 
-// half compares one event of a tool's use with the row.
+// half compares one event of a tool's use with its row.
 func (c *checker) half(e event, body *protocol.Event, use protocol.ToolUse) {
 	if use.ToolName != body.ToolName {
 		c.report(ruleTool, "event %v names tool %q, its row %q", e.Cursor, body.ToolName, use.ToolName)
@@ -178,7 +178,7 @@ func (c *checker) half(e event, body *protocol.Event, use protocol.ToolUse) {
 	}
 }
 
-// feed has told every message as it stands now, over all drops.
+// feed: across all reconnects, the feed delivered the current state of every message.
 func (c *checker) feed() {
 	f := c.Feed
 	if f == nil {
@@ -195,19 +195,19 @@ func (c *checker) feed() {
 		last = rev
 	}
 	if last != c.Rev {
-		c.report(ruleFeed, "told up to rev %d, the task is at %d", last, c.Rev)
+		c.report(ruleFeed, "delivered up to rev %d, the task is at %d", last, c.Rev)
 	}
 	for _, m := range c.Messages {
-		told, ok := f.Messages[m.ID]
+		delivered, ok := f.Messages[m.ID]
 		switch {
 		case !ok:
-			c.report(ruleFeed, "message %s was not told", m.ID)
-		case told.Rev != m.Rev || told.Seq != m.Seq || told.Status != m.Status || told.Message != m.Message || told.TurnID != m.TurnID || !sameArtifacts(told, m):
-			c.report(ruleFeed, "message %s was told as %+v, it is %+v", m.ID, told, m)
+			c.report(ruleFeed, "message %s was not delivered", m.ID)
+		case delivered.Rev != m.Rev || delivered.Seq != m.Seq || delivered.Status != m.Status || delivered.Message != m.Message || delivered.TurnID != m.TurnID || !sameArtifacts(delivered, m):
+			c.report(ruleFeed, "message %s was delivered as %+v, it is %+v", m.ID, delivered, m)
 		}
 	}
 	if len(f.Messages) != len(c.Messages) {
-		c.report(ruleFeed, "%d messages were told, %d are stored", len(f.Messages), len(c.Messages))
+		c.report(ruleFeed, "%d messages were delivered, %d are stored", len(f.Messages), len(c.Messages))
 	}
 }
 

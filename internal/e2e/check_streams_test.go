@@ -10,35 +10,35 @@ import (
 
 // Rules of streams.
 const (
-	ruleSameID     = "an id always has the same bytes"
-	ruleRising     = "ids rise between gaps"
-	ruleHole       = "a stream has no hole but an honest gap"
-	ruleVerdict    = "a resumed stream says how it goes on"
-	ruleTerminal   = "a stream ends in exactly one terminal part"
-	ruleWholeTurn  = "a reader is told every event of the turn, once, in order"
-	ruleStreamText = "a streamed text is the stored one"
-	ruleReader     = "a reader gets its turn to the end"
+	ruleSameID       = "an id always has the same bytes"
+	ruleRising       = "ids rise between gaps"
+	ruleHole         = "a stream has no hole but an honest gap"
+	ruleResumeResult = "a resumed stream says how it goes on"
+	ruleTerminal     = "a stream ends in exactly one terminal part"
+	ruleCompleteTurn = "a reader gets every event of the turn, once, in order"
+	ruleStreamText   = "a streamed text is the stored one"
+	ruleReader       = "a reader gets its turn to the end"
 )
 
-// frames are the frames of a session that anybody saw with an id.
+// frames are the frames of a session that any reader got with an id.
 type frames struct {
 	data  map[string]string
 	order []protocol.StreamID
 }
 
-// streams compares what readers saw with each other and with the journal.
+// streams: readers agree with each other and with the journal.
 func (c *checker) streams() {
 	all := c.collect()
 	for _, r := range c.Readings {
 		if r.Error != "" {
 			c.report(ruleReader, "%s: %s", r.Name, r.Error)
 		}
-		told := &telling{checker: c, all: all, reader: r.Name}
+		readerViewOf := &readerView{checker: c, all: all, reader: r.Name}
 		for i := range r.Conns {
-			told.connection(&r.Conns[i])
+			readerViewOf.connection(&r.Conns[i])
 		}
 		if r.Ended {
-			told.end(&r)
+			readerViewOf.end(&r)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func compareIDs(a, b protocol.StreamID) int {
 	return int(a.Offset - b.Offset)
 }
 
-// between returns a frame that somebody saw strictly between two others.
+// between returns a frame that some reader got strictly between two others.
 func (f *frames) between(a, b protocol.StreamID) (protocol.StreamID, bool) {
 	i, found := slices.BinarySearchFunc(f.order, a, compareIDs)
 	if found {
@@ -99,32 +99,32 @@ func (f *frames) between(a, b protocol.StreamID) (protocol.StreamID, bool) {
 	return protocol.StreamID{}, false
 }
 
-// telling is what a reader holds to be true while it reads.
-type telling struct {
+// readerView is the state of a reader while it reads.
+type readerView struct {
 	*checker
 	all    *frames
 	reader string
 
-	parts   []toldPart // since the last gap
+	parts   []viewedPart // since the last gap
 	last    protocol.StreamID
 	started bool // last is set
-	live    bool // frames follow each other; a replay holds finished events only
+	live    bool // frames arrive without gaps; a replay has only finished events
 }
 
-type toldPart struct {
+type viewedPart struct {
 	protocol.Part
 	raw string
 	id  string
 }
 
-func (t *telling) forget() {
+func (t *readerView) reset() {
 	t.parts, t.started, t.live = nil, false, false
 }
 
-func (t *telling) connection(conn *connection) {
+func (t *readerView) connection(conn *connection) {
 	switch {
 	case conn.Method == http.MethodPost || conn.After == "":
-		t.forget() // it tells the turn from its start
+		t.reset() // the response starts the turn again
 	default:
 		t.resume(conn)
 		return
@@ -137,17 +137,17 @@ func (t *telling) connection(conn *connection) {
 	}
 }
 
-func (t *telling) resume(conn *connection) {
+func (t *readerView) resume(conn *connection) {
 	if len(conn.Frames) == 0 {
 		return
 	}
 	var verdict protocol.Resume
 	first := partOf(conn.Frames[0])
 	if first.Type != protocol.PartDataResume || json.Unmarshal(first.Data, &verdict) != nil || conn.Frames[0].ID != "" {
-		t.report(ruleVerdict, "%s resumed after %s and was first told %s", t.reader, conn.After, conn.Frames[0].Data)
-		t.forget()
+		t.report(ruleResumeResult, "%s resumed after %s and first got %s", t.reader, conn.After, conn.Frames[0].Data)
+		t.reset()
 	} else if verdict.Verdict == protocol.ResumeGap {
-		t.forget()
+		t.reset()
 	} else if id, err := protocol.ParseStreamID(conn.After); err == nil {
 		if t.started && t.last != id {
 			t.report(ruleHole, "%s had read up to %v and resumed after %v", t.reader, t.last, id)
@@ -159,24 +159,24 @@ func (t *telling) resume(conn *connection) {
 	}
 }
 
-func (t *telling) frame(f seenFrame) {
+func (t *readerView) frame(f seenFrame) {
 	part := partOf(f)
 	switch {
 	case part.Type == protocol.PartDataResume:
-		t.report(ruleVerdict, "%s was told a second time how the stream goes on", t.reader)
+		t.report(ruleResumeResult, "%s got a second resume frame", t.reader)
 		return
 	case f.ID == "" && t.live:
 		t.report(ruleRising, "%s saw a frame without an id: %s", t.reader, f.Data)
 	case f.ID != "":
 		t.position(f, part)
 	}
-	t.parts = append(t.parts, toldPart{Part: part, raw: f.Data, id: f.ID})
+	t.parts = append(t.parts, viewedPart{Part: part, raw: f.Data, id: f.ID})
 }
 
-func (t *telling) position(f seenFrame, part protocol.Part) {
+func (t *readerView) position(f seenFrame, part protocol.Part) {
 	id, err := protocol.ParseStreamID(f.ID)
 	if err != nil {
-		return // reported when it was collected
+		return // reported by collect
 	}
 	if t.started && compareIDs(id, t.last) <= 0 {
 		t.report(ruleRising, "%s saw %v after %v", t.reader, id, t.last)
@@ -187,7 +187,7 @@ func (t *telling) position(f seenFrame, part protocol.Part) {
 		}
 	}
 	if part.Event == nil {
-		t.live = true // a replay of finished events has none of these with an id
+		t.live = true // a replay of finished events has no such frame with an id
 	}
 	t.last, t.started = id, true
 }
@@ -203,13 +203,13 @@ func partOf(f seenFrame) protocol.Part {
 func isResume(f seenFrame) bool { return partOf(f).Type == protocol.PartDataResume }
 
 // end compares a turn that was read to its end with the journal.
-func (t *telling) end(r *reading) {
+func (t *readerView) end(r *reading) {
 	if len(t.parts) == 0 && r.Turn == "" {
-		return // came too late to watch anything
+		return // it arrived too late to read the turn
 	}
-	last := slices.IndexFunc(t.parts, func(p toldPart) bool { return p.Terminal() })
+	last := slices.IndexFunc(t.parts, func(p viewedPart) bool { return p.Terminal() })
 	if last < 0 {
-		t.report(ruleTerminal, "%s was told no terminal part in %d", t.reader, len(t.parts))
+		t.report(ruleTerminal, "%s got no terminal part in %d", t.reader, len(t.parts))
 		return
 	}
 	behind := t.parts[last+1:]
@@ -221,29 +221,29 @@ func (t *telling) end(r *reading) {
 		return
 	}
 	if r.Turn != "" && finish.TurnID != r.Turn {
-		t.report(ruleWholeTurn, "%s read turn %s and was told the end of %s", t.reader, r.Turn, finish.TurnID)
+		t.report(ruleCompleteTurn, "%s read turn %s and got the end of %s", t.reader, r.Turn, finish.TurnID)
 		return
 	}
-	t.wholeTurn(finish.TurnID)
+	t.completeTurn(finish.TurnID)
 	t.textsOf(finish.TurnID, r)
 }
 
-// behind is what arrived after the terminal part and was not read any more. A
-// replay goes on with the turns that followed; nothing else has more to say.
-func (t *telling) behind(r *reading, parts []toldPart) {
+// behind checks the parts after the terminal one, which were not read any more. A replay
+// continues with later turns; any other stream must end.
+func (t *readerView) behind(r *reading, parts []viewedPart) {
 	finish := t.parts[len(t.parts)-1].Event
 	if len(parts) > 0 && r.Turn != "" {
-		t.report(ruleTerminal, "%s was told %s after the end of its turn", t.reader, parts[0].raw)
+		t.report(ruleTerminal, "%s got %s after the end of its turn", t.reader, parts[0].raw)
 	}
 	for _, p := range parts {
 		if p.Event != nil && finish != nil && p.Event.TurnID == finish.TurnID {
-			t.report(ruleTerminal, "%s was told %s after the end of that turn", t.reader, p.raw)
+			t.report(ruleTerminal, "%s got %s after the end of that turn", t.reader, p.raw)
 		}
 	}
 }
 
-// wholeTurn wants every part that completes an event of the turn, and no other.
-func (t *telling) wholeTurn(turn string) {
+// completeTurn expects every part that completes an event of the turn, and no other.
+func (t *readerView) completeTurn(turn string) {
 	var want, got []string
 	for _, e := range t.Journal {
 		if e.TurnID == turn && e.Part != "" {
@@ -258,21 +258,21 @@ func (t *telling) wholeTurn(turn string) {
 	for i := range max(len(want), len(got)) {
 		switch {
 		case i >= len(got):
-			t.report(ruleWholeTurn, "%s was not told %s", t.reader, want[i])
+			t.report(ruleCompleteTurn, "%s did not get %s", t.reader, want[i])
 			return
 		case i >= len(want):
-			t.report(ruleWholeTurn, "%s was also told %s", t.reader, got[i])
+			t.report(ruleCompleteTurn, "%s also got %s", t.reader, got[i])
 			return
 		case want[i] != got[i]:
-			t.report(ruleWholeTurn, "%s was told %s where %s is due", t.reader, got[i], want[i])
+			t.report(ruleCompleteTurn, "%s got %s where %s is due", t.reader, got[i], want[i])
 			return
 		}
 	}
 }
 
-// textsOf puts the deltas together as a reader of raw frames does, and compares
-// with the journal; so does what the client made of them.
-func (t *telling) textsOf(turn string, r *reading) {
+// textsOf joins the deltas as a reader of raw frames does and compares the result with the
+// journal, and likewise the texts of the client.
+func (t *readerView) textsOf(turn string, r *reading) {
 	open := map[string]string{}
 	for _, p := range t.parts {
 		switch p.Type {
@@ -285,7 +285,7 @@ func (t *telling) textsOf(turn string, r *reading) {
 			if e == nil {
 				t.report(ruleStreamText, "%s: text %s is of no event", t.reader, p.ID)
 			} else if text, _ := textOf(*e); text != open[p.ID] {
-				t.report(ruleStreamText, "%s was told %q, journaled is %q", t.reader, open[p.ID], text)
+				t.report(ruleStreamText, "%s got %q, the journal has %q", t.reader, open[p.ID], text)
 			}
 			delete(open, p.ID)
 		}

@@ -11,8 +11,8 @@ import (
 	"bellhop/protocol"
 )
 
-// story is a small true history: one turn with a text, a tool and another text,
-// read by its starter over a drop and by a watcher through a gap.
+// story is a small valid history: one turn with a text, a tool and another text, read by its
+// starter across a reconnect and by a watcher with a gap.
 func story() *history {
 	s := &sessionHistory{
 		ID:        "task",
@@ -46,8 +46,8 @@ func story() *history {
 	return &history{Sessions: []*sessionHistory{s}}
 }
 
-// append journals an event and, if it has one, its part: an object without its
-// closing brace.
+// append journals an event and, unless part is "", its part: an object without its closing
+// brace.
 func (s *sessionHistory) append(body, part string, offset int) {
 	n := int64(len(s.Journal) + 1)
 	id := "e" + strconv.FormatInt(n, 10)
@@ -68,7 +68,7 @@ func (s *sessionHistory) announced(n int) seenFrame {
 	return seenFrame{s.Journal[n-1].Frame, s.Journal[n-1].Part}
 }
 
-func verdict(v string) seenFrame {
+func resumeFrame(v string) seenFrame {
 	return seenFrame{"", `{"type":"data-resume","data":{"verdict":"` + v + `","from":"","to":"","openInteractions":[]}}`}
 }
 
@@ -81,7 +81,7 @@ func (s *sessionHistory) starter() reading {
 			s.announced(2),
 		}},
 		{Method: "GET", After: "1-4", Frames: []seenFrame{
-			verdict("ok"),
+			resumeFrame("ok"),
 			s.announced(3),
 			s.announced(4),
 			{"1-7", `{"type":"text-start","id":"b"}`},
@@ -95,7 +95,7 @@ func (s *sessionHistory) starter() reading {
 func (s *sessionHistory) watcher() reading {
 	return reading{Name: "watcher", Ended: true, Texts: []string{"hello", "bye"}, Conns: []connection{
 		{Method: "GET", After: "1-2", Frames: []seenFrame{
-			verdict("gap"),
+			resumeFrame("gap"),
 			{"", `{"type":"text-start","id":"a"}`},
 			{"", `{"type":"text-delta","id":"a","text":"hello"}`},
 			s.announced(2),
@@ -109,13 +109,13 @@ func (s *sessionHistory) watcher() reading {
 	}}
 }
 
-func TestTheCheckerBelievesATrueHistory(t *testing.T) {
+func TestTheCheckerAcceptsAValidHistory(t *testing.T) {
 	for _, v := range check(story()) {
 		t.Error(v)
 	}
 }
 
-func TestTheCheckerBelievesAReplayThatGoesOnWithTheNextTurn(t *testing.T) {
+func TestTheCheckerAcceptsAReplayThatContinuesWithTheNextTurn(t *testing.T) {
 	h := story()
 	c := &h.Sessions[0].Readings[1].Conns[0]
 	c.Frames = append(c.Frames, seenFrame{"1-11", `{"type":"text-start","id":"c"}`})
@@ -124,7 +124,7 @@ func TestTheCheckerBelievesAReplayThatGoesOnWithTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestTheCheckerCatches(t *testing.T) {
+func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 	starter := func(s *sessionHistory, conn int) *connection { return &s.Readings[0].Conns[conn] }
 	watcher := func(s *sessionHistory) *connection { return &s.Readings[1].Conns[0] }
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestTheCheckerCatches(t *testing.T) {
 		{"an event journaled twice", ruleDense, func(s *sessionHistory) { s.Journal[3].ID = s.Journal[2].ID }},
 		{"a host that serves less than its journal", ruleServed, func(s *sessionHistory) { s.Served = s.Served[:5] }},
 		{"a host that serves another event", ruleServed, func(s *sessionHistory) { s.Served[2].Body = "{}" }},
-		{"what is not acknowledged", ruleQuiet, func(s *sessionHistory) { s.Acknowledged.Seq-- }},
+		{"an unacknowledged event", ruleQuiet, func(s *sessionHistory) { s.Acknowledged.Seq-- }},
 		{"a broker that is behind", ruleQuiet, func(s *sessionHistory) { s.BrokerAt.Seq-- }},
 		{"a dead letter", ruleQuiet, func(s *sessionHistory) { s.DeadLetters = 1 }},
 		{"a refused event", ruleQuiet, func(s *sessionHistory) { s.Refused = []string{"conflict"} }},
@@ -161,13 +161,13 @@ func TestTheCheckerCatches(t *testing.T) {
 		{"a task that names an open turn", ruleNoOpen, func(s *sessionHistory) { s.OpenTurn = "turn" }},
 		{"a turn without a finish", ruleOneFinish, func(s *sessionHistory) { s.Journal[5].Type = protocol.EventStatus }},
 		{"a turn with two", ruleOneFinish, func(s *sessionHistory) { s.Journal[1].Type = protocol.EventFinish }},
-		{"a finish that the broker tells otherwise", ruleOneFinish, func(s *sessionHistory) { s.BrokerTurns[0].Finish = protocol.FinishOther }},
+		{"a finish that the broker recorded differently", ruleOneFinish, func(s *sessionHistory) { s.BrokerTurns[0].Finish = protocol.FinishOther }},
 		{"a text behind the finish", ruleOneFinish, func(s *sessionHistory) { s.Journal[4], s.Journal[5] = s.Journal[5], s.Journal[4] }},
 		{"a lost message", ruleMessage, func(s *sessionHistory) { s.Messages = s.Messages[1:] }},
 		{"a changed message", ruleMessage, func(s *sessionHistory) { s.Messages[0].Message = "lisp" }},
 		{"a message for ever SENDING", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageSending }},
 		{"an ERROR on a message whose turn ran", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageError }},
-		{"a message nobody sent", ruleMessage, func(s *sessionHistory) { s.Sent = nil }},
+		{"a message that no user sent", ruleMessage, func(s *sessionHistory) { s.Sent = nil }},
 		{"a changed text", ruleText, func(s *sessionHistory) { s.Messages[1].Message = "hello " }},
 		{"a text without a message", ruleText, func(s *sessionHistory) { s.Messages = slices.Delete(s.Messages, 1, 2) }},
 		{"a text with two", ruleDoubled, func(s *sessionHistory) { s.Messages = append(s.Messages, s.Messages[3]) }},
@@ -178,7 +178,7 @@ func TestTheCheckerCatches(t *testing.T) {
 		}},
 		{"a frame id with other bytes", ruleSameID, func(s *sessionHistory) { watcher(s).Frames[7].Data = `{"type":"text-delta","id":"b","text":"BYE"}` }},
 		{"a frame unlike the journal's", ruleSameID, func(s *sessionHistory) { starter(s, 1).Frames[1].Data = `{"type":"tool-call"}` }},
-		{"a frame told twice", ruleRising, func(s *sessionHistory) {
+		{"a frame sent twice", ruleRising, func(s *sessionHistory) {
 			c := starter(s, 1)
 			c.Frames = slices.Insert(c.Frames, 2, c.Frames[1])
 		}},
@@ -192,10 +192,10 @@ func TestTheCheckerCatches(t *testing.T) {
 			c.Frames = slices.Delete(c.Frames, 1, 2)
 			watcher(s).Frames = slices.Insert(watcher(s).Frames, 1, seenFrame{"1-2", `{"type":"text-delta","id":"a","text":"hel"}`})
 		}},
-		{"a resume that skips what it had not read", ruleHole, func(s *sessionHistory) { starter(s, 1).After = "1-5" }},
-		{"a resume without a verdict", ruleVerdict, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[1:] }},
+		{"a resume that skips unread frames", ruleHole, func(s *sessionHistory) { starter(s, 1).After = "1-5" }},
+		{"a resume without a verdict", ruleResumeResult, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[1:] }},
 		{"a gap that is called ok", ruleHole, func(s *sessionHistory) {
-			watcher(s).After, watcher(s).Frames = "1-1", append([]seenFrame{verdict("ok")}, watcher(s).Frames[3:]...)
+			watcher(s).After, watcher(s).Frames = "1-1", append([]seenFrame{resumeFrame("ok")}, watcher(s).Frames[3:]...)
 		}},
 		{"two ends", ruleTerminal, func(s *sessionHistory) {
 			c := starter(s, 1)
@@ -206,19 +206,19 @@ func TestTheCheckerCatches(t *testing.T) {
 			c.Frames = append(c.Frames, seenFrame{"1-11", strings.Replace(s.Journal[3].Part, "e4", "e9", 1)})
 		}},
 		{"no end", ruleTerminal, func(s *sessionHistory) { starter(s, 1).Frames = starter(s, 1).Frames[:6] }},
-		{"a replay without an event", ruleWholeTurn, func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) }},
-		{"the end of another turn", ruleWholeTurn, func(s *sessionHistory) { s.Readings[0].Turn = "other" }},
+		{"a replay without an event", ruleCompleteTurn, func(s *sessionHistory) { watcher(s).Frames = slices.Delete(watcher(s).Frames, 4, 5) }},
+		{"the end of another turn", ruleCompleteTurn, func(s *sessionHistory) { s.Readings[0].Turn = "other" }},
 		{"a replayed text unlike the stored one", ruleStreamText, func(s *sessionHistory) { watcher(s).Frames[2].Data = `{"type":"text-delta","id":"a","text":"hullo"}` }},
 		{"a client that doubles a text", ruleStreamText, func(s *sessionHistory) { s.Readings[0].Texts = []string{"hello", "hello", "bye"} }},
 		{"a feed that lacks a message", ruleFeed, func(s *sessionHistory) { delete(s.Feed.Messages, "m4") }},
-		{"a feed that tells an older message", ruleFeed, func(s *sessionHistory) {
+		{"a feed with an older message", ruleFeed, func(s *sessionHistory) {
 			m := s.Feed.Messages["m1"]
 			m.Status = protocol.MessageSending
 			s.Feed.Messages["m1"] = m
 		}},
 		{"a feed that repeats itself", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 2, 3, 4} }},
 		{"a feed that stops early", ruleFeed, func(s *sessionHistory) { s.Feed.Revs = []int64{1, 2, 3} }},
-		{"a feed that starts anew", ruleFeed, func(s *sessionHistory) { s.Feed.Resets = 1 }},
+		{"a feed that restarts", ruleFeed, func(s *sessionHistory) { s.Feed.Resets = 1 }},
 		{"a reader that gave up", ruleReader, func(s *sessionHistory) { s.Readings[0].Ended, s.Readings[0].Error = false, "no_turn" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

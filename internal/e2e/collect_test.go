@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// collect reads all sides of the given tasks. What is asked of the servers is
-// asked while they run; the files are read when they have stopped.
+// collect reads all sides of the given tasks. The servers are queried while they run; files are
+// read after they have stopped.
 func collect(s *stack, tasks []string) *history {
 	s.t.Helper()
 	h := &history{}
@@ -161,8 +161,8 @@ func (s *stack) readDatabase(sessions map[string]*sessionHistory) {
 	})
 }
 
-// quiescent reports whether everything that is under way has arrived: the host
-// has nothing unacknowledged and no turn, the broker no turn either.
+// quiescent reports whether everything has arrived: the host has no unacknowledged event and no
+// open turn, and the broker has no open turn.
 func (s *stack) quiescent(tasks []string) bool {
 	var status agenthost.HostStatus
 	if s.askHost(http.MethodGet, "/status", &status) != http.StatusOK {

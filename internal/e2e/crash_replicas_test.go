@@ -10,7 +10,7 @@ import (
 	"bellhop/internal/testenv"
 )
 
-func TestCrashOfOneOfTwoReplicasLosesAndDoublesNothing(t *testing.T) {
+func TestCrashOfOneOfTwoReplicasLosesAndDuplicatesNothing(t *testing.T) {
 	seed, given := givenSeed(t)
 	if !given {
 		seed = rand.Uint64N(seeds)
@@ -27,7 +27,8 @@ func TestCrashOfOneOfTwoReplicasLosesAndDoublesNothing(t *testing.T) {
 	c := &chaos{s: s, seed: seed}
 	over := make(chan struct{})
 	var work sync.WaitGroup
-	// A load balancer without memory: whoever asks next may get the other one.
+	// The proxy is a load balancer without affinity: consecutive requests may reach different
+	// brokers.
 	work.Go(func() { balance(t.Context(), over, c.rng(4), s, front, second) })
 	kills := 4
 	if tortured {
@@ -35,7 +36,7 @@ func TestCrashOfOneOfTwoReplicasLosesAndDoublesNothing(t *testing.T) {
 	}
 	var killers sync.WaitGroup
 	for i, n := range []*node{s.broker, second} {
-		killers.Go(func() { c.torment(t.Context(), n, c.rng(uint64(5+i)), nil, kills) })
+		killers.Go(func() { c.killRepeatedly(t.Context(), n, c.rng(uint64(5+i)), nil, kills) })
 	}
 	killers.Wait()
 	close(over)
@@ -51,10 +52,10 @@ func TestCrashOfOneOfTwoReplicasLosesAndDoublesNothing(t *testing.T) {
 
 func addrOf(n *node) string { return strings.TrimPrefix(n.url, "http://") }
 
-// balance sends users and hosts to either broker, now this one, now that one.
+// balance switches users and hosts between the two brokers.
 func balance(ctx context.Context, over <-chan struct{}, rng *rand.Rand, s *stack, front *testenv.Proxy, second *node) {
 	brokers := []string{addrOf(s.broker), addrOf(second)}
-	for rest(ctx, over, between(rng, 20, 250)) {
+	for pauseOr(ctx, over, between(rng, 20, 250)) {
 		front.Retarget(brokers[rng.IntN(2)])
 		s.toBroker.Retarget(brokers[rng.IntN(2)])
 	}

@@ -12,27 +12,27 @@ import (
 	"bellhop/internal/testenv"
 )
 
-// tortured runs the long form.
+// tortured selects the long form.
 var tortured = os.Getenv("BELLHOP_TORTURE") != ""
 
 const tortureTime = 20 * time.Minute
 
-func TestCrashOfEitherSideMidTurnLosesAndDoublesNothing(t *testing.T) {
+func TestCrashOfEitherSideMidTurnLosesAndDuplicatesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		l := newLoad(s, 2)
 		l.start(t.Context(), 1)
 		for _, n := range []*node{s.host, s.broker} {
-			nap(t.Context(), time.Second)
+			pause(t.Context(), time.Second)
 			n.kill()
 			n.start()
 		}
-		nap(t.Context(), time.Second)
+		pause(t.Context(), time.Second)
 		conclude(t, s, l)
 	})
 }
 
-func TestCrashOfTheDatabaseLosesAndDoublesNothing(t *testing.T) {
+func TestCrashOfTheDatabaseLosesAndDuplicatesNothing(t *testing.T) {
 	server := testenv.PostgresServer(t)
 	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
 	s.host.start()
@@ -44,25 +44,25 @@ func TestCrashOfTheDatabaseLosesAndDoublesNothing(t *testing.T) {
 		rounds = 30
 	}
 	for i := range rounds {
-		nap(t.Context(), time.Second)
+		pause(t.Context(), time.Second)
 		server.Stop()
-		nap(t.Context(), time.Duration(200+400*(i%4))*time.Millisecond)
+		pause(t.Context(), time.Duration(200+400*(i%4))*time.Millisecond)
 		server.Start()
 	}
-	nap(t.Context(), time.Second)
+	pause(t.Context(), time.Second)
 	conclude(t, s, l)
 }
 
-func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
+func TestCrashAtEveryFailPointAndAtRandomLosesAndDuplicatesNothing(t *testing.T) {
 	if seed, given := givenSeed(t); given {
-		eachStore(t, func(t *testing.T, kind storeKind) { storm(t, kind, seed, tortured) })
+		eachStore(t, func(t *testing.T, kind storeKind) { runSeed(t, kind, seed, tortured) })
 		return
 	}
 	if !tortured {
 		t.Run("both", func(t *testing.T) {
 			eachStore(t, func(t *testing.T, kind storeKind) {
 				t.Parallel()
-				storm(t, kind, rand.Uint64N(seeds), false)
+				runSeed(t, kind, rand.Uint64N(seeds), false)
 			})
 		})
 		return
@@ -71,14 +71,14 @@ func TestCrashAtEveryFailPointAndAtRandomLosesAndDoublesNothing(t *testing.T) {
 	for time.Now().Before(end) && !t.Failed() {
 		seed := rand.Uint64N(seeds)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			eachStore(t, func(t *testing.T, kind storeKind) { storm(t, kind, seed, true) })
+			eachStore(t, func(t *testing.T, kind storeKind) { runSeed(t, kind, seed, true) })
 		})
 	}
 }
 
 const seeds = 1_000_000
 
-// givenSeed is the one to repeat, if there is one.
+// givenSeed returns the seed to repeat, if there is one.
 func givenSeed(t testing.TB) (seed uint64, given bool) {
 	t.Helper()
 	text := os.Getenv("BELLHOP_SEED")
@@ -92,8 +92,8 @@ func givenSeed(t testing.TB) (seed uint64, given bool) {
 	return seed, true
 }
 
-// storm is one run of the schedule of a seed.
-func storm(t *testing.T, kind storeKind, seed uint64, long bool) {
+// runSeed runs the schedule of a seed once.
+func runSeed(t *testing.T, kind storeKind, seed uint64, long bool) {
 	t.Logf("BELLHOP_SEED=%d repeats this schedule", seed)
 	s := newStack(t, kind)
 	workers, kills := 5, 5
@@ -103,7 +103,7 @@ func storm(t *testing.T, kind storeKind, seed uint64, long bool) {
 	l := newLoad(s, workers)
 	l.start(t.Context(), seed)
 	c := &chaos{s: s, seed: seed, wild: long}
-	c.rage(t.Context(), kills)
+	c.runSchedule(t.Context(), kills)
 	if c.err != nil {
 		t.Error(c.err)
 	}
@@ -115,12 +115,12 @@ func storm(t *testing.T, kind storeKind, seed uint64, long bool) {
 	conclude(t, s, l)
 }
 
-// conclude lets the turns end, waits for quiet, and checks the history.
+// conclude waits until all turns have ended and everything has arrived, and checks the history.
 func conclude(t *testing.T, s *stack, l *load) {
 	t.Helper()
 	l.finish()
 	eventually(t, "everything has arrived", func() bool { return s.quiescent(l.tasks) })
-	eventually(t, "the feeds have told it", l.followed)
+	eventually(t, "the feeds have delivered everything", l.followed)
 	l.stopFollowing()
 	l.followers.Wait()
 	h := collect(s, l.tasks)

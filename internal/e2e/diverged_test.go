@@ -9,9 +9,9 @@ import (
 	"bellhop/protocol"
 )
 
-// The copy was taken of a host that had died amid a turn. When it starts, it ends
-// that turn once more, at a place where the broker has other events by now.
-func TestAHostRestoredFromACopyAmidATurnDivergesAndGoesOn(t *testing.T) {
+// The copy was taken after the host died within a turn. When the restored host starts, it ends
+// that turn again, at a position where the broker has other events.
+func TestAHostRestoredFromACopyWithinATurnDivergesAndContinues(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task, backup := s.task("diverged"), filepath.Join(s.dir, "backup")
@@ -19,19 +19,19 @@ func TestAHostRestoredFromACopyAmidATurnDivergesAndGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := &client.Transcript{}
+		transcript := &client.Transcript{}
 		for event, err := range stream.Events(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told.Apply(event)
+			transcript.Apply(event)
 			if event.Part != nil && event.Part.Type == protocol.PartToolResult {
 				s.host.kill()
 				copyFiles(t, s.hostData(), backup, database("journal.db")...)
 				s.host.start()
 			}
 		}
-		want := textsIn(told)
+		want := textsIn(transcript)
 		for _, message := range []string{"slow 4", "slow 5"} {
 			r, _ := s.recorded(t, task, message)
 			want = append(want, r.Texts...)
@@ -48,7 +48,7 @@ func TestAHostRestoredFromACopyAmidATurnDivergesAndGoesOn(t *testing.T) {
 		s.arrived(task)
 
 		if got := stored(t, s.user(), task); !slices.Equal(got, want) {
-			t.Errorf("stored are %q, told was %q", got, want)
+			t.Errorf("stored are %q, streamed was %q", got, want)
 		}
 		if at := s.epochOf(task); at.Epoch != 2 {
 			t.Errorf("the task is at %v, want epoch 2", at)

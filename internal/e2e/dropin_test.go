@@ -44,7 +44,7 @@ func TestABasicHostAndABasicFrontendWorkWithOurBroker(t *testing.T) {
 			t.Errorf("%v was answered with %d %s", posted.Body, posted.Status, posted.Answer)
 		}
 	}
-	// AI SDK 5 calls every text "text-1" and every turn's first tool "call-1".
+	// AI SDK 5 gives every text the id "text-1" and every turn's first tool "call-1".
 	want := []string{
 		"USER first", "ASSISTANT Let me look.", "TOOL done", "ASSISTANT You said: first",
 		"USER second", "ASSISTANT Let me look.", "TOOL done", "ASSISTANT You said: second",
@@ -54,7 +54,7 @@ func TestABasicHostAndABasicFrontendWorkWithOurBroker(t *testing.T) {
 	}
 }
 
-// shown is a line per message.
+// shown returns one line per message.
 func shown(t testing.TB, messages []protocol.Message) (lines []string) {
 	t.Helper()
 	for _, m := range messages {

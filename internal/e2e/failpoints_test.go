@@ -20,8 +20,8 @@ var (
 	brokerPoints = []string{
 		"checkin-opened", "checkin-stored", "ingest-after-commit", "ingest-before-commit", "reconcile-pulled",
 	}
-	// deliveryPoints are those of outbound webhooks, and how many requests their
-	// receiver sees when the broker dies there once.
+	// deliveryPoints are the fail points of outbound webhooks, with the number of requests that
+	// the receiver gets when the broker dies there once.
 	deliveryPoints = map[string]int{"before-webhook-sent": 1, "after-webhook-sent": 2}
 )
 

@@ -6,16 +6,16 @@ import (
 	"bellhop/protocol"
 )
 
-// history is everything that can be known about a run once it is quiet.
+// history is everything recorded of a run, after it has become quiet.
 type history struct {
 	Sessions []*sessionHistory
 }
 
-// sessionHistory is one task, told by all sides.
+// sessionHistory is one task, as recorded by all sides.
 type sessionHistory struct {
 	ID string
 
-	// The host: its journal's file, its answer to GET …/events, its /status.
+	// From the host: its journal's file, its responses to GET …/events and /status.
 	Journal      []event // all epochs, in order
 	Served       []event // of the newest epoch
 	HostTurns    []hostTurn
@@ -23,7 +23,7 @@ type sessionHistory struct {
 	Acknowledged protocol.Cursor
 	DeadLetters  int
 
-	// The broker: its database.
+	// From the broker's database.
 	Rows        []event
 	Messages    []protocol.Message // by seq
 	BrokerTurns []brokerTurn
@@ -33,13 +33,13 @@ type sessionHistory struct {
 	Refused     []string // audit entries
 	OpenAsks    int
 
-	// The users.
+	// From the users.
 	Sent     []sent
 	Readings []reading
-	Feed     *feed // of one user who followed the task all the time; nil for none
+	Feed     *feed // of one user who followed the task all the time; nil = none
 }
 
-// event is a final event: in the journal, in an answer or in a row.
+// event is a final event: in the journal, in a response or in a row.
 type event struct {
 	Cursor protocol.Cursor
 	ID     string
@@ -51,7 +51,6 @@ type event struct {
 	Late   bool   // rows only
 }
 
-// hostTurn is a turn in the journal.
 type hostTurn struct {
 	ID      string
 	State   string
@@ -59,7 +58,6 @@ type hostTurn struct {
 	Reason  string
 }
 
-// brokerTurn is a turn in the database.
 type brokerTurn struct {
 	ID        string
 	MessageID string
@@ -68,40 +66,40 @@ type brokerTurn struct {
 	Reason    string
 }
 
-// sent is a message whose check-in succeeded in the end.
+// sent is a message whose check-in finally succeeded.
 type sent struct {
 	MessageID string
 	TurnID    string
 	Text      string
 }
 
-// reading is all that one reader was told of one turn.
+// reading is everything that one reader received of one turn.
 type reading struct {
 	Name  string
-	Turn  string // "" when it only watches
+	Turn  string // "" for a watcher
 	Conns []connection
-	Ended bool // by the turn's end, as the reader saw it
+	Ended bool // the reader saw the end of the turn
 	Error string
-	Texts []string // as the client put them together
+	Texts []string // as assembled by the client
 }
 
-// feed is what the broker's feed said of a task.
+// feed is what the broker's feed delivered for a task.
 type feed struct {
 	Revs     []int64
-	Messages map[string]protocol.Message // as last told
+	Messages map[string]protocol.Message // the latest state of each
 	Resets   int
 }
 
-// connection is one answer of the host: the frames that arrived whole.
+// connection is one response of the host: the frames that arrived completely.
 type connection struct {
 	Method string
-	After  string // the id it resumed after
+	After  string // the id to resume after
 	Frames []seenFrame
 }
 
 type seenFrame struct{ ID, Data string }
 
-// violation is a broken promise.
+// violation is a broken rule.
 type violation struct {
 	Rule    string
 	Session string
@@ -122,7 +120,7 @@ func (c *checker) report(rule, format string, args ...any) {
 	c.found = append(c.found, violation{rule, c.ID, fmt.Sprintf(format, args...)})
 }
 
-// check returns every broken promise of a history.
+// check returns every violation in a history.
 func check(h *history) []violation {
 	var found []violation
 	for _, s := range h.Sessions {

@@ -16,11 +16,11 @@ import (
 	"bellhop/client"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/app/agents"
 	"bellhop/protocol"
 )
 
-// running is a broker of this process, for tests that need its clock or its
-// insides.
+// running is a broker in this process, for tests that need its clock or its internals.
 type running struct {
 	*app.Broker
 	user  *broker.User
@@ -36,7 +36,7 @@ func newKeyset(t testing.TB) seal.Secret {
 	return seal.NewSecret(keyset)
 }
 
-// runBroker starts a broker as serve does, until the test ends.
+// runBroker starts a broker as `bellhop serve` does, until the test ends.
 func runBroker(t testing.TB, c app.BrokerConfig) *app.Broker {
 	t.Helper()
 	if c.Listen == "" {
@@ -51,7 +51,7 @@ func runBroker(t testing.TB, c app.BrokerConfig) *app.Broker {
 	return b
 }
 
-// withUser adds a person and an API token.
+// withUser adds a user and an API token.
 func withUser(t testing.TB, b *app.Broker) *running {
 	t.Helper()
 	user, err := b.Auth.CreateUser(t.Context(), userEmail, userPassword, true)
@@ -84,7 +84,7 @@ func runHost(t testing.TB, fake *providertest.Fake) *app.Host {
 	t.Helper()
 	h, err := app.OpenHost(app.HostConfig{
 		Listen: "127.0.0.1:0", Password: seal.NewSecret(hostPassword), Data: t.TempDir(),
-		Providers: map[string]agenthost.Provider{app.DemoAgent: fake}, Log: slog.New(slog.DiscardHandler),
+		Providers: map[string]agenthost.Provider{agents.Demo: fake}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +105,7 @@ func runUntilEnd(t testing.TB, run func(context.Context) error) {
 	})
 }
 
-// passage is a reverse proxy that notes what went through it, and how it was
-// answered.
+// passage is a reverse proxy that records requests and responses.
 type passage struct {
 	URL string
 

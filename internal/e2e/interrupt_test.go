@@ -14,20 +14,20 @@ func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := &client.Transcript{}
+	transcript := &client.Transcript{}
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told.Apply(event)
+		transcript.Apply(event)
 		if event.Part != nil && event.Part.Type == protocol.PartTextStart {
 			if err := c.Interrupt(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if told.End == nil || told.End.Type != protocol.PartAbort || told.End.Reason != protocol.ReasonAborted {
-		t.Errorf("the stream ended with %+v", told.End)
+	if transcript.End == nil || transcript.End.Type != protocol.PartAbort || transcript.End.Reason != protocol.ReasonAborted {
+		t.Errorf("the stream ended with %+v", transcript.End)
 	}
 	got := settle(t, c, task)
 	if got.LastTurn.FinishReason != protocol.FinishOther || got.LastTurn.Reason != protocol.ReasonAborted || got.AgentStatus != protocol.StatusIdle {

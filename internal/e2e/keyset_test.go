@@ -26,7 +26,7 @@ func TestAWrongKeysetEndsTheBrokerWithOneClearLine(t *testing.T) {
 					t.Error("exit 0")
 				}
 				_, printed, _ := strings.Cut(n.log.String(), "\n")
-				if lines := strings.Count(printed, "\n"); lines > 2 { // what is wrong, and how to mend it
+				if lines := strings.Count(printed, "\n"); lines > 2 { // the problem, and how to solve it
 					t.Errorf("%d lines: %s", lines, printed)
 				}
 				if !strings.Contains(printed, "bellhop: ") || !strings.Contains(strings.ToLower(printed), "keyset") {

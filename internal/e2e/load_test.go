@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// load is workers that run turns whatever happens around them.
+// load is a set of workers that run turns while faults happen.
 type load struct {
 	s     *stack
 	tasks []string
@@ -30,14 +30,14 @@ type load struct {
 	stopFollowing context.CancelFunc
 }
 
-// reader is a reading under way.
+// reader is a reading in progress.
 type reader struct {
-	name     string
-	turn     string
-	recorder *recorder
-	ended    bool
-	failure  string
-	told     client.Transcript
+	name       string
+	turn       string
+	recorder   *recorder
+	ended      bool
+	failure    string
+	transcript client.Transcript
 }
 
 func newLoad(s *stack, workers int) *load {
@@ -48,7 +48,7 @@ func newLoad(s *stack, workers int) *load {
 	return l
 }
 
-// start lets every worker run turns on its task until finish.
+// start makes every worker run turns on its task until finish.
 func (l *load) start(ctx context.Context, seed uint64) {
 	following, stop := context.WithCancel(ctx)
 	l.stopFollowing = stop
@@ -65,13 +65,13 @@ func (l *load) start(ctx context.Context, seed uint64) {
 	}
 }
 
-// finish waits for the turns under way.
+// finish waits for the current turns.
 func (l *load) finish() {
 	close(l.stop)
 	l.workers.Wait()
 }
 
-// follow reads the broker's feed of a task over all its drops.
+// follow reads the broker's feed of a task across all reconnects.
 func (l *load) follow(ctx context.Context, task string, f *feed) {
 	for change, err := range l.s.user().FollowTask(ctx, task, 0) {
 		if err != nil {
@@ -89,7 +89,7 @@ func (l *load) follow(ctx context.Context, task string, f *feed) {
 	}
 }
 
-// followed reports whether the feeds have said all there is.
+// followed reports whether the feeds have delivered everything.
 func (l *load) followed() bool {
 	for _, id := range l.tasks {
 		task, err := l.s.user().Task(l.s.t.Context(), id)
@@ -116,13 +116,13 @@ func (l *load) stopping() bool {
 	}
 }
 
-// addTo hands over what the users know.
+// addTo adds the users' records to the history.
 func (l *load) addTo(h *history) {
 	for _, s := range h.Sessions {
 		s.Sent, s.Feed = l.sent[s.ID], l.feeds[s.ID]
 		for _, r := range l.readings[s.ID] {
 			var texts []string
-			for _, b := range r.told.Blocks {
+			for _, b := range r.transcript.Blocks {
 				if b.Kind == client.BlockText && b.Done {
 					texts = append(texts, b.Text)
 				}
@@ -134,7 +134,7 @@ func (l *load) addTo(h *history) {
 	}
 }
 
-// worker is a user of one task, and all readers of its turns.
+// worker is a user of one task, with all readers of its turns.
 type worker struct {
 	*load
 	task  string
@@ -148,7 +148,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// prompts are what the demo agent can do, its questions included.
+// prompt returns a prompt for the demo agent, sometimes one that leads to a question.
 func (w *worker) prompt() string {
 	w.count++
 	prompts := []string{
@@ -207,7 +207,7 @@ func (w *worker) checkIn(ctx context.Context, c *client.Client, req *protocol.Ch
 		if err == nil {
 			return stream
 		}
-		if !nap(ctx, 50*time.Millisecond) {
+		if !pause(ctx, 50*time.Millisecond) {
 			return nil
 		}
 	}
@@ -220,15 +220,15 @@ func (w *worker) read(ctx context.Context, r *reader, stream *client.Stream, see
 			r.ended, r.failure = false, err.Error()
 			break
 		}
-		r.told.Apply(event)
+		r.transcript.Apply(event)
 		if event.Part != nil && seen != nil {
 			seen(event.Part)
 		}
 	}
 }
 
-// nap lets a moment pass between two attempts; false when ctx has ended.
-func nap(ctx context.Context, d time.Duration) bool {
+// pause waits between two attempts; false when ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -239,8 +239,8 @@ func nap(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sideline is what happens beside the reading of a turn: another reader, answers
-// to questions, an interrupt.
+// sideline is what happens during the reading of a turn: another reader, answers to questions,
+// an interrupt.
 type sideline struct {
 	*worker
 	ctx            context.Context // ends with the turn
@@ -279,7 +279,7 @@ func (s *sideline) part(p *protocol.Part) {
 	s.group.Go(func() { s.until(func(c *client.Client) error { return c.Answer(s.ctx, question, answer) }) })
 }
 
-// until repeats a call until it succeeds, its turn is over, or what it is about is.
+// until repeats a call until it succeeds, or until its turn or its question is closed.
 func (s *sideline) until(call func(*client.Client) error) {
 	for {
 		err := call(s.s.user())
@@ -287,14 +287,14 @@ func (s *sideline) until(call func(*client.Client) error) {
 		case "", protocol.CodeAnswered, protocol.CodeExpired:
 			return
 		}
-		if !nap(s.ctx, 50*time.Millisecond) {
+		if !pause(s.ctx, 50*time.Millisecond) {
 			return
 		}
 	}
 }
 
-// attach is a second reader, who may come at any time. It reads to the end of the
-// turn it finds, also when the starter has finished meanwhile.
+// attach is a second reader, who may start at any time. It reads to the end of the turn it
+// finds, even if the starter has finished meanwhile.
 func (s *sideline) attach() {
 	r := &reader{recorder: &recorder{}, name: "watcher of " + s.task}
 	c := client.New(s.s.api, patient(s.s.token, r.recorder))
@@ -306,13 +306,13 @@ func (s *sideline) attach() {
 			s.keep(r)
 			return
 		}
-		if !nap(s.ctx, 50*time.Millisecond) {
+		if !pause(s.ctx, 50*time.Millisecond) {
 			return
 		}
 	}
 }
 
-// summary tells how much a run was.
+// summary describes the extent of a run.
 func (l *load) summary(h *history) string {
 	events, readings, conns, gaps := 0, 0, 0, 0
 	ends := map[string]int{}

@@ -12,8 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// copyFiles puts one folder's files at another place, as an operator restores a
-// backup: what was there before is gone.
+// copyFiles replaces files by copies from another folder, as an operator restores a backup.
 func copyFiles(t testing.TB, from, to string, names ...string) {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -45,7 +44,7 @@ func copyFiles(t testing.TB, from, to string, names ...string) {
 
 func database(name string) []string { return []string{name, name + "-wal", name + "-shm"} }
 
-// recorded is a turn of a client whose stream is recorded for the checker.
+// recorded runs a turn whose stream is recorded for the checker.
 func (s *stack) recorded(t testing.TB, task, message string) (reading, sent) {
 	t.Helper()
 	r := &recorder{}
@@ -55,13 +54,13 @@ func (s *stack) recorded(t testing.TB, task, message string) (reading, sent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := toEnd(t, t.Context(), stream)
-	return reading{Name: message, Turn: stream.TurnID, Conns: r.connections(), Ended: true, Texts: textsIn(told)},
+	transcript := toEnd(t, t.Context(), stream)
+	return reading{Name: message, Turn: stream.TurnID, Conns: r.connections(), Ended: true, Texts: textsIn(transcript)},
 		sent{MessageID: req.MessageID, TurnID: stream.TurnID, Text: message}
 }
 
-func textsIn(told *client.Transcript) (texts []string) {
-	for _, b := range told.Blocks {
+func textsIn(transcript *client.Transcript) (texts []string) {
+	for _, b := range transcript.Blocks {
 		if b.Kind == client.BlockText && b.Done {
 			texts = append(texts, b.Text)
 		}
@@ -69,7 +68,7 @@ func textsIn(told *client.Transcript) (texts []string) {
 	return texts
 }
 
-// stored are the assistant's texts of a task, in their order.
+// stored returns the assistant's texts of a task, in order.
 func stored(t testing.TB, c *client.Client, task string) (texts []string) {
 	t.Helper()
 	for _, m := range historyOf(t, c, task) {
@@ -80,7 +79,7 @@ func stored(t testing.TB, c *client.Client, task string) (texts []string) {
 	return texts
 }
 
-// arrived waits until nothing of the task is under way.
+// arrived waits until all events of the tasks have arrived.
 func (s *stack) arrived(tasks ...string) {
 	s.t.Helper()
 	eventually(s.t, "everything has arrived", func() bool { return s.quiescent(tasks) })
@@ -94,14 +93,14 @@ func (s *stack) epochOf(task string) (at protocol.Cursor) {
 	return at
 }
 
-func TestAHostThatLostItsDiskGoesOnUnderAHigherEpoch(t *testing.T) {
+func TestAHostThatLostItsDiskContinuesUnderAHigherEpoch(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task := s.task("disk")
 		first, _ := s.recorded(t, task, "slow 4")
 		s.arrived(task)
 
-		// It dies amid a turn, and that turn's events with it.
+		// It dies within a turn, whose events are lost with the disk.
 		stream, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "slow 3000"})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +125,7 @@ func TestAHostThatLostItsDiskGoesOnUnderAHigherEpoch(t *testing.T) {
 
 		second, _ := s.recorded(t, task, "slow 5")
 		if got, want := stored(t, s.user(), task), slices.Concat(first.Texts, second.Texts); !slices.Equal(got, want) {
-			t.Errorf("stored are %q, told was %q", got, want)
+			t.Errorf("stored are %q, streamed was %q", got, want)
 		}
 		if at := s.epochOf(task); at.Epoch != 2 {
 			t.Errorf("the task is at %v, want epoch 2", at)
@@ -136,7 +135,7 @@ func TestAHostThatLostItsDiskGoesOnUnderAHigherEpoch(t *testing.T) {
 	})
 }
 
-// endOf is how the broker says that a turn ended.
+// endOf returns the end of a turn as the broker recorded it.
 func (s *stack) endOf(task, turn string) (end string) {
 	s.t.Helper()
 	rows(s.t, s.openDB(), `SELECT finish_reason, reason FROM turns WHERE task_id = '`+task+`' AND id = '`+turn+`'`, func(r *sql.Rows) error {
@@ -158,7 +157,7 @@ func (s *stack) sameIDsSameBytes(task string, readings ...reading) {
 	}
 }
 
-func TestABrokerRestoredFromAnOlderCopyGetsEverythingAgain(t *testing.T) {
+func TestABrokerRestoredFromAnOlderCopyGetsEveryEventAgain(t *testing.T) {
 	s := newStack(t, sqlite)
 	task := s.task("older broker")
 	backup := filepath.Join(s.dir, "backup")
@@ -180,7 +179,7 @@ func TestABrokerRestoredFromAnOlderCopyGetsEverythingAgain(t *testing.T) {
 	s.broker.start()
 	turn("slow 6")
 
-	// What a user said is only in the broker's database: it went with it.
+	// A user's message is stored only in the broker's database, so it is lost.
 	lost := h.Sent[1]
 	h.Sent = slices.Delete(h.Sent, 1, 2)
 	got := collect(s, []string{task})
@@ -195,17 +194,17 @@ func TestABrokerRestoredFromAnOlderCopyGetsEverythingAgain(t *testing.T) {
 	}
 }
 
-func TestAHostRestoredFromAnOlderCopyGoesOnUnderAHigherEpoch(t *testing.T) {
+func TestAHostRestoredFromAnOlderCopyContinuesUnderAHigherEpoch(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task := s.task("older host")
 		backup := filepath.Join(s.dir, "backup")
-		var told []string
+		var transcript []string
 		var readings []reading
 		turn := func(message string) {
 			t.Helper()
 			r, _ := s.recorded(t, task, message)
-			told, readings = append(told, r.Texts...), append(readings, r)
+			transcript, readings = append(transcript, r.Texts...), append(readings, r)
 			s.arrived(task)
 		}
 
@@ -219,8 +218,8 @@ func TestAHostRestoredFromAnOlderCopyGoesOnUnderAHigherEpoch(t *testing.T) {
 		s.host.start()
 		turn("slow 6")
 
-		if got := stored(t, s.user(), task); !slices.Equal(got, told) {
-			t.Errorf("stored are %q, told was %q", got, told)
+		if got := stored(t, s.user(), task); !slices.Equal(got, transcript) {
+			t.Errorf("stored are %q, streamed was %q", got, transcript)
 		}
 		if at := s.epochOf(task); at.Epoch != 2 {
 			t.Errorf("the task is at %v, want epoch 2", at)

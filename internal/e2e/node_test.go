@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	startLimit = 30 * time.Second // hang guards, not expectations
+	startLimit = 30 * time.Second // these prevent hangs; they are not expectations
 	stopLimit  = 10 * time.Second // of the contract: protocol section 5
 )
 
-// node is a server in a process of its own, which may die and be started again.
+// node is a server in a process of its own, which can be killed and restarted.
 type node struct {
 	t    testing.TB
 	name string
@@ -42,11 +42,11 @@ type node struct {
 // life is one run of a node.
 type life struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the process is gone
-	err  error         // of Wait, once done
+	done chan struct{} // closed when the process has ended
+	err  error         // of Wait, after done
 }
 
-// journalOfOutput keeps what all lives of a node printed.
+// journalOfOutput keeps the output of all runs of a node.
 type journalOfOutput struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -83,7 +83,7 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// launch starts the process and waits for nothing.
+// launch starts the process and does not wait.
 func (n *node) launch(extra ...string) (*life, error) {
 	path, err := build()
 	if err != nil {
@@ -96,8 +96,8 @@ func (n *node) launch(extra ...string) (*life, error) {
 	cmd := exec.Command(path, n.args...)
 	cmd.Env = append(append(baseEnv(), n.env...), extra...)
 	cmd.Stdout, cmd.Stderr = &n.log, &n.log
-	// No test leaves a server behind, however it ends. The signal is sent when the
-	// thread dies that started the child, so that thread waits for it.
+	// The server must end however the test ends. The kernel sends the parent-death signal when
+	// the thread that started the child ends, so that thread waits for the child.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	l := &life{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
@@ -124,8 +124,8 @@ func baseEnv() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TMPDIR=" + os.TempDir()}
 }
 
-// tryStart returns when the server is ready, or is gone: with a fail point it may
-// die before it ever was.
+// tryStart returns when the server is ready or has ended: with a fail point it may die before
+// it is ready.
 func (n *node) tryStart(extra ...string) (ready bool, err error) {
 	l, err := n.launch(extra...)
 	if err != nil {
@@ -168,7 +168,7 @@ func (n *node) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// start fails the test unless the server gets ready.
+// start fails the test unless the server becomes ready.
 func (n *node) start(extra ...string) {
 	n.t.Helper()
 	ready, err := n.tryStart(extra...)
@@ -180,7 +180,7 @@ func (n *node) start(extra ...string) {
 	}
 }
 
-// kill sends SIGKILL and waits for the end; a node that is not running stays so.
+// kill sends SIGKILL and waits for the end. If the node does not run, it does nothing.
 func (n *node) kill() {
 	l := n.current()
 	if l == nil {
@@ -190,7 +190,7 @@ func (n *node) kill() {
 	<-l.done
 }
 
-// stop sends SIGTERM: exit 0 within the contract's time.
+// stop sends SIGTERM and expects exit status 0 within the contract's time.
 func (n *node) stop() {
 	n.t.Helper()
 	l := n.current()
@@ -217,7 +217,7 @@ func (n *node) dead(within time.Duration) bool {
 		return true
 	}
 	select {
-	case <-l.done: // also with no time to wait
+	case <-l.done: // checked first, so that it also works without time to wait
 		return true
 	default:
 	}
@@ -237,7 +237,7 @@ func (n *node) current() *life {
 	return n.life
 }
 
-// dieAt is the environment that makes a node die at the nth hit of a fail point.
+// dieAt returns the environment that makes a node die at the nth hit of a fail point.
 func dieAt(point string, nth int) string {
 	return failpoint.Env + "=" + point + ":" + strconv.Itoa(nth)
 }
@@ -247,9 +247,8 @@ var reserved struct {
 	ports map[int]bool
 }
 
-// freeAddr is an address that nothing listens on. It is below the range that the
-// system gives to outgoing connections, so that it is still free when a killed
-// server is started again.
+// freeAddr returns an address without a listener. It is below the range of ports for outgoing
+// connections, so that it is still free when a killed server restarts.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	reserved.Lock()

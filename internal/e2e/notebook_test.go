@@ -22,8 +22,8 @@ import (
 	"bellhop/protocol"
 )
 
-// hook is an agent's webhook: it verifies each request as its author would, with
-// the official library, and answers what it is told.
+// hook is an agent's webhook. It verifies each request with the official library, as its author
+// would, and sends the given answers.
 type hook struct {
 	*httptest.Server
 	t       *testing.T
@@ -82,7 +82,7 @@ func (h *hook) requests() []taken {
 	return slices.Clone(h.got)
 }
 
-// notebookStack is a broker that may reach this machine, without a host.
+// notebookStack is a broker without a host that may reach this machine.
 func notebookStack(t *testing.T, kind storeKind) (s *stack, agentToken string) {
 	t.Helper()
 	s = prepareStack(t, kind)
@@ -91,7 +91,7 @@ func notebookStack(t *testing.T, kind storeKind) (s *stack, agentToken string) {
 	return s, agentToken
 }
 
-// bearer sends a token with everything.
+// bearer adds a token to every request.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -121,7 +121,7 @@ func overHTTP(s *stack, token string) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: s.broker.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true}
 }
 
-// call fills out with what a tool returns.
+// call decodes the result of a tool into out.
 func (e *editor) call(tool string, args map[string]any, out any) {
 	e.t.Helper()
 	result, err := e.session.CallTool(e.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -137,7 +137,7 @@ func (e *editor) call(tool string, args map[string]any, out any) {
 	}
 }
 
-// as calls the REST API and decodes the answer, which must have the status.
+// as calls the REST API, checks the status and decodes the response.
 func (s *stack) as(t *testing.T, token, method, path string, body any, status int, out any) {
 	t.Helper()
 	resp, err := s.send(t, token, method, path, body)
@@ -157,7 +157,7 @@ func (s *stack) as(t *testing.T, token, method, path string, body any, status in
 	}
 }
 
-// send is for requests whose answer may be lost.
+// send is for requests whose response may be lost.
 func (s *stack) send(t *testing.T, token, method, path string, body any) (*http.Response, error) {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -172,10 +172,10 @@ func (s *stack) send(t *testing.T, token, method, path string, body any) (*http.
 	return bearer(token).RoundTrip(req)
 }
 
-// until polls for what another process does in its own time.
+// until polls for an effect in another process.
 func until(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(startLimit); !met(); nap(t.Context(), 20*time.Millisecond) {
+	for limit := time.Now().Add(startLimit); !met(); pause(t.Context(), 20*time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("never: %s", what)
 		}
@@ -198,8 +198,8 @@ const (
 	theDiff    = "--- version 1\n+++ version 2\n@@ -1,3 +1,3 @@\n package main\n \n-func main() { println(1) }\n+func main() { println(2) }\n"
 )
 
-// An agent saves code over MCP; the user's question reaches its webhook at the
-// third attempt; the answer brings version 2, whose diff the user sees.
+// An agent saves code over MCP. The user's question reaches its webhook at the third attempt.
+// The answer brings version 2, whose diff the user gets.
 func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s, token := notebookStack(t, kind)
@@ -276,7 +276,7 @@ func (s *stack) deliveredOnce(t *testing.T, messageID string, attempts int) {
 }
 
 // An agent behind the stdio bridge, without a webhook, polls and responds.
-func TestAnAgentBehindTheBridgePollsAndResponds(t *testing.T) {
+func TestAnAgentOnTheStdioBridgePollsAndResponds(t *testing.T) {
 	s, token := notebookStack(t, sqlite)
 	s.broker.start()
 	cmd := exec.Command(binary(t), "mcp", "--url", s.broker.url)
@@ -318,7 +318,7 @@ func TestAnAgentBehindTheBridgePollsAndResponds(t *testing.T) {
 	s.as(t, token, "GET", "/api/notebooks", nil, 403, nil)
 }
 
-// hintFeed is what a console reads.
+// hintFeed is the feed that a console reads.
 type hintFeed struct{ lines *bufio.Scanner }
 
 func (s *stack) hints(t *testing.T) *hintFeed {
@@ -339,7 +339,7 @@ func (s *stack) hints(t *testing.T) *hintFeed {
 	return f
 }
 
-// await reads on to a line that holds text.
+// await reads up to a line that contains text.
 func (f *hintFeed) await(t *testing.T, text string) {
 	t.Helper()
 	for f.lines.Scan() {
@@ -350,8 +350,8 @@ func (f *hintFeed) await(t *testing.T, text string) {
 	t.Fatalf("the feed ended without %s: %v", text, f.lines.Err())
 }
 
-// kill -9 before the request, or between it and the record of its outcome: sent
-// once more, under the same id.
+// kill -9 before the request, or between it and the record of its outcome: the delivery is sent
+// again with the same id.
 func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
 	for point, requests := range deliveryPoints {
 		t.Run(point, func(t *testing.T) { deliverAfterAKill(t, point, requests) })
@@ -373,7 +373,7 @@ func deliverAfterAKill(t *testing.T, point string, requests int) {
 			map[string]any{"notebookId": book.Notebook.ID, "title": "t", "code": "{}", "context": "c"}, 201, &source)
 		h.answers <- answer{status: 204}
 		h.answers <- answer{status: 204}
-		// The worker may be quicker than the answer, which then dies with the broker.
+		// The worker may be faster than the response, which is then lost with the broker.
 		if resp, err := s.send(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}); err == nil {
 			_ = resp.Body.Close()
 		}
@@ -394,8 +394,8 @@ func deliverAfterAKill(t *testing.T, point string, requests int) {
 	})
 }
 
-// A user's own webhook hears of a finished turn and of an agent's answer.
-func TestAUsersWebhookHearsOfTurnsAndAnswers(t *testing.T) {
+// A user's own webhook is notified of a finished turn and of an agent's answer.
+func TestAUsersWebhookGetsTurnsAndAnswers(t *testing.T) {
 	s, agentToken := notebookStack(t, sqlite)
 	s.host.start()
 	s.broker.start()
@@ -455,8 +455,8 @@ func TestAUsersWebhookHearsOfTurnsAndAnswers(t *testing.T) {
 	}
 	s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation", map[string]any{"content": "?"}, 201, &asked)
 	s.as(t, agentToken, "POST", "/api/coding-agent/followups/"+asked.Message.ID+"/respond", map[string]any{"response": "!"}, 200, &answered)
-	told := <-events
-	if data, _ := told["data"].(map[string]any); told["type"] != "followup.answered" || data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
-		t.Errorf("event %+v", told)
+	event := <-events
+	if data, _ := event["data"].(map[string]any); event["type"] != "followup.answered" || data["messageId"] != answered.Message.ID || data["inReplyTo"] != asked.Message.ID {
+		t.Errorf("event %+v", event)
 	}
 }

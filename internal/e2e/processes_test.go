@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// noAgentLeft wants no process in the host's directories any more: agents die
-// with the host that started them, however it died.
+// noAgentLeft expects no process in the host's directories: agents end with the host that
+// started them, however it ended.
 func (s *stack) noAgentLeft() {
 	s.t.Helper()
 	eventually(s.t, "the agents of all the host's lives have ended", func() bool {

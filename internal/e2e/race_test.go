@@ -2,5 +2,5 @@
 
 package e2e
 
-// The binary under test is watched for data races when the tests are.
+// The binary under test is built with the race detector if the tests are.
 var raceFlags = []string{"-race"}

@@ -11,8 +11,8 @@ import (
 	"bellhop/internal/sse"
 )
 
-// recorder is the transport of one reader of one turn. It keeps every byte of
-// the host's streams, beneath the client that makes sense of them.
+// recorder is the transport of one reader of one turn. Below the client that interprets them,
+// it records every byte of the host's streams.
 type recorder struct {
 	mu    sync.Mutex
 	conns []*recordedConn
@@ -26,7 +26,7 @@ type recordedConn struct {
 	body   bytes.Buffer
 }
 
-// RoundTrip records answers of /stream.
+// RoundTrip records responses of /stream.
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(strings.TrimPrefix(req.URL.Path, "/api/agent"), "/stream/") { // the host's own, or relayed
 		return transport.RoundTrip(req)
@@ -59,7 +59,7 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// connections are what was read, whole frames only.
+// connections returns the recorded bytes as complete frames.
 func (r *recorder) connections() []connection {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Cut between broker and host, a relayed stream breaks off, and goes on behind the
-// last frame that came.
-func TestARelayedStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
+// A relayed stream that is cut between broker and host breaks off and continues after the last
+// frame that arrived.
+func TestARelayedStreamThatIsCutResumesExactly(t *testing.T) {
 	s := newStack(t, sqlite)
 	s.toStream.Set(refuse) // no browser reaches this host
 	task := s.task("relayed")
@@ -25,12 +25,12 @@ func TestARelayedStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := []faultproxy.Mode{faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150), faultproxy.Refuse(), faultproxy.CutAnswerAfter(1)}
-	told, parts := &client.Transcript{}, 0
+	transcript, parts := &client.Transcript{}, 0
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told.Apply(event)
+		transcript.Apply(event)
 		if event.Reset {
 			t.Error("a cut amid a turn is no gap")
 		}
@@ -47,7 +47,7 @@ func TestARelayedStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 	h := collect(s, []string{task})
 	h.Sessions[0].Sent = []sent{{MessageID: req.MessageID, TurnID: stream.TurnID, Text: req.Message}}
 	conns := rec.connections()
-	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(told)}}
+	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)}}
 	for _, v := range check(h) {
 		t.Error(v)
 	}
@@ -56,8 +56,8 @@ func TestARelayedStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 	}
 }
 
-// A broker that ends has relayed streams open, some of them of readers that read
-// nothing: they break off, and it is gone in time.
+// A broker that is stopped with open relayed streams, some with readers that read nothing, cuts
+// them and exits in time.
 func TestABrokerEndsWithRelayedStreamsOpen(t *testing.T) {
 	s := newStack(t, sqlite)
 	task := s.task("shutdown")
@@ -83,7 +83,7 @@ func TestABrokerEndsWithRelayedStreamsOpen(t *testing.T) {
 			t.Fatalf("%v %v", resp, err)
 		}
 		if i%2 == 0 {
-			defer func() { _ = resp.Body.Close() }() // which reads nothing
+			defer func() { _ = resp.Body.Close() }() // it reads nothing
 			continue
 		}
 		readers.Go(func() {

@@ -33,13 +33,13 @@ func TestATurnMayBeLongerThanItsWebhookToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := &client.Transcript{}
+	transcript := &client.Transcript{}
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told.Apply(event)
-		if event.Part != nil && event.Part.Type == protocol.PartTextEnd && len(told.Blocks) == 1 {
+		transcript.Apply(event)
+		if event.Part != nil && event.Part.Type == protocol.PartTextEnd && len(transcript.Blocks) == 1 {
 			eventually(t, "the first text is stored", func() bool { return len(messagesOf(t, c, task)) == 2 })
 			clock.Advance(11 * time.Minute)
 			fake.Release("later")

@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestAReplayThatIsCutAnywhereIsToldWhole(t *testing.T) {
+func TestAReplayCutAnywhereIsDeliveredCompletely(t *testing.T) {
 	s := newStack(t, sqlite)
 	task, c := s.task("replay"), s.user()
 	const prompt = "list then slow 4"
@@ -25,7 +25,7 @@ func TestAReplayThatIsCutAnywhereIsToldWhole(t *testing.T) {
 		return stream
 	}
 	want := toEnd(t, t.Context(), open())
-	s.host.kill() // now the turn is told from the journal
+	s.host.kill() // from here on the turn is replayed from the journal
 	s.host.start()
 
 	for cut := int64(0); cut < 2400; cut += 90 {
@@ -42,7 +42,7 @@ func TestAReplayThatIsCutAnywhereIsToldWhole(t *testing.T) {
 			}
 		}
 		if got.End == nil || !slices.Equal(textsIn(got), textsIn(want)) || len(got.Blocks) != len(want.Blocks) {
-			t.Errorf("cut after %d bytes: told %q, the turn is %q", cut, textsIn(got), textsIn(want))
+			t.Errorf("cut after %d bytes: got %q, the turn is %q", cut, textsIn(got), textsIn(want))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// replicas are two brokers on one PostgreSQL. The first has a user.
+// replicas returns two brokers on one PostgreSQL. The first has a user.
 func replicas(t *testing.T) (first, second *running) {
 	t.Helper()
 	store := app.StoreConfig{DatabaseURL: seal.NewSecret(testenv.Postgres(t, nil)), Keyset: newKeyset(t), MaxConns: 8}
@@ -58,18 +58,18 @@ func textEvent(task string, seq int) string {
 	return fmt.Sprintf(`{"sessionId":%q,"type":"text","id":"txt","text":"text %d","eventId":"e%d","epoch":1,"seq":%d,"turnId":"turn","timestamp":1}`, task, seq, seq, seq)
 }
 
-func TestTheFeedOfOneReplicaHearsOfTheOther(t *testing.T) {
+func TestTheFeedOfOneReplicaGetsChangesOfTheOther(t *testing.T) {
 	first, second := replicas(t)
 	task := first.task(t, "http://127.0.0.1:1", "")
-	heard := make(chan string)
+	notified := make(chan string)
 	go func() {
-		defer close(heard)
+		defer close(notified)
 		for change, err := range second.client().FollowTask(t.Context(), task, 0) {
 			if err != nil {
 				return
 			}
 			if change.Message != nil {
-				heard <- change.Message.Message
+				notified <- change.Message.Message
 			}
 		}
 	}()
@@ -77,7 +77,7 @@ func TestTheFeedOfOneReplicaHearsOfTheOther(t *testing.T) {
 		if status, body := post(t, first, task, "turn", textEvent(task, seq)); status != http.StatusOK {
 			t.Fatalf("event %d: %d %s", seq, status, body)
 		}
-		if got, want := <-heard, fmt.Sprintf("text %d", seq); got != want {
+		if got, want := <-notified, fmt.Sprintf("text %d", seq); got != want {
 			t.Fatalf("the other replica's feed said %q, want %q", got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
+func TestAStreamThatIsCutResumesExactly(t *testing.T) {
 	s := newStack(t, sqlite)
 	task := s.task("cut")
 	rec := &recorder{}
@@ -21,12 +21,12 @@ func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := []faultproxy.Mode{faultproxy.Reset(), faultproxy.CutAnswerAfter(0), faultproxy.CutAnswerAfter(150), faultproxy.Refuse(), faultproxy.CutAnswerAfter(1)}
-	told, parts := &client.Transcript{}, 0
+	transcript, parts := &client.Transcript{}, 0
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told.Apply(event)
+		transcript.Apply(event)
 		if event.Reset {
 			t.Error("a cut amid a turn is no gap")
 		}
@@ -43,7 +43,7 @@ func TestAStreamThatIsCutGoesOnExactlyWhereItWas(t *testing.T) {
 	h := collect(s, []string{task})
 	h.Sessions[0].Sent = []sent{{MessageID: req.MessageID, TurnID: stream.TurnID, Text: req.Message}}
 	conns := rec.connections()
-	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(told)}}
+	h.Sessions[0].Readings = []reading{{Name: "starter", Turn: stream.TurnID, Conns: conns, Ended: true, Texts: textsIn(transcript)}}
 	for _, v := range check(h) {
 		t.Error(v)
 	}

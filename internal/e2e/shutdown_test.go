@@ -61,24 +61,24 @@ func TestTortureBySIGTERMWithOpenStreamsEndsThemAndExitsInTime(t *testing.T) {
 	})
 }
 
-// endOf reads a stream to its end; seen is called at every part.
+// endOf reads a stream to its end; seen is called for every part.
 func endOf(t testing.TB, stream *client.Stream, seen func()) *client.End {
-	told := &client.Transcript{}
+	transcript := &client.Transcript{}
 	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Error(err)
 			break
 		}
-		told.Apply(event)
+		transcript.Apply(event)
 		if event.Part != nil {
 			seen()
 		}
 	}
 	seen()
-	return told.End
+	return transcript.End
 }
 
-// feedUntilBye reads a task's feed, which must say bye before it ends.
+// feedUntilBye reads a task's feed, which must send bye before it ends.
 func (s *stack) feedUntilBye(task string, attached chan<- struct{}) {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.broker.url+"/api/tasks/"+task+"/events", http.NoBody)
 	if err != nil {

@@ -20,19 +20,19 @@ import (
 	"bellhop/protocol"
 )
 
-// transport is shared by everything that talks to the servers under test. No
-// connection is kept: goleak would find it.
+// transport is shared by all clients of the servers under test. It keeps no idle connections,
+// which goleak would report.
 var transport = &http.Transport{DisableKeepAlives: true}
 
-// Secrets that must not appear where they do not belong: see the canary test.
+// Secrets that must not leak: see the canary test.
 const (
 	userEmail    = "guest@example.com"
 	userPassword = "canary-user-password-1f6b"
 	hostPassword = "canary-host-password-93ad"
 )
 
-// stack is a broker and a host as two processes, with a proxy on each of the
-// three ways between them and the client.
+// stack is a broker and a host as two processes, with a proxy on each of the three connections
+// between them and the client.
 type stack struct {
 	t      testing.TB
 	dir    string
@@ -41,7 +41,7 @@ type stack struct {
 	store  storeKind
 	dbURL  string
 	keyset string
-	api    string // where users find a broker
+	api    string // where users reach a broker
 	token  string // API token of the user
 	hostID string // as registered
 
@@ -106,7 +106,7 @@ func prepareStackOn(t testing.TB, dir string, kind storeKind, dbURL string) *sta
 	return s
 }
 
-// newBroker is a broker on the stack's database; it is not started.
+// newBroker returns a broker on the stack's database; it is not started.
 func (s *stack) newBroker(name, addr string) *node {
 	return newNode(s.t, name, "http://"+addr, append(s.database(),
 		"BELLHOP_LISTEN="+addr,
@@ -136,7 +136,7 @@ func (s *stack) administer(args ...string) string {
 	return run(s.t, env, args...)
 }
 
-// run is one command of the binary; what it prints on stdout is returned.
+// run runs a command of the binary and returns its stdout.
 func run(t testing.TB, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary(t), args...)
@@ -150,8 +150,7 @@ func run(t testing.TB, env []string, args ...string) string {
 	return string(out)
 }
 
-// patient is how the tests' clients reconnect: soon, and for as long as a test
-// lets them.
+// patient returns options that reconnect soon and keep trying as long as the test runs.
 func patient(token string, through http.RoundTripper) client.Options {
 	return client.Options{
 		Token: token, HTTP: &http.Client{Transport: through},
@@ -159,7 +158,7 @@ func patient(token string, through http.RoundTripper) client.Options {
 	}
 }
 
-// user is a client of the broker.
+// user returns a client of the broker.
 func (s *stack) user() *client.Client {
 	return client.New(s.api, patient(s.token, transport))
 }
@@ -174,7 +173,7 @@ func (s *stack) task(title string) string {
 	return task.ID
 }
 
-// askHost is a call of the host by whoever holds its password; out may be nil.
+// askHost calls the host with its password; out may be nil.
 func (s *stack) askHost(method, path string, out any) int {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.host.url+path, http.NoBody)
@@ -195,7 +194,7 @@ func (s *stack) askHost(method, path string, out any) int {
 	return resp.StatusCode
 }
 
-// openDB reads the broker's database past the broker.
+// openDB opens the broker's database directly.
 func (s *stack) openDB() *sql.DB {
 	s.t.Helper()
 	if s.store == postgres {

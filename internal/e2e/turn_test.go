@@ -32,7 +32,7 @@ func toEnd(t testing.TB, ctx context.Context, stream *client.Stream) *client.Tra
 	return transcript
 }
 
-// history is a task's messages once the turn has arrived at the broker.
+// historyOf returns a task's messages after the turn has arrived at the broker.
 func historyOf(t testing.TB, c *client.Client, task string) []protocol.Message {
 	t.Helper()
 	settle(t, c, task)
@@ -46,7 +46,7 @@ func historyOf(t testing.TB, c *client.Client, task string) []protocol.Message {
 	return messages
 }
 
-// settle waits until the broker sees no turn of the task any more.
+// settle waits until the broker has no open turn of the task.
 func settle(t testing.TB, c *client.Client, task string) *protocol.Task {
 	t.Helper()
 	var last *protocol.Task
@@ -65,9 +65,9 @@ func TestATurnIsStreamedByTheHostAndPersistedByTheWebhook(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task := s.task("tour")
-		told := turnOf(t, s.user(), task, "list")
-		if told.End == nil || told.End.FinishReason != protocol.FinishStop {
-			t.Fatalf("the turn ended with %+v", told.End)
+		transcript := turnOf(t, s.user(), task, "list")
+		if transcript.End == nil || transcript.End.FinishReason != protocol.FinishStop {
+			t.Fatalf("the turn ended with %+v", transcript.End)
 		}
 		rows := historyOf(t, s.user(), task)
 		if rows[0].Role != protocol.RoleUser || rows[0].Message != "list" || rows[0].Status != protocol.MessageSent {
@@ -79,7 +79,7 @@ func TestATurnIsStreamedByTheHostAndPersistedByTheWebhook(t *testing.T) {
 				texts = append(texts, m.Message)
 			}
 		}
-		if got, want := strings.Join(texts, "\n\n"), told.Text(); got != want {
+		if got, want := strings.Join(texts, "\n\n"), transcript.Text(); got != want {
 			t.Errorf("stored %q, streamed %q", got, want)
 		}
 		if !slices.ContainsFunc(rows, func(m protocol.Message) bool {

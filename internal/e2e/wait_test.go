@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// patience is a hang guard: what is waited for comes or the test fails.
+// patience only prevents a hang: the awaited event happens or the test fails.
 const patience = 3 * time.Minute
 
 // eventually polls, because the other side is another process.

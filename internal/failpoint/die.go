@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// die never returns: the signal may take a moment, and no further line of the
-// caller may run meanwhile.
+// die never returns: SIGKILL may take a moment, and the caller must not continue.
 func die() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}

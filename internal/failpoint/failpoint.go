@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// Env names the variable that arms points for the life of a process.
+// Env names the variable that arms points for the lifetime of a process.
 const Env = "BELLHOP_FAILPOINT"
 
-// armed is nil while nothing is armed, which is the whole cost of Hit then.
+// armed is nil while no point is armed, so that Hit costs one load.
 var armed atomic.Pointer[points]
 
 func init() {
@@ -20,17 +20,17 @@ func init() {
 	}
 }
 
-// points is copied on every Set; the counters inside are shared by the copies.
+// points is copied by every Set; the copies share the counters.
 type points map[string]*point
 
 type point struct {
-	left atomic.Int64 // hits until it fires; below zero = fired
+	left atomic.Int64 // hits until it fires; negative = it fired
 	fire func()
 	each bool
 }
 
-// Hit fires the point name if it is armed: from the environment once, at the
-// Nth hit, by SIGKILL; from Set at every hit.
+// Hit fires the point name if it is armed: by Env once, at the Nth hit, with SIGKILL; by Set at
+// every hit.
 func Hit(name string) {
 	all := armed.Load()
 	if all == nil {
@@ -47,7 +47,7 @@ func Hit(name string) {
 
 var setMu sync.Mutex
 
-// Set makes every hit of name call f, in this process, until restore is called.
+// Set makes every hit of name in this process call f until restore is called.
 func Set(name string, f func()) (restore func()) {
 	previous := swap(name, &point{fire: f, each: true})
 	return sync.OnceFunc(func() { swap(name, previous) })
@@ -76,8 +76,8 @@ func swap(name string, p *point) (previous *point) {
 	return previous
 }
 
-// parse panics on a malformed list: a crash test with a misspelt count that
-// then never crashes would pass for the wrong reason.
+// parse panics on a malformed list: a crash test whose point never fires would pass for the
+// wrong reason.
 func parse(spec string, fire func()) *points {
 	all := points{}
 	for _, item := range strings.Split(spec, ",") {

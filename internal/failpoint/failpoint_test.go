@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is its own victim: with this variable it only hits points.
+// The test binary starts itself with this variable as the process to be killed.
 const victim = "BELLHOP_FAILPOINT_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestAProcessDiesAtTheNthHitOfAListedPoint(t *testing.T) {
+func TestAProcessIsKilledAtTheNthHitOfAListedPoint(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, out string
 		killed          bool

@@ -15,7 +15,7 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// binding says where the fields of a request type come from.
+// binding lists the fields of a request type by where their values come from.
 type binding struct {
 	params, queries []boundField
 	hasBody         bool
@@ -26,8 +26,8 @@ type boundField struct {
 	index []int
 }
 
-// bindingOf panics on a type that would let a body set what belongs to the path
-// or query: that is a mistake in the program, found when routes are registered.
+// bindingOf panics if a body could set a field that belongs to the path or query. That is a
+// programming mistake, found when routes are registered.
 func bindingOf(t reflect.Type) binding {
 	var b binding
 	if t.Kind() != reflect.Struct {
@@ -99,7 +99,7 @@ func (b *binding) bind(c echo.Context, req reflect.Value) error {
 	return nil
 }
 
-// pathParam is c.Param, unescaped where Echo matched the escaped path.
+// pathParam returns c.Param, unescaped if Echo matched the escaped path.
 func pathParam(c echo.Context, name string) (string, error) {
 	value := c.Param(name)
 	if c.Request().URL.RawPath != "" {
@@ -115,7 +115,7 @@ func pathParam(c echo.Context, name string) (string, error) {
 	return value, nil
 }
 
-// set never quotes the value: it may be a secret.
+// set returns errors without the value, which may be a secret.
 func set(field reflect.Value, name, value string) error {
 	if field.Kind() == reflect.Pointer {
 		field.Set(reflect.New(field.Type().Elem()))

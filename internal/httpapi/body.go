@@ -15,14 +15,14 @@ import (
 	"bellhop/protocol"
 )
 
-// DefaultMaxBody caps a body unless a route says otherwise.
+// DefaultMaxBody caps a body unless the route sets MaxBody.
 const DefaultMaxBody = 1 << 20
 
-// ReadBody reads a JSON body of at most limit bytes without parsing it. It
-// answers CodeUnsupportedMedia unless the body is unencoded application/json in
-// UTF-8, and CodeTooLarge after reading up to the limit: a body left unread
-// would reach the peer as a reset instead of an answer. No body is an empty
-// slice. It lifts the deadline set by RequestDeadline.
+// ReadBody reads a JSON body of at most limit bytes without parsing it. The error is
+// CodeUnsupportedMedia unless the body is unencoded application/json in UTF-8, and CodeTooLarge
+// after reading up to the limit: if the body stayed unread, the client would see a connection
+// reset instead of the error. Without a body it returns an empty slice. It lifts the deadline
+// set by RequestDeadline.
 func ReadBody(c echo.Context, limit int64) ([]byte, error) {
 	r := c.Request()
 	if r.Body == nil || r.Body == http.NoBody {
@@ -32,7 +32,7 @@ func ReadBody(c echo.Context, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	var buf bytes.Buffer
-	if n := min(r.ContentLength, limit, 64<<10); n > 0 { // what is declared may never come
+	if n := min(r.ContentLength, limit, 64<<10); n > 0 { // the declared length may never arrive
 		buf.Grow(int(n) + bytes.MinRead)
 	}
 	_, err := buf.ReadFrom(http.MaxBytesReader(nil, r.Body, limit))
@@ -46,7 +46,7 @@ func ReadBody(c echo.Context, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// BodyError is what a failure to read a body of at most limit bytes is answered with.
+// BodyError returns the error response for a failed read of a body of at most limit bytes.
 func BodyError(err error, limit int64) error {
 	var tooLarge *http.MaxBytesError
 	var timeout net.Error
@@ -56,7 +56,7 @@ func BodyError(err error, limit int64) error {
 		e.Hint = "The limit is " + byteCount(limit)
 		return e
 	case errors.As(err, &timeout) && timeout.Timeout():
-		// Not the sender's fault for certain, and worth repeating: no 4xx.
+		// A timeout may not be the client's fault and a retry may succeed, so it is no 4xx.
 		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The body did not arrive in time", RetryAfter: 1}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &protocol.Error{Code: protocol.CodeInvalid, Message: "The body ended early", Err: err}
@@ -85,14 +85,14 @@ func checkMedia(header http.Header) error {
 	return nil
 }
 
-// RequestDeadline gives a request's body d to arrive, from the moment its
-// headers have. It does not limit the handler: once the body is read, or an
-// event stream begins, the deadline is lifted.
+// RequestDeadline allows d for the body to arrive, counted from the end of the headers. It does
+// not limit the handler: the deadline is lifted when the body was read or an event stream
+// begins.
 func RequestDeadline(d time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			// Without a body the server already reads ahead to notice a peer that
-			// leaves, and a deadline would end that request.
+			// Without a body the server reads ahead to notice a disconnect, and a deadline
+			// would end the request.
 			if body := c.Request().Body; body != nil && body != http.NoBody {
 				if err := setReadDeadline(c.Response(), time.Now().Add(d)); err != nil {
 					return err
@@ -105,7 +105,7 @@ func RequestDeadline(d time.Duration) echo.MiddlewareFunc {
 
 func setReadDeadline(w http.ResponseWriter, at time.Time) error {
 	err := http.NewResponseController(w).SetReadDeadline(at)
-	if errors.Is(err, http.ErrNotSupported) { // a recorder in a test
+	if errors.Is(err, http.ErrNotSupported) { // a recorder in a test has no deadlines
 		return nil
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// bodyLength is a route that answers how long the body was.
+// bodyLength is a route that responds with the length of the body.
 func bodyLength(limit int64) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		raw, err := httpapi.ReadBody(c, limit)
@@ -38,7 +38,7 @@ func TestReadBodyChecksTypeAndSize(t *testing.T) {
 		name, target, body string
 		header             []string
 		status             int
-		answer             string
+		respond            string
 	}{
 		{"JSON", "/", "{}", nil, 200, "2"},
 		{"at the cap", "/", "0123456789", nil, 200, "10"},
@@ -57,12 +57,12 @@ func TestReadBodyChecksTypeAndSize(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			requireAnswer(t, call(e, "POST", c.target, c.body, c.header...), c.status, c.answer)
+			requireAnswer(t, call(e, "POST", c.target, c.body, c.header...), c.status, c.respond)
 		})
 	}
 }
 
-// exchange writes raw bytes and reads one answer.
+// exchange writes raw bytes and reads one response.
 func exchange(t *testing.T, server *httptest.Server, write func(net.Conn)) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -87,10 +87,10 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 	const head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	mib := strings.Repeat("x", 1<<20)
 	cases := []struct {
-		name   string
-		write  func(net.Conn)
-		status int
-		answer string
+		name    string
+		write   func(net.Conn)
+		status  int
+		respond string
 	}{
 		{"5 MiB declared, 1 MiB and a byte sent", func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Content-Length: 5242880\r\n\r\n"+mib+"x")
@@ -102,7 +102,7 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 			}
 		}, 413, tooLarge},
 		{"bytes that trickle", func(c net.Conn) {
-			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{") // and never the rest
+			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{") // the remaining bytes never arrive
 		}, 503, `{"error":"The body did not arrive in time","code":"unavailable"}`},
 		{"an end amid the body", func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Content-Length: 10\r\n\r\n{")
@@ -118,9 +118,9 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 			if c.status == http.StatusServiceUnavailable {
 				at = hastyServer
 			}
-			status, answer := exchange(t, at, c.write)
-			if status != c.status || answer != c.answer {
-				t.Fatalf("got %d %s", status, answer)
+			status, respond := exchange(t, at, c.write)
+			if status != c.status || respond != c.respond {
+				t.Fatalf("got %d %s", status, respond)
 			}
 		})
 	}
@@ -134,8 +134,8 @@ func TestBodiesThatMisbehaveOnTheWire(t *testing.T) {
 	})
 }
 
-// Handlers may outlast the body's deadline, with and without a body.
-func TestTheBodyDeadlineIsNotTheHandlers(t *testing.T) {
+// Handlers may take longer than the body's deadline, with and without a body.
+func TestTheBodyDeadlineDoesNotLimitTheHandler(t *testing.T) {
 	const deadline = 50 * time.Millisecond
 	e := httpapi.New(httpapi.Options{BodyTimeout: deadline})
 	slow := func(c echo.Context) error {

@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// CORSOptions are the settings of CORS. Origins are as ParseOrigins returns them.
+// CORSOptions are the settings of CORS. AllowedOrigins must come from ParseOrigins.
 type CORSOptions struct {
 	AllowedOrigins []string
 	Credentials    bool     // allow cookies; bearer clients do not need it
@@ -20,8 +20,8 @@ type CORSOptions struct {
 	ExposeHeaders  []string // nil = Retry-After X-Request-Id
 }
 
-// ParseOrigins checks a configured list of origins (scheme://host[:port]) and
-// writes them as browsers do. "*" and "null" are refused: they match anybody.
+// ParseOrigins checks a configured list of origins (scheme://host[:port]) and returns them in
+// the form that browsers send. "*" and "null" are refused: they would match any page.
 func ParseOrigins(list []string) ([]string, error) {
 	origins := make([]string, 0, len(list))
 	for _, text := range list {
@@ -55,9 +55,9 @@ func originOf(text string) (string, bool) {
 	return u.Scheme + "://" + host, true
 }
 
-// CORS answers preflights and marks every answer for the allowed origins,
-// errors included, by exact comparison (reliability SSE-7). Add it with Use,
-// before anything that may refuse a request.
+// CORS answers preflights and adds headers to every response for the allowed origins, including
+// errors, by exact comparison (reliability SSE-7). It must be added with Use before any
+// middleware that may reject a request.
 func CORS(opts CORSOptions) echo.MiddlewareFunc {
 	opts = withDefaults(opts)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

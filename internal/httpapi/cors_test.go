@@ -23,7 +23,7 @@ func corsEcho(t *testing.T, credentials bool) *echo.Echo {
 	return e
 }
 
-func TestCORSMarksEveryAnswer(t *testing.T) {
+func TestCORSMarksEveryResponse(t *testing.T) {
 	e := corsEcho(t, false)
 	for target, status := range map[string]int{"/ok": 200, "/nowhere": 404, "/busy": 429, "/boom": 500} {
 		rec := call(e, "GET", target, "", "Origin", app)

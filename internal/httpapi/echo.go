@@ -16,7 +16,7 @@ import (
 	"bellhop/protocol"
 )
 
-// BodyTimeout is how long the body of a request may take (reliability IN-4).
+// BodyTimeout bounds how long the body of a request may take to arrive (reliability IN-4).
 const BodyTimeout = 10 * time.Second
 
 // Options are the settings of New.
@@ -26,10 +26,9 @@ type Options struct {
 	Now         func() time.Time // nil = time.Now
 }
 
-// New returns an Echo that answers errors in the one shape, survives panics,
-// logs requests without their query, trusts no forwarding header and never
-// redirects. Middleware added with Use runs for unknown routes and wrong methods
-// too.
+// New returns an Echo that writes errors in the one format, recovers from panics, logs requests
+// without their query, trusts no forwarding header and never redirects. Middleware added with
+// Use also runs for unknown routes and wrong methods.
 func New(opts Options) *echo.Echo {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -51,7 +50,7 @@ func New(opts Options) *echo.Echo {
 
 type requestIDKey struct{}
 
-// RequestID is the id under which a request is logged, "" outside of one.
+// RequestID returns the id under which a request is logged; "" outside of a request.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -74,7 +73,7 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// requestLog writes errors itself, so that it sees the status they become.
+// requestLog writes error responses itself, so that it can log their status.
 func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -91,8 +90,7 @@ func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 	}
 }
 
-// requestLevel keeps the log readable at its usual level: a busy host posts
-// more successful requests than anybody reads.
+// requestLevel logs successful requests at debug level only, since a busy host posts very many.
 func requestLevel(status int) slog.Level {
 	if status < http.StatusBadRequest {
 		return slog.LevelDebug
@@ -115,9 +113,8 @@ func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// plainPaths answers 404 where Echo would match an empty path parameter, which
-// would make /tasks/ another spelling of /tasks/:id, or would let the last one
-// swallow the rest of a longer path.
+// plainPaths answers 404 where Echo would match an empty path parameter (so that /tasks/ would
+// equal /tasks/:id), or where the last parameter would match several path segments.
 func plainPaths(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
@@ -130,7 +127,7 @@ func plainPaths(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// NoStore marks answers that carry tokens (reliability AUTH-7).
+// NoStore sets the headers of responses that contain tokens (reliability AUTH-7).
 func NoStore() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

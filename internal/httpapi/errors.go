@@ -16,8 +16,8 @@ import (
 	"bellhop/protocol"
 )
 
-// ErrorHandler writes every error in the one shape. Causes go to the log, once,
-// and never to the peer; an internal error says nothing but "Internal error".
+// ErrorHandler writes every error in the one format. Causes are logged, once, and never sent to
+// the peer; an internal error is sent as "Internal error".
 func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		e := asError(err)
@@ -31,7 +31,7 @@ func ErrorHandler(log *slog.Logger) echo.HTTPErrorHandler {
 	}
 }
 
-// asError finds the protocol.Error in err or makes one.
+// asError returns the protocol.Error in err, or makes one.
 func asError(err error) *protocol.Error {
 	var e *protocol.Error
 	var he *echo.HTTPError
@@ -58,7 +58,7 @@ func internal(err error) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeInternal, Message: "Internal error", Err: err}
 }
 
-// sentence is the standard text of a status as a message: "Not found".
+// sentence returns the standard text of a status as a message, such as "Not found".
 func sentence(status int) string {
 	text := []byte(http.StatusText(status))
 	if len(text) == 0 {
@@ -69,7 +69,7 @@ func sentence(status int) string {
 
 func logError(log *slog.Logger, c echo.Context, e *protocol.Error) {
 	ctx := c.Request().Context()
-	if e.Err == nil || ctx.Err() != nil { // nothing to add, or the peer has left
+	if e.Err == nil || ctx.Err() != nil { // there is no cause, or the peer has disconnected
 		return
 	}
 	level := slog.LevelDebug
@@ -83,7 +83,7 @@ func logError(log *slog.Logger, c echo.Context, e *protocol.Error) {
 		"code", e.Code, "request_id", RequestID(ctx), "err", Redact(e.Err.Error()))
 }
 
-// errorBody is the one shape; members of Fields follow it.
+// errorBody is the one format of errors; the members of Fields follow it.
 type errorBody struct {
 	protocol.ErrorBody
 	Cursor *protocol.Cursor `json:"cursor,omitempty"`
@@ -140,8 +140,7 @@ func encodeError(e *protocol.Error) ([]byte, error) {
 	return append(append(body[:len(body)-1], ','), fields[1:]...), nil
 }
 
-// marshal is encoding/json without the escaping of <, > and & and without a
-// final line feed.
+// marshal is encoding/json without escaping <, > and & and without a final line feed.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -157,8 +156,8 @@ var (
 	urlUserinfo = regexp.MustCompile(`://[^\s"'/?#@]*@`)
 )
 
-// Redact removes the query and the user from every URL in a text that goes to a
-// log: *url.Error prints the whole URL, tokens included.
+// Redact removes the query and the user from every URL in a text for the log. *url.Error, for
+// example, prints the complete URL with its tokens.
 func Redact(text string) string {
 	text = urlQuery.ReplaceAllString(text, "$1?[redacted]")
 	return urlUserinfo.ReplaceAllString(text, "://[redacted]@")

@@ -85,7 +85,7 @@ func TestErrorsHaveOneShape(t *testing.T) {
 			map[string]string{"WWW-Authenticate": "Bearer"},
 		},
 		{"an unknown error", errors.New("canary"), 500, `{"error":"Internal error","code":"internal"}`, nil},
-		{"an internal error keeps its words", &protocol.Error{Code: protocol.CodeInternal, Message: "canary", Hint: "canary"}, 500, `{"error":"Internal error","code":"internal"}`, nil},
+		{"an internal error hides its message", &protocol.Error{Code: protocol.CodeInternal, Message: "canary", Hint: "canary"}, 500, `{"error":"Internal error","code":"internal"}`, nil},
 		{"an unknown code", protocol.Errorf("canary", "canary"), 500, `{"error":"Internal error","code":"internal"}`, nil},
 		{"a deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), 503, `{"error":"The request took too long","code":"unavailable"}`, nil},
 		{"Echo's own", echo.NewHTTPError(400, "canary"), 400, `{"error":"Bad request","code":"invalid"}`, nil},
@@ -105,7 +105,7 @@ func TestErrorsHaveOneShape(t *testing.T) {
 	}
 }
 
-func TestInternalErrorsAreLoggedOnceAndOthersByWeight(t *testing.T) {
+func TestInternalErrorsAreLoggedOnceAndOthersByLevel(t *testing.T) {
 	e, log := newEcho()
 	e.GET("/boom/:id", func(echo.Context) error { return fmt.Errorf("insert: %w", errors.New("disk on fire")) })
 	e.GET("/panic", func(echo.Context) error { panic("at the disco") })
@@ -122,7 +122,7 @@ func TestInternalErrorsAreLoggedOnceAndOthersByWeight(t *testing.T) {
 	}
 }
 
-func TestLogsHoldNoQuery(t *testing.T) {
+func TestLogsContainNoQuery(t *testing.T) {
 	e, log := newEcho()
 	e.POST("/hook", func(echo.Context) error {
 		return &protocol.Error{

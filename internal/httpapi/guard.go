@@ -12,10 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// GuardHost protects a server on loopback from DNS rebinding (reliability
-// AUTH-9): a request that arrived on a loopback address must name a loopback
-// address, localhost or one of the allowed names (without port) in Host.
-// Requests that arrived elsewhere pass.
+// GuardHost protects a server on loopback from DNS rebinding (reliability AUTH-9): the Host of
+// a request that arrived on a loopback address must be a loopback address, localhost or one of
+// the allowed names (without port). Requests on other addresses are not checked.
 func GuardHost(allowed ...string) echo.MiddlewareFunc {
 	names := make([]string, 0, len(allowed))
 	for _, name := range allowed {
@@ -37,9 +36,9 @@ func GuardHost(allowed ...string) echo.MiddlewareFunc {
 	}
 }
 
-// GuardOrigin is the other half of AUTH-9: on a loopback address a request of a
-// browser page (with Origin) must come from a loopback page, from this server's
-// own page, or from one of the allowed origins (as ParseOrigins returns them).
+// GuardOrigin is the second part of AUTH-9: on a loopback address a request with an Origin must
+// come from a loopback page, from this server's own page, or from one of the allowed origins
+// (as ParseOrigins returns them).
 func GuardOrigin(allowed ...string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -71,7 +70,7 @@ func onLoopback(r *http.Request) bool {
 	return err == nil && local.Addr().Unmap().IsLoopback()
 }
 
-// hostName is a Host header without port, brackets and final dot.
+// hostName returns a Host header without port, brackets and final dot.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -13,7 +13,7 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// at pretends that requests arrive on a local address.
+// at makes requests appear to arrive on a local address.
 func at(local string, h http.Handler) http.Handler {
 	addr := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(local))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Option changes how Handle reads or answers.
+// Option changes how Handle reads or responds.
 type Option func(*options)
 
 type options struct {
@@ -19,14 +19,13 @@ type options struct {
 	status       func(resp any) int
 }
 
-// MaxBody replaces DefaultMaxBody, in bytes.
+// MaxBody replaces DefaultMaxBody; n is in bytes.
 func MaxBody(n int64) Option { return func(o *options) { o.maxBody = n } }
 
-// OptionalBody lets a request without a body pass; its fields stay zero.
+// OptionalBody allows a request without a body; its fields stay zero.
 func OptionalBody() Option { return func(o *options) { o.optionalBody = true } }
 
-// Accepted chooses the status by the answer, such as 201 for new and 200 for
-// existing.
+// Accepted chooses the status by the response, such as 201 for new and 200 for existing.
 func Accepted[Resp any](choose func(*Resp) int) Option {
 	return func(o *options) {
 		o.status = func(resp any) int { return choose(resp.(*Resp)) }
@@ -41,8 +40,8 @@ func Accepted[Resp any](choose func(*Resp) int) Option {
 // string, bool, int or int64, or a pointer to one; a body can never set them. A
 // Validate() error method on *Req runs before do.
 //
-// The status is what Accepted chooses, else what HTTPStatus() int of the answer
-// says, else status. A nil answer with 204 has no body.
+// The status is chosen by Accepted, else by the method HTTPStatus() int of the response, else
+// it is status. A nil response with 204 has no body.
 func Handle[Req, Resp any](status int, do func(context.Context, *Req) (*Resp, error), opts ...Option) echo.HandlerFunc {
 	o := options{maxBody: DefaultMaxBody}
 	for _, opt := range opts {
@@ -63,7 +62,7 @@ func Handle[Req, Resp any](status int, do func(context.Context, *Req) (*Resp, er
 		if err != nil {
 			return err
 		}
-		return answer(c, &o, status, resp, resp == nil)
+		return respond(c, &o, status, resp, resp == nil)
 	}
 }
 
@@ -86,7 +85,7 @@ func takesBody(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-func answer(c echo.Context, o *options, status int, resp any, isNil bool) error {
+func respond(c echo.Context, o *options, status int, resp any, isNil bool) error {
 	if isNil {
 		return c.NoContent(status)
 	}

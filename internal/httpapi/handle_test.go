@@ -55,7 +55,7 @@ func TestHandleBindsPathQueryAndBody(t *testing.T) {
 	cases := []struct {
 		name, method, target, body string
 		status                     int
-		answer                     string
+		respond                    string
 	}{
 		{
 			"everything", "POST", "/things/7?limit=5&after=-1&archived=true&q=%C3%A4", `{"text":"<a> & b","approved":false,"new":1}`, 200,
@@ -71,7 +71,7 @@ func TestHandleBindsPathQueryAndBody(t *testing.T) {
 		{"another type", "POST", "/things/7", `{"approved":"yes"}`, 400, `{"error":"approved must be a boolean","code":"invalid"}`},
 		{"a fraction for an integer", "POST", "/things/7", `{"count":1.5}`, 400, `{"error":"count must be an integer","code":"invalid"}`},
 		{"duplicate names", "POST", "/things/7", `{"text":"a","text":"b"}`, 400, `{"error":"Invalid JSON: duplicate member name (at byte 12)","code":"invalid"}`},
-		{"what Validate refuses", "POST", "/things/7", `{"text":"forbidden"}`, 400, `{"error":"text must not be forbidden","code":"invalid","hint":"Say something else"}`},
+		{"a request that Validate refuses", "POST", "/things/7", `{"text":"forbidden"}`, 400, `{"error":"text must not be forbidden","code":"invalid","hint":"Say something else"}`},
 		{"text as a number in the query", "GET", "/things/7?limit=canary", ``, 400, `{"error":"limit must be an integer","code":"invalid"}`},
 		{"a number too large", "GET", "/things/7?after=9223372036854775808", ``, 400, `{"error":"after must be an integer","code":"invalid"}`},
 		{"an empty number is absent", "GET", "/things/7?limit=", ``, 200, empty},
@@ -85,7 +85,7 @@ func TestHandleBindsPathQueryAndBody(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			rec := call(e, c.method, c.target, c.body)
-			requireAnswer(t, rec, c.status, c.answer)
+			requireAnswer(t, rec, c.status, c.respond)
 			if got := rec.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("Content-Type %q", got)
 			}
@@ -125,7 +125,7 @@ func TestHandleChoosesTheStatus(t *testing.T) {
 	requireAnswer(t, call(e, "DELETE", "/gone", ""), 204, ``)
 }
 
-func TestHandleRefusesUnsafeTypesAtOnce(t *testing.T) {
+func TestHandleRefusesUnsafeTypesAtRegistration(t *testing.T) {
 	type open struct {
 		ID string `param:"id"`
 	}

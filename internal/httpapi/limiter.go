@@ -8,23 +8,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// LimiterOptions are the settings of NewLimiter; the zero value is reliability
-// IN-10's limit per task.
+// LimiterOptions are the settings of NewLimiter; the zero value is the limit per task of
+// reliability IN-10.
 type LimiterOptions struct {
 	Rate    float64          // tokens a second; 0 = 50
 	Burst   int              // 0 = 200
-	MaxKeys int              // buckets kept, the least recently used one goes first; 0 = 10 000
+	MaxKeys int              // buckets kept; the least recently used one is dropped first; 0 = 10 000
 	Now     func() time.Time // nil = time.Now
 }
 
-// Limiter has one token bucket per key. Its memory is bounded: a key that was
-// forgotten starts with a full bucket again.
+// Limiter has one token bucket per key. Its memory is bounded: a key whose bucket was dropped
+// starts with a full one.
 type Limiter struct {
 	opts LimiterOptions
 
 	mu     sync.Mutex
 	byKey  map[string]*list.Element
-	recent *list.List // of *bucket, the most recently used first
+	recent *list.List // *bucket, the most recently used first
 }
 
 type bucket struct {
@@ -49,8 +49,8 @@ func NewLimiter(opts LimiterOptions) *Limiter {
 	return &Limiter{opts: opts, byKey: map[string]*list.Element{}, recent: list.New()}
 }
 
-// Allow takes a token of key's bucket. Without one it takes nothing and says
-// when there will be one.
+// Allow takes a token of key's bucket. If the bucket is empty, it returns the time until the
+// next token.
 func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	now := l.opts.Now()
 	reservation := l.bucket(key).ReserveN(now, 1)
@@ -62,7 +62,7 @@ func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	return false, delay
 }
 
-// Keys counts the buckets kept.
+// Keys returns the number of buckets.
 func (l *Limiter) Keys() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

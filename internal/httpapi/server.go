@@ -21,9 +21,8 @@ type ServerOptions struct {
 	BaseContext func(net.Listener) context.Context // nil = context.Background
 }
 
-// Server limits headers and idle connections. It has no WriteTimeout, which
-// would cut streams: writers set their own deadlines, and Echo's body deadline
-// limits reading.
+// Server returns a server that limits headers and idle connections. It has no WriteTimeout,
+// which would cut streams: writers set their own deadlines, and RequestDeadline limits reading.
 func Server(h http.Handler, opts ServerOptions) *http.Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -32,7 +31,7 @@ func Server(h http.Handler, opts ServerOptions) *http.Server {
 		Handler:           h,
 		ReadHeaderTimeout: HeaderTimeout,
 		IdleTimeout:       IdleTimeout,
-		// net/http adds 4 KiB of its own.
+		// net/http adds 4 KiB to this value.
 		MaxHeaderBytes: MaxHeaderBytes - 4<<10,
 		ErrorLog:       slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
 		BaseContext:    opts.BaseContext,

@@ -14,7 +14,7 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// oneConn is a listener with a single connection, in the bubble's time.
+// oneConn is a listener with a single connection, on the bubble's fake clock.
 type oneConn struct {
 	conns chan net.Conn
 	ended chan struct{}
@@ -32,8 +32,8 @@ func (l *oneConn) Accept() (net.Conn, error) {
 func (l *oneConn) Close() error   { close(l.ended); return nil }
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// Reliability IN-4: whoever does not finish a header, or keeps a connection for
-// nothing, is sent away. A handler that has begun is not: streams last.
+// Reliability IN-4: connections with an incomplete header and idle connections are closed. A
+// running handler is not interrupted, because streams last.
 func TestTimeLimitsOfAConnection(t *testing.T) {
 	const request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 	for _, c := range []struct {

@@ -34,8 +34,8 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeStorageFull:      http.StatusInsufficientStorage,
 }
 
-// StatusOf is the one place where a code becomes an HTTP status. A code that is
-// not in the table is a fault of ours: 500.
+// StatusOf returns the HTTP status of a code; no other place decides it. A code that is not in
+// the table is our mistake: 500.
 func StatusOf(code protocol.Code) int {
 	if status, ok := statusOf[code]; ok {
 		return status
@@ -43,7 +43,7 @@ func StatusOf(code protocol.Code) int {
 	return http.StatusInternalServerError
 }
 
-// codeOfStatus is for errors that Echo itself makes.
+// codeOfStatus is for errors made by Echo itself.
 func codeOfStatus(status int) protocol.Code {
 	switch status {
 	case http.StatusUnauthorized:

@@ -12,8 +12,8 @@ import (
 	"bellhop/internal/sse"
 )
 
-// A stream that answers a POST lives on when the body's deadline has passed,
-// whether its handler read the body or not, and ends when the peer leaves.
+// A stream that responds to a POST continues after the body's deadline, whether its handler
+// read the body or not, and ends when the peer disconnects.
 func TestStreamsOutliveTheBodyDeadline(t *testing.T) {
 	const deadline = 50 * time.Millisecond
 	for name, read := range map[string]bool{"body read": true, "body unread": false} {

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// A chunk as an agent says it, read and understood.
+// Reads and parses a text chunk of an agent.
 func BenchmarkReadChunks(b *testing.B) {
 	text := "a few words of an answer "
 	raw, err := json.Marshal(protocol.Line{Type: protocol.LineChunk, SessionID: protocol.NewID(), Content: &text})
@@ -53,7 +53,7 @@ func BenchmarkWriteChunks(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "lines/s")
 }
 
-// An input with an image of 4 MiB; B/op is all that is ever allocated for it.
+// Reads an input with an image of 4 MiB; B/op is the total allocation.
 func BenchmarkReadALineOf4MiB(b *testing.B) {
 	stream := []byte(`{"type":"input","attachments":[{"type":"image","data":"` + strings.Repeat("A", 4<<20) + "\"}]}\n")
 	b.ReportAllocs()

@@ -1,8 +1,6 @@
-// Package jsonlines reads and writes one JSON value a line, as the headless
-// interface needs it (protocol section 4): lines are bounded, an overlong line
-// costs no more memory than the bound and does not end the stream, and lines of
-// concurrent writers never mix.
+// Package jsonlines reads and writes one JSON value per line, for the headless interface
+// (protocol section 4). Lines are bounded: an overlong line needs no more memory than the bound
+// and does not end the stream. Lines of concurrent writers never mix.
 //
-// It owns framing only. What a line means, and whether it is JSON at all, is
-// the caller's business.
+// It owns only the framing; the caller decides whether a line is valid JSON and what it means.
 package jsonlines

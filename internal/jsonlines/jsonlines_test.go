@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const tooLong = "<too long>"
 
-// read collects every line; a refused one stands as tooLong.
+// read collects every line; an overlong one appears as tooLong.
 func read(t *testing.T, r io.Reader, max int) []string {
 	t.Helper()
 	lines := []string{}
@@ -82,7 +82,7 @@ func TestReaderReturnsTheStreamsError(t *testing.T) {
 	}
 }
 
-// filler is n bytes without a newline.
+// filler yields n bytes without a newline.
 type filler struct{ n int }
 
 func (f *filler) Read(p []byte) (int, error) {
@@ -107,13 +107,13 @@ func TestReaderMemoryIsBoundedByTheLimit(t *testing.T) {
 	if !slices.Equal(lines, []string{tooLong, "next"}) {
 		t.Fatalf("got %.80q", lines)
 	}
-	// All that was ever allocated, growth steps included, stays a small multiple.
+	// All allocations, including growth steps, stay a small multiple of the limit.
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8*limit {
 		t.Errorf("100 MiB without a newline allocated %d bytes", got)
 	}
 }
 
-// counter counts writes and keeps what was written.
+// counter counts writes and keeps their bytes.
 type counter struct {
 	writes int
 	bytes.Buffer
@@ -124,7 +124,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-func TestWriterWritesWholeLines(t *testing.T) {
+func TestWriterWritesCompleteLines(t *testing.T) {
 	out := &counter{}
 	w := NewWriter(out)
 	var group sync.WaitGroup

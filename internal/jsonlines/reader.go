@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// ErrTooLong is returned for a line over the reader's limit, as soon as the
-// limit is passed: the rest of the line may not have arrived yet.
+// ErrTooLong is returned for a line over the reader's limit as soon as the limit is passed;
+// more of the line may not have arrived yet.
 var ErrTooLong = errors.New("line too long")
 
-// keepBuffer is the largest line buffer kept for the next line: one image must
-// not hold its megabytes for the rest of a session.
+// keepBuffer is the largest line buffer kept for the next line, so that one image does not
+// occupy memory for the whole session.
 const keepBuffer = 64 << 10
 
 // Reader splits a stream into lines of at most max bytes. It is not safe for
@@ -21,18 +21,19 @@ type Reader struct {
 	r        *bufio.Reader
 	max      int
 	line     []byte
-	skipping bool // inside the rest of a refused line
+	skipping bool // inside the remainder of an overlong line
 }
 
-// NewReader reads lines of at most max bytes (without their end) from r.
+// NewReader reads lines of at most max bytes (without line ending) from r.
 func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 32<<10), max: max}
 }
 
-// Next returns the next line without its "\n" or "\r\n"; it is valid until the
-// following call. A last line without an end is a line. After ErrTooLong the
-// next call goes on with the line behind the refused one. Any other error is
-// the stream's own and final; io.EOF is its end.
+// Next returns the next line without its "
+// " or "\r
+// "; it is valid until the next call. The last line needs no ending. After ErrTooLong the next
+// call continues with the following line. Any other error is the stream's and final; io.EOF is
+// its end.
 func (l *Reader) Next() ([]byte, error) {
 	if l.skipping {
 		if err := l.skip(); err != nil {
@@ -45,7 +46,7 @@ func (l *Reader) Next() ([]byte, error) {
 	l.line = l.line[:0]
 	for {
 		piece, err := l.r.ReadSlice('\n')
-		// One byte more is let in for a "\r" that is not part of the line.
+		// One more byte is allowed for a "\r", which is not part of the line.
 		if len(l.line)+len(bytes.TrimSuffix(piece, []byte("\n"))) > l.max+1 {
 			l.skipping = !bytes.HasSuffix(piece, []byte("\n"))
 			return nil, ErrTooLong
@@ -70,7 +71,7 @@ func (l *Reader) finish() ([]byte, error) {
 	return line, nil
 }
 
-// skip discards up to the end of the refused line.
+// skip discards the remainder of the overlong line.
 func (l *Reader) skip() error {
 	for {
 		_, err := l.r.ReadSlice('\n')

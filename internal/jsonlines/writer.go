@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Writer writes one JSON value a line. It is safe for concurrent use.
+// Writer writes one JSON value per line. It is safe for concurrent use.
 type Writer struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -17,9 +17,8 @@ type Writer struct {
 // NewWriter writes lines to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Write writes v and a newline in one Write of the underlying writer, so that a
-// crash or a second writer never leaves half a line. It blocks as long as the
-// underlying writer does.
+// Write writes v and a newline in one Write of the underlying writer, so that a crash or a
+// second writer never leaves a partial line. It blocks as long as the underlying writer does.
 func (w *Writer) Write(v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)

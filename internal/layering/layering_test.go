@@ -23,13 +23,13 @@ const (
 	root   = "../.."
 )
 
-// source is what the files of one folder say.
+// source describes the files of one directory.
 type source struct {
 	documented bool
-	imports    map[string]string // of files that ship → one of the files
+	imports    map[string]string // import path → a production file with that import
 }
 
-func TestImportsPointOneWay(t *testing.T) {
+func TestImportsFollowTheRules(t *testing.T) {
 	packages := scan(t)
 	if len(packages) < 5 {
 		t.Fatalf("only %d packages below %s", len(packages), root)
@@ -37,11 +37,11 @@ func TestImportsPointOneWay(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		from, known := classify(name)
 		if !known {
-			t.Errorf("%s is in no rule: decide what it is for and add it to rules_test.go", name)
+			t.Errorf("%s has no rule: choose its layer and add it to rules_test.go", name)
 			continue
 		}
 		if !packages[name].documented {
-			t.Errorf("%s has no package comment: say in doc.go what it owns and what it does not", name)
+			t.Errorf("%s has no package comment: describe in doc.go what it owns and what it does not", name)
 		}
 		for imported, file := range packages[name].imports {
 			check(t, from, imported, file)
@@ -56,18 +56,18 @@ func check(t *testing.T, from pkg, imported, file string) {
 			t.Errorf("%s: %s (%s) must not import %s (%s)", file, from.path, from.layer, dep, to.layer)
 		}
 	}
-	if from.layer != kit && isTesting(imported) {
-		t.Errorf("%s: %s ships and must not import %s", file, from.path, imported)
+	if from.layer != kit && isTestPackage(imported) {
+		t.Errorf("%s: %s is production code and must not import %s", file, from.path, imported)
 	}
 }
 
-func isTesting(imported string) bool {
+func isTestPackage(imported string) bool {
 	return imported == "testing" || strings.HasPrefix(imported, "testing/") ||
 		slices.Contains([]string{"net/http/httptest", "go.uber.org/goleak", "pgregory.net/rapid"}, imported)
 }
 
-// scan reads the files itself: `go test` then knows what the result depends on,
-// and a cached run cannot hide a forbidden import.
+// scan opens the files itself, so that `go test` caches the result only while they
+// are unchanged.
 func scan(t *testing.T) map[string]*source {
 	t.Helper()
 	packages := map[string]*source{}
@@ -75,7 +75,7 @@ func scan(t *testing.T) map[string]*source {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && skipped(file, d.Name()) {
+		if d.IsDir() && file != root && isSkipped(file, d.Name()) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(file, ".go") {
@@ -89,8 +89,9 @@ func scan(t *testing.T) map[string]*source {
 	return packages
 }
 
-// skipped folders are those the go command ignores, and other modules.
-func skipped(dir, name string) bool {
+// skipped reports whether the go command ignores a directory, or whether it is another
+// module.
+func isSkipped(dir, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" {
 		return true
 	}
@@ -130,35 +131,43 @@ func read(packages map[string]*source, file string) error {
 	return nil
 }
 
-func TestTheRulesSayWhatTheArchitectureSays(t *testing.T) {
+func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		rule, from, to string
 		may            bool
 	}{
 		{"protocol imports nothing of ours", "protocol", "internal/sse", false},
 		{"leaves may use each other", "internal/httpapi", "crypto/token", true},
-		{"leaves may use the words", "crypto/seal", "protocol", true},
-		{"leaves know no domain", "internal/database", "broker", false},
+		{"leaves may use the protocol", "crypto/seal", "protocol", true},
+		{"leaves import no domain", "internal/database", "broker", false},
 		{"domains may use leaves", "broker", "internal/failpoint", true},
 		{"domains never import each other", "notebook", "broker", false},
 		{"domains never import each other, outbound included", "broker", "webhook/outbound", false},
-		{"domains do not know their edges", "broker", "broker/store", false},
+		{"domains do not import their edges", "broker", "broker/store", false},
+		{"a core knows words alone", "broker/sequencer", "internal/failpoint", false},
+		{"a core knows words alone, not its domain", "broker/sequencer", "broker", false},
+		{"a domain may ask its core", "broker", "broker/sequencer", true},
+		{"a domain may ask no other core", "notebook", "broker/sequencer", false},
+		{"an edge leaves its domain's core alone", "broker/store", "broker/sequencer", false},
 		{"an edge may import its domain", "broker/store", "broker", true},
 		{"inbound is an edge of the broker", "webhook/inbound", "broker", true},
 		{"an edge imports no other domain", "broker/api", "agenthost", false},
 		{"siblings never import each other", "broker/api", "broker/store", false},
 		{"siblings never import each other, providers included", "agenthost/provider/claude", "agenthost/provider/acp", false},
+		{"edges may share what is theirs alone", "agenthost/provider/claude", "agenthost/provider/stdio", true},
+		{"edges of another domain do not share it", "broker/api", "agenthost/provider/stdio", false},
+		{"what edges share knows none of them", "agenthost/provider/stdio", "agenthost/provider/claude", false},
 		{"siblings never import each other, at any depth", "webhook/inbound", "broker/store", false},
 		{"an edge may have parts", "broker/store", "broker/store/row", true},
 		{"a client may use the stream codec", "client", "internal/sse", true},
 		{"a client uses no other leaf", "client", "internal/database", false},
-		{"a client knows no domain", "client", "broker", false},
-		{"app wires everything", "internal/app", "webhook/inbound", true},
-		{"nobody imports cmd", "internal/app", "cmd/bellhop", false},
+		{"a client imports no domain", "client", "broker", false},
+		{"app may import everything", "internal/app", "webhook/inbound", true},
+		{"no package imports cmd", "internal/app", "cmd/bellhop", false},
 		{"cmd may use app", "cmd/bellhop", "internal/app", true},
 		{"only cmd and kits use app", "broker/api", "internal/app", false},
-		{"what ships imports no kit", "internal/app", "internal/testenv", false},
-		{"what ships imports no kit, not even its neighbour", "broker/store", "broker/store/storetest", false},
+		{"production code imports no kit", "internal/app", "internal/testenv", false},
+		{"production code imports no kit, not even its own", "broker/store", "broker/store/storetest", false},
 		{"a kit may import anything", "broker/store/storetest", "internal/app", true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

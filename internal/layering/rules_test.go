@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// layer is what a package is for; mayImport says what that allows.
+// layer is the role of a package; mayImport decides which layers it may import.
 type layer string
 
 const (
-	words  layer = "words"  // what both servers and all clients say to each other
-	leaf   layer = "leaf"   // knows no domain
-	client layer = "client" // what a third party could have written
+	words  layer = "words"  // the types of the wire protocol
+	leaf   layer = "leaf"   // a library that imports no domain
+	client layer = "client" // a program that a third party could write
+	core   layer = "core"   // pure decisions of one domain; imports only words
 	domain layer = "domain" // types, rules, use cases
+	shared layer = "shared" // what some edges of one domain have in common
 	edge   layer = "edge"   // one way into or out of a domain
-	app    layer = "app"    // wires a broker or a host
+	app    layer = "app"    // assembles a broker or a host
 	cmd    layer = "cmd"    // flags and environment
 	kit    layer = "kit"    // for tests only
 )
@@ -25,15 +27,17 @@ const (
 var rules = []struct {
 	pattern string
 	layer   layer
-	domain  string // of an edge: the only domain it may import
+	domain  string // of an edge, or of what edges share: the only domain it may import; of a core: the only domain that may import it
 }{
 	{pattern: "internal/testenv/**", layer: kit},
+	{pattern: "internal/doccheck", layer: kit},
 	{pattern: "internal/e2e/**", layer: kit},
 	{pattern: "internal/bench/**", layer: kit},
 	{pattern: "internal/layering", layer: kit},
+	{pattern: "internal/language", layer: kit},
 
 	{pattern: "cmd/**", layer: cmd},
-	{pattern: "deploy/**", layer: client}, // examples: what a third party could have written
+	{pattern: "deploy/**", layer: client}, // examples
 	{pattern: "internal/app/**", layer: app},
 
 	{pattern: "protocol", layer: words},
@@ -41,7 +45,7 @@ var rules = []struct {
 	{pattern: "crypto/*", layer: leaf},
 	{pattern: "migrations", layer: leaf},
 	{pattern: "web", layer: leaf},
-	{pattern: "conformance", layer: leaf}, // of the protocol alone
+	{pattern: "conformance", layer: leaf}, // uses only the protocol
 	{pattern: "internal/*", layer: leaf},
 	{pattern: "client/**", layer: client},
 
@@ -51,28 +55,30 @@ var rules = []struct {
 	{pattern: "agent", layer: domain},
 	{pattern: "webhook/outbound", layer: domain},
 
+	{pattern: "broker/sequencer", layer: core, domain: "broker"},
 	{pattern: "broker/*/**", layer: edge, domain: "broker"},
 	{pattern: "webhook/inbound/**", layer: edge, domain: "broker"},
 	{pattern: "notebook/*/**", layer: edge, domain: "notebook"},
+	{pattern: "agenthost/provider/stdio", layer: shared, domain: "agenthost"},
 	{pattern: "agenthost/provider/*/**", layer: edge, domain: "agenthost"},
 	{pattern: "agenthost/*/**", layer: edge, domain: "agenthost"},
 	{pattern: "agent/*/**", layer: edge, domain: "agent"},
 	{pattern: "webhook/outbound/*/**", layer: edge, domain: "webhook/outbound"},
 }
 
-// clientLeaves narrows what a layer allows: a client stays what a third party could
-// write, so of the leaves it may use the stream codec alone.
+// clientLeaves are the only leaves that a client may import. A third party could not
+// import more, apart from the stream codec.
 var clientLeaves = []string{"internal/sse"}
 
-// pkg is a package seen through the rules.
+// pkg is a package with its layer.
 type pkg struct {
 	path   string
 	layer  layer
 	domain string
-	edge   string // of an edge: the folder that is the edge, sub-packages included
+	edge   string // directory of the edge that the package belongs to; "" = no edge
 }
 
-// classify finds the rule for the path of a package below the module.
+// classify returns the layer of a package path below the module, false without a rule.
 func classify(p string) (pkg, bool) {
 	if isTestKit(p) {
 		return pkg{path: p, layer: kit}, true
@@ -89,7 +95,7 @@ func classify(p string) (pkg, bool) {
 	return pkg{}, false
 }
 
-// isTestKit knows storetest, providertest and what is below them.
+// isTestKit reports whether the path is a test kit, such as storetest, or below one.
 func isTestKit(p string) bool {
 	for element := range strings.SplitSeq(p, "/") {
 		if strings.HasSuffix(element, "test") {
@@ -112,8 +118,8 @@ func match(pattern, p string) (root string, ok bool) {
 	return root, ok && err == nil
 }
 
-// mayImport is the architecture. It holds for code that ships; tests may
-// import what they need.
+// mayImport decides whether production code of one package may import another. Tests
+// may import every package.
 func mayImport(from, to pkg) bool {
 	if from.layer == kit {
 		return true
@@ -130,14 +136,16 @@ func mayImport(from, to pkg) bool {
 	case client:
 		return to.layer == client || slices.Contains(clientLeaves, to.path)
 	case domain:
-		return to.layer == leaf
+		return to.layer == leaf || to.layer == core && to.domain == from.path
+	case shared:
+		return to.layer == leaf || to.path == from.domain
 	case edge:
-		return to.layer == leaf || to.path == from.domain || (to.layer == edge && to.edge == from.edge)
+		return to.layer == leaf || to.path == from.domain || (to.layer == shared && to.domain == from.domain) || (to.layer == edge && to.edge == from.edge)
 	case app:
 		return true
 	case cmd:
 		return true
-	default: // words
+	default: // words, core
 		return false
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Timeouts of a Client; zero members have the values of reliability OUT-7.
+// Timeouts of a Client. Zero fields get the values of reliability OUT-7.
 type Timeouts struct {
 	Connect time.Duration // 5 s
 	TLS     time.Duration // 5 s
-	Header  time.Duration // 15 s, from the request's end to the answer's first header
-	Total   time.Duration // 30 s with the body; negative = no limit
+	Header  time.Duration // 15 s, from the end of the request to the response headers
+	Total   time.Duration // 30 s including the body; negative = no limit
 }
 
 func (t Timeouts) withDefaults() Timeouts {
 	for _, d := range []struct {
-		value *time.Duration
-		usual time.Duration
+		value    *time.Duration
+		fallback time.Duration
 	}{
 		{&t.Connect, 5 * time.Second},
 		{&t.TLS, 5 * time.Second},
@@ -26,16 +26,16 @@ func (t Timeouts) withDefaults() Timeouts {
 		{&t.Total, 30 * time.Second},
 	} {
 		if *d.value == 0 {
-			*d.value = d.usual
+			*d.value = d.fallback
 		}
 	}
 	t.Total = max(t.Total, 0)
 	return t
 }
 
-// Client checks every request's URL and every dial's address, ignores proxy
-// variables, asks for no compression and returns redirects instead of following
-// them. The answer's size is the caller's to limit.
+// Client checks every request's URL and every dialled address, ignores proxy variables, asks
+// for no compression and returns redirects instead of following them. The caller must limit the
+// size of responses.
 func (g *Guard) Client(timeouts Timeouts) *http.Client {
 	timeouts = timeouts.withDefaults()
 	dialer := &net.Dialer{Timeout: timeouts.Connect, Control: g.Control}
@@ -43,7 +43,7 @@ func (g *Guard) Client(timeouts Timeouts) *http.Client {
 		Timeout:       timeouts.Total,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &transport{guard: g, next: &http.Transport{
-			Proxy:                  nil, // a proxy would dial in our place
+			Proxy:                  nil, // a proxy would dial for us, unchecked
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    timeouts.TLS,
 			ResponseHeaderTimeout:  timeouts.Header,
@@ -66,12 +66,12 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.guard.checkURL(r.URL.String()); err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // RoundTrip must close it; there is nothing to lose
+			_ = r.Body.Close() // RoundTrip must close it
 		}
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return t.next.RoundTrip(r)
 }
 
-// CloseIdleConnections is found by http.Client.
+// CloseIdleConnections is called by http.Client.
 func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }

@@ -1,8 +1,6 @@
-// Package netguard keeps requests whose target a user chose (webhooks, a
-// non-admin's agentUrl) away from private and special networks, as reliability
-// OUT-8 asks. It judges addresses, not names: the decision falls at every dial,
-// on the resolved address, so that DNS rebinding gains nothing.
+// Package netguard keeps requests to user-chosen targets (webhooks, a non-admin's agentUrl)
+// away from private and special networks, as reliability OUT-8 requires. It checks the resolved
+// address at every dial, not the name, so that DNS rebinding does not help.
 //
-// It does not resolve names, retry or sign; whom to exempt is its user's
-// business.
+// It does not resolve names, retry or sign. The operator's exemptions are passed in Options.
 package netguard

@@ -10,18 +10,18 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ErrRefused is in the chain of every refusal; trying again is useless.
+// ErrRefused is in the chain of every refusal; a retry would be refused too.
 var ErrRefused = errors.New("target refused")
 
-// Options say what the operator allows beyond the public Internet over https.
+// Options are what the operator allows beyond the public Internet over https.
 type Options struct {
 	// AllowCIDRs may be reached on every port.
 	AllowCIDRs []netip.Prefix
-	// AllowLoopback is for development: loopback on ports from 1024.
+	// AllowLoopback allows loopback on ports from 1024, for development.
 	AllowLoopback bool
 }
 
-// Guard judges targets. Its zero value is not usable.
+// Guard checks targets. The zero value is not usable.
 type Guard struct {
 	allow    []netip.Prefix
 	loopback bool
@@ -33,13 +33,13 @@ var publicPorts = []uint16{443, 8443}
 
 const firstUserPort = 1024
 
-// New returns a Guard; zero Options allow the public Internet alone.
+// New returns a Guard; zero Options allow only the public Internet.
 func New(opts Options) *Guard {
 	allow := make([]netip.Prefix, len(opts.AllowCIDRs))
 	for i, prefix := range opts.AllowCIDRs {
 		allow[i] = prefix.Masked()
 	}
-	// The registry knows nothing of Azure's metadata and wire server.
+	// The library's registry does not include Azure's metadata and wire server.
 	azure := netip.MustParsePrefix("168.63.129.16/32")
 	return &Guard{
 		allow:    allow,
@@ -48,7 +48,7 @@ func New(opts Options) *Guard {
 	}
 }
 
-// Control is a net.Dialer's Control: it sees the address about to be dialled.
+// Control is for net.Dialer.Control: it checks the address about to be dialled.
 func (g *Guard) Control(network, address string, c syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -63,7 +63,7 @@ func (g *Guard) Control(network, address string, c syscall.RawConn) error {
 	return nil
 }
 
-// allows reports what the operator allowed.
+// allows reports whether the operator allowed the target.
 func (g *Guard) allows(target netip.AddrPort) bool {
 	addr := target.Addr().Unmap()
 	if g.loopback && addr.IsLoopback() && target.Port() >= firstUserPort {
@@ -72,6 +72,6 @@ func (g *Guard) allows(target netip.AddrPort) bool {
 	return slices.ContainsFunc(g.allow, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }
 
-// open reports that the operator allowed something, so that a name may lead
-// there.
+// open reports whether the operator allowed any address, so that names that may resolve to one
+// must be accepted.
 func (g *Guard) open() bool { return g.loopback || len(g.allow) > 0 }

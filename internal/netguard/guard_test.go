@@ -176,7 +176,7 @@ func TestClientRefusesBeforeConnecting(t *testing.T) {
 	}
 }
 
-// A name that was harmless when the URL was saved and now leads to loopback.
+// The name resolved to a public address when the URL was saved and to loopback now.
 func TestRebindingIsRefusedAtTheDial(t *testing.T) {
 	guard := netguard.New(netguard.Options{})
 	if err := guard.CheckURL("https://rebind.example.com/"); err != nil {
@@ -226,7 +226,7 @@ func TestClientIgnoresProxies(t *testing.T) {
 	t.Setenv("http_proxy", proxy.URL)
 	client := netguard.New(netguard.Options{AllowLoopback: true}).Client(netguard.Timeouts{Connect: time.Second})
 	defer client.CloseIdleConnections()
-	// A name, because no proxy is asked for loopback addresses.
+	// The target is a name, because loopback addresses never use a proxy.
 	resp, err := client.Get("http://agent.invalid:7701/")
 	if err == nil {
 		_ = resp.Body.Close()

@@ -14,10 +14,10 @@ import (
 
 const maxURL = 2048
 
-// CheckURL judges a URL when it is saved, without resolving its name: https on
-// port 443 or 8443 (http and other ports where the operator allowed addresses),
-// no user, and as host a name or a canonical literal of an allowed address. A
-// refusal is a CodeInvalid error with ErrRefused in its chain.
+// CheckURL checks a URL when it is saved, without resolving its name: https on port 443 or 8443
+// (http and other ports if the operator allowed addresses), no user, and as host a name or a
+// canonical literal of an allowed address. A refusal is a CodeInvalid error with ErrRefused in
+// its chain.
 func (g *Guard) CheckURL(raw string) error {
 	if err := g.checkURL(raw); err != nil {
 		return &protocol.Error{
@@ -30,7 +30,7 @@ func (g *Guard) CheckURL(raw string) error {
 	return nil
 }
 
-// checkURL never quotes the URL: it may hold a password.
+// checkURL returns errors that never quote the URL: it may contain a password.
 func (g *Guard) checkURL(raw string) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("it is longer than %d bytes", maxURL)
@@ -108,8 +108,8 @@ func hostName(name string) bool {
 	return !strings.Contains("."+name+".", "..")
 }
 
-// endsInNumber is the URL standard's test for hosts that resolvers and browsers
-// read as IPv4 addresses: 2130706433, 0x7f.1, 0177.0.0.1.
+// endsInNumber is the URL standard's test for hosts that resolvers and browsers read as IPv4
+// addresses, such as 2130706433, 0x7f.1 and 0177.0.0.1.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.Trim(last, "0123456789") == "" {

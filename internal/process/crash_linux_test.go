@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// parent starts a child with a family and waits to be killed: the child itself,
-// one in its group and one that left it. Each holds its own FIFO open.
+// parent starts a child with two descendants, one in its group and one that left it, and waits
+// to be killed. Each of the three holds its own FIFO open.
 func parent(dir string) {
 	switch dir {
 	case "lone":
@@ -34,8 +34,8 @@ func parent(dir string) {
 	select {}
 }
 
-// fifo returns a FIFO's path; its reader sees the end when every holder of the
-// other side is gone.
+// fifo returns a FIFO's path. Its reader sees the end when no process holds the other side
+// open.
 func fifo(t *testing.T, dir, name string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -55,7 +55,7 @@ func open(t *testing.T, path string) *os.File {
 	return f
 }
 
-func TestSweepEndsTheFamilyOfAKilledParent(t *testing.T) {
+func TestSweepKillsTheDescendantsOfAKilledParent(t *testing.T) {
 	dir := t.TempDir()
 	records := filepath.Join(dir, "records")
 	if err := os.Mkdir(records, 0o700); err != nil {
@@ -77,8 +77,8 @@ func TestSweepEndsTheFamilyOfAKilledParent(t *testing.T) {
 		t.Errorf("swept %d, %v", swept, err)
 	}
 	for _, f := range held {
-		if said, err := io.ReadAll(f); len(said) > 0 || err != nil {
-			t.Errorf("%s said %q, %v", f.Name(), said, err)
+		if output, err := io.ReadAll(f); len(output) > 0 || err != nil {
+			t.Errorf("%s said %q, %v", f.Name(), output, err)
 		}
 	}
 	if left, _ := filepath.Glob(records + "/*"); len(left) != 0 {
@@ -94,7 +94,7 @@ func TestTheKernelEndsTheChildOfAKilledParent(t *testing.T) {
 	}
 	defer func() { _ = read.Close() }()
 	crashing.Env = append(os.Environ(), parentDir+"=lone")
-	crashing.Stderr = write // the child inherits it and says when it runs
+	crashing.Stderr = write // inherited by the child, which writes to it when it runs
 	if err := crashing.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestTheKernelEndsTheChildOfAKilledParent(t *testing.T) {
 	}
 }
 
-func TestStopFindsWhatLeftTheGroup(t *testing.T) {
+func TestStopFindsDescendantsThatLeftTheGroup(t *testing.T) {
 	p := start(t, shell(`trap '' INT TERM; setsid sh -c 'echo ready; sleep 1000; echo' & wait`))
 	until(t, p, "ready")
 	if err := p.Stop(t.Context(), 1); err != nil {

@@ -2,5 +2,5 @@
 
 package process
 
-// parent is used by tests of the parent-death signal alone, which only Linux has.
+// parent is used only by tests of the parent-death signal, which only Linux has.
 func parent(string) { select {} }

@@ -1,10 +1,10 @@
-// Package process runs child programs that leave nothing behind (reliability
-// PROC-1): each child leads its own process group, dies with its parent, and
-// takes its whole group with it, whether it ends by itself or is stopped.
+// Package process runs child programs and cleans up after them (reliability PROC-1): each child
+// leads its own process group and is killed when its parent dies. When it ends or is stopped,
+// its whole group is killed.
 //
-// It owns starting, stopping, the tail of stderr and the records of running
-// children. It does not own what is said over stdin and stdout, nor when a
-// child should be stopped or started again.
+// The package owns starting, stopping, the tail of stderr and the records of running children.
+// It does not own the data on stdin and stdout, nor the decision when to stop or restart a
+// child.
 //
 //	Start ─► running ─┬─ exits by itself ────────────────────────┐
 //	                  ├─ Stop: SIGINT ─► SIGTERM ─► SIGKILL ─────┤ rest of the group killed,
@@ -12,7 +12,7 @@
 //	                  └─ parent dies: SIGKILL by the kernel; ────┘
 //	                     the rest by Sweep at the next start
 //
-// On Linux every child carries a random mark in its environment. Descendants
-// inherit it, so that those that left the group (setsid, or a group of their own
-// for a command) are found too. Other systems have process groups only.
+// On Linux every child has a random mark in its environment. Descendants inherit it, so that
+// those that left the group (by setsid, or with a process group of their own) are found too.
+// Other systems have process groups only.
 package process

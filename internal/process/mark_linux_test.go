@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOnlyAWholeMarkOfOursIsFound(t *testing.T) {
+func TestOnlyACompleteMarkIsFound(t *testing.T) {
 	mark, another := newMark(), newMark()
 	for name, c := range map[string]struct {
 		environment []string
@@ -22,13 +22,13 @@ func TestOnlyAWholeMarkOfOursIsFound(t *testing.T) {
 		"an empty environment":    {nil, false},
 		"a value that only looks": {[]string{"A=" + markVariable + "=" + mark}, false},
 	} {
-		if got := carries([]byte(strings.Join(c.environment, "\x00")+"\x00"), mark); got != c.want {
+		if got := hasMark([]byte(strings.Join(c.environment, "\x00")+"\x00"), mark); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
 
-func TestWhatIsNoMarkIsRefused(t *testing.T) {
+func TestTextThatIsNoMarkIsRefused(t *testing.T) {
 	if !isMark(newMark()) {
 		t.Error("a mark is refused")
 	}

@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// DefaultGrace is the time between the steps of Stop.
+// DefaultGrace is the pause between the steps of Stop.
 const DefaultGrace = 2 * time.Second
 
-// outputGrace is how long a dead child's output may stay open: only a
-// descendant that could not be found holds it.
+// outputGrace is how long the output of an ended child may stay open. Only a descendant that
+// was not found can keep it open.
 const outputGrace = time.Second
 
-// Command says what to start.
+// Command describes the child.
 type Command struct {
-	Args []string // program and arguments; the program is looked up in our PATH
+	Args []string // program and arguments; the program is looked up in our own PATH
 	Dir  string
-	Env  []string // the whole environment: nothing is inherited
+	Env  []string // the complete environment: nothing is inherited
 
-	// Output takes stdout and stderr, as one pipe so that their order is kept.
-	// Without it stdout is read from Process.Stdout and stderr kept for Tail.
+	// Output receives stdout and stderr over one pipe, so that their order is kept. Without it,
+	// stdout is read from Process.Stdout and stderr is kept for Tail.
 	Output io.Writer
 
-	// Records is the directory that Sweep reads; "" keeps no record.
+	// Records is the directory that Sweep reads; "" = no record.
 	Records string
 }
 
@@ -44,13 +44,13 @@ type Process struct {
 	record *record
 	mark   string
 	done   chan struct{}
-	err    error // how it ended; read after done
+	err    error // the result of the child; read after done
 
 	mu     sync.Mutex
-	reaped bool // the pid may belong to another program now
+	reaped bool // from here on the pid may belong to another program
 }
 
-// Start starts the child. The caller reads Stdout to its end and closes it.
+// Start starts the child. The caller must read Stdout to its end and close it.
 func Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("start process: no program named")
@@ -79,8 +79,8 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// connect makes the child's pipes and returns its end of stdout. Stdout is a
-// pipe of our own: exec's would be closed at exit with its last output unread.
+// connect creates the child's pipes and returns the child's end of stdout. It does not use
+// exec's pipe for stdout, which would be closed at exit before the last output was read.
 func (p *Process) connect(output io.Writer) (*os.File, error) {
 	if output != nil {
 		p.cmd.Stdout, p.cmd.Stderr = output, output
@@ -109,9 +109,9 @@ func (p *Process) disconnect() {
 	}
 }
 
-// run starts and awaits the child on one locked thread: the kernel sends the
-// parent-death signal when the thread that started the child ends, not the
-// process, so that this thread has to live as long as the child.
+// run starts and awaits the child on one locked thread. The kernel sends the parent-death
+// signal when the thread that started the child ends, not when the process does, so this thread
+// must live as long as the child.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -131,8 +131,8 @@ func (p *Process) run(started chan<- error) {
 	close(p.done)
 }
 
-// reap waits for the child's end and kills what it left. As long as the child
-// is not reaped its pid, and so its group's number, cannot be used anew.
+// reap waits for the child's exit and kills its remaining descendants. Until the child is
+// reaped, its pid and the group's id cannot be reused.
 func (p *Process) reap() error {
 	unreaped := awaitExit(p.cmd.Process.Pid) == nil
 	if unreaped {
@@ -145,8 +145,8 @@ func (p *Process) reap() error {
 	return err
 }
 
-// killRest kills the group of the ended child, and its descendants elsewhere.
-// They may be forking: it looks again until it finds none.
+// killRest kills the group of the ended child and its descendants in other groups. They may be
+// forking, so it repeats until it finds none.
 func (p *Process) killRest() {
 	_ = p.signal(syscall.SIGKILL)
 	p.mu.Lock()
@@ -157,7 +157,7 @@ func (p *Process) killRest() {
 	}
 }
 
-// signal reaches the whole group; a reaped child's number is left alone.
+// signal signals the whole group, unless the child was reaped.
 func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,33 +170,32 @@ func (p *Process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// Pid is the child's process id and its group's.
+// Pid returns the process id of the child, which is also its group's id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Stdin is closed when the child ends; nil with Command.Output.
+// Stdin returns the child's stdin, which is closed when the child ends; nil with
+// Command.Output.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 
-// Stdout can be read to its end after the child has ended too; nil with
-// Command.Output.
+// Stdout can be read to its end even after the child has ended; nil with Command.Output.
 func (p *Process) Stdout() io.ReadCloser { return p.stdout }
 
 // Tail returns the last 50 lines of stderr, complete once Done is closed.
 func (p *Process) Tail() []string { return p.stderr.lines() }
 
-// Done is closed when the child and its group are gone.
+// Done is closed when the child and its group have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the end and returns nil after exit status 0, else an
-// *exec.ExitError or what went wrong with the output.
+// Wait waits for the end and returns nil after exit status 0, otherwise an *exec.ExitError or
+// the error of the output.
 func (p *Process) Wait() error {
 	<-p.done
 	return p.err
 }
 
-// Stop asks the group to end with SIGINT, then SIGTERM, each with grace time
-// (DefaultGrace if not positive), then kills it, and returns when it is gone.
-// When ctx ends it kills at once. What the group leaves behind when the child
-// itself has ended is killed without a further step.
+// Stop sends the group SIGINT, then SIGTERM, then SIGKILL, with grace between the steps
+// (DefaultGrace if not positive), and returns when it has ended. When ctx ends it kills at
+// once. When the child has ended, the remainder of its group is killed without waiting.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	if grace <= 0 {
 		grace = DefaultGrace
@@ -212,7 +211,7 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	return p.Kill()
 }
 
-// gone waits for the end, at most for the given time or until ctx ends.
+// gone reports whether the child ended within wait and before ctx ended.
 func (p *Process) gone(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -225,7 +224,7 @@ func (p *Process) gone(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
-// Kill kills the group and returns when it is gone.
+// Kill kills the group and returns when it has ended.
 func (p *Process) Kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err

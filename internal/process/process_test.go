@@ -17,7 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// parentDir makes this test binary a parent to be killed: see TestSweep….
+// parentDir is the variable that makes this test binary a parent to be killed: see the tests of
+// Sweep.
 const parentDir = "PROCESS_TEST_PARENT_DIR"
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// environment is what sh needs, and no more.
+// environment is the minimum that sh needs.
 var environment = []string{"PATH=" + os.Getenv("PATH")}
 
 func start(t *testing.T, c Command) *Process {
@@ -52,7 +53,7 @@ func start(t *testing.T, c Command) *Process {
 
 func shell(script string) Command { return Command{Args: []string{"sh", "-c", script}} }
 
-// until reads stdout until it has brought want.
+// until reads stdout until it contains want.
 func until(t *testing.T, p *Process, want string) {
 	t.Helper()
 	got := ""
@@ -64,7 +65,7 @@ func until(t *testing.T, p *Process, want string) {
 	}
 }
 
-// allGone reads to the end of stdout: nobody holds the other end any more.
+// allGone reads stdout to its end, which comes when no process holds the other side open.
 func allGone(t *testing.T, p *Process) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, p.Stdout()); err != nil {
@@ -72,7 +73,7 @@ func allGone(t *testing.T, p *Process) {
 	}
 }
 
-func TestChildSpeaksOverItsPipes(t *testing.T) {
+func TestChildUsesItsPipes(t *testing.T) {
 	p := start(t, Command{
 		Args: []string{"sh", "-c", `read line; echo "$line in $PWD with $A"; echo oops >&2`},
 		Dir:  "/", Env: []string{"A=b"},
@@ -83,7 +84,7 @@ func TestChildSpeaksOverItsPipes(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	// After the end: nothing that was said is lost.
+	// After the exit all output can still be read.
 	out, err := io.ReadAll(p.Stdout())
 	if err != nil || string(out) != "hello in / with b\n" {
 		t.Errorf("stdout %q, %v", out, err)
@@ -107,7 +108,7 @@ func TestOutputKeepsTheOrderOfBothStreams(t *testing.T) {
 	}
 }
 
-func TestStartRefusesWhatCannotRun(t *testing.T) {
+func TestStartRefusesProgramsThatCannotRun(t *testing.T) {
 	records := t.TempDir()
 	for name, c := range map[string]Command{
 		"no program":           {},
@@ -126,17 +127,17 @@ func TestStartRefusesWhatCannotRun(t *testing.T) {
 	}
 }
 
-func TestStopTakesTheSteps(t *testing.T) {
+func TestStopEscalatesItsSignals(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		want   []string // signals seen
 	}{
-		"SIGINT is enough":            {`trap 'echo int >&2; exit' INT; echo ready; while :; do read line; done`, []string{"int"}},
-		"SIGTERM follows":             {`trap 'echo int >&2' INT; trap 'echo term >&2; exit' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
-		"SIGKILL ends what stays":     {`trap 'echo int >&2' INT; trap 'echo term >&2' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
-		"the whole group hears them":  {`trap '' INT; (trap 'echo child >&2; exit' TERM; echo ready; while :; do :; done) & trap 'wait; exit' TERM; while :; do wait; done`, []string{"child"}},
-		"a group ignoring both":       {`trap '' INT TERM; (sleep 1000; echo) & (sleep 1000; echo) & echo ready; wait`, []string{}},
-		"children outliving a parent": {`(trap '' INT TERM; sleep 1000; echo) & trap exit INT; echo ready; while :; do read line; done`, []string{}},
+		"SIGINT is enough":             {`trap 'echo int >&2; exit' INT; echo ready; while :; do read line; done`, []string{"int"}},
+		"SIGTERM follows":              {`trap 'echo int >&2' INT; trap 'echo term >&2; exit' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
+		"SIGKILL ends what stays":      {`trap 'echo int >&2' INT; trap 'echo term >&2' TERM; echo ready; while :; do read line; done`, []string{"int", "term"}},
+		"the complete group gets them": {`trap '' INT; (trap 'echo child >&2; exit' TERM; echo ready; while :; do :; done) & trap 'wait; exit' TERM; while :; do wait; done`, []string{"child"}},
+		"a group ignoring both":        {`trap '' INT TERM; (sleep 1000; echo) & (sleep 1000; echo) & echo ready; wait`, []string{}},
+		"children outliving a parent":  {`(trap '' INT TERM; sleep 1000; echo) & trap exit INT; echo ready; while :; do read line; done`, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, shell(c.script))
@@ -163,7 +164,7 @@ func TestStopKillsAtOnceWhenItsContextEnds(t *testing.T) {
 	allGone(t, p)
 }
 
-func TestAChildsOwnEndTakesItsGroupAlong(t *testing.T) {
+func TestAChildsExitEndsItsGroup(t *testing.T) {
 	p := start(t, shell(`trap '' INT TERM HUP; (sleep 1000; echo) & exit 3`))
 	allGone(t, p)
 	var exit *exec.ExitError
@@ -193,7 +194,7 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
-func TestRecordsFollowTheChild(t *testing.T) {
+func TestRecordsExistWhileTheChildRuns(t *testing.T) {
 	dir := t.TempDir()
 	c := shell("read line")
 	c.Records = dir
@@ -217,18 +218,18 @@ func TestRecordsFollowTheChild(t *testing.T) {
 	}
 }
 
-func TestSweepLeavesStrangersAlone(t *testing.T) {
-	stranger := start(t, shell("read line; echo alive"))
+func TestSweepLeavesOtherProcessesAlone(t *testing.T) {
+	otherProcess := start(t, shell("read line; echo alive"))
 	boot := bootID()
-	startOf, err := startTime(stranger.Pid())
+	startOf, err := startTime(otherProcess.Pid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	for name, body := range map[string]string{
-		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot, stranger.Pid(), startOf-1),
-		"old-boot.json":   fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(), stranger.Pid(), startOf),
-		"no-mark.json":    fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, stranger.Pid(), startOf),
+		"reused-pid.json": fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":%d,"start":%d}`, newMark(), boot, otherProcess.Pid(), startOf-1),
+		"old-boot.json":   fmt.Sprintf(`{"mark":%q,"boot":"before","pid":%d,"start":%d}`, newMark(), otherProcess.Pid(), startOf),
+		"no-mark.json":    fmt.Sprintf(`{"boot":%q,"pid":%d,"start":%d}`, boot, otherProcess.Pid(), startOf),
 		"gone.json":       fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":999999999,"start":1}`, newMark(), boot),
 		"no-pid.json":     fmt.Sprintf(`{"mark":%q,"boot":%q,"pid":-1,"start":1}`, newMark(), boot),
 		"damaged.json":    `{"mark`,
@@ -245,8 +246,8 @@ func TestSweepLeavesStrangersAlone(t *testing.T) {
 	if left, _ := filepath.Glob(dir + "/*"); !slices.Equal(left, []string{filepath.Join(dir, "notes.txt")}) {
 		t.Errorf("left %v", left)
 	}
-	_, _ = io.WriteString(stranger.Stdin(), "\n")
-	until(t, stranger, "alive")
+	_, _ = io.WriteString(otherProcess.Stdin(), "\n")
+	until(t, otherProcess, "alive")
 }
 
 func TestSweepOfNothing(t *testing.T) {
@@ -255,7 +256,7 @@ func TestSweepOfNothing(t *testing.T) {
 	}
 }
 
-func TestAChildThatEndsAtOnceIsStartedAllTheSame(t *testing.T) {
+func TestStartSucceedsForAChildThatExitsAtOnce(t *testing.T) {
 	for range 100 {
 		p, err := Start(Command{Args: []string{"true"}, Records: t.TempDir()})
 		if err != nil {

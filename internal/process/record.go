@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// markVariable is the environment variable that carries a child's mark, behind
-// those of its ancestors.
+// markVariable is the environment variable with a child's mark, after the marks of its
+// ancestors.
 const markVariable = "BELLHOP_PROCESS_MARK"
 
-// newMark names a child uniquely, over restarts of the machine too.
+// newMark returns a name for a child that is unique even after a reboot.
 func newMark() string { return rand.Text() }
 
-// isMark tells a mark from any other text.
+// isMark reports whether s has the form of a mark.
 func isMark(s string) bool {
 	return len(s) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// marks adds our own marks to a child's: if we are a child of such a parent
-// ourselves, it has to find our children when we are killed.
+// marks appends a child's mark to our own marks. If we are such a child ourselves, our parent
+// must find our children when we are killed.
 func marks(own string) string {
 	if ours := os.Getenv(markVariable); ours != "" {
 		return ours + "," + own
@@ -34,19 +34,19 @@ func marks(own string) string {
 	return own
 }
 
-// record is the file of a running child. Pid and Start are zero until the
-// child runs; a crash in between leaves a record by whose mark it is found.
+// record is the file of a running child. Pid and Start are zero until the child runs. After a
+// crash in between, the child is found by its mark.
 type record struct {
 	Mark  string `json:"mark"`
-	Boot  string `json:"boot"`            // numbers of an earlier boot mean nothing
-	Pid   int    `json:"pid,omitempty"`   // of the child and of its group
-	Start uint64 `json:"start,omitempty"` // tells the child from a later owner of its pid
+	Boot  string `json:"boot"`            // pids of an earlier boot are meaningless
+	Pid   int    `json:"pid,omitempty"`   // of the child and its group
+	Start uint64 `json:"start,omitempty"` // distinguishes the child from a later process with its pid
 
 	path string
 }
 
-// newRecord writes the record of a child about to be started; nil without a
-// directory.
+// newRecord writes the record of a child that is about to start; without a directory it returns
+// nil.
 func newRecord(dir, mark string) (*record, error) {
 	if dir == "" {
 		return nil, nil
@@ -55,21 +55,21 @@ func newRecord(dir, mark string) (*record, error) {
 	return r, r.write()
 }
 
-// started completes the record. A child that has ended already keeps it as it
-// is: what it may have left is found by the mark.
+// started completes the record. If the child has ended already, the record stays incomplete:
+// its descendants are found by the mark.
 func (r *record) started(pid int) error {
 	if r == nil {
 		return nil
 	}
 	start, err := startTime(pid)
 	if err != nil {
-		return nil //nolint:nilerr // an unreaped child has a start time, unless it has ended
+		return nil //nolint:nilerr // an unreaped child has no start time only if it has ended
 	}
 	r.Pid, r.Start = pid, start
 	return r.write()
 }
 
-// write replaces the file whole: Sweep must never read half of one.
+// write replaces the file atomically: Sweep must never read an incomplete one.
 func (r *record) write() error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -92,13 +92,12 @@ func (r *record) remove() {
 	_ = os.Remove(r.path)
 }
 
-// sweepTime bounds the wait for killed processes to vanish.
+// sweepTime bounds the wait for killed processes to disappear.
 const sweepTime = 5 * time.Second
 
-// Sweep kills what the children recorded in dir have left running and removes
-// their records; it returns how many records named living processes. It is for
-// the start of the directory's one owner: children of a running owner are
-// killed as well. A missing directory is empty.
+// Sweep kills the descendants of children recorded in dir and removes the records. It returns
+// how many records had running processes. Call it only at the start of the directory's owner:
+// it would kill children of a running owner too. A missing directory counts as empty.
 func Sweep(dir string) (int, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -125,8 +124,8 @@ func Sweep(dir string) (int, error) {
 	return swept, nil
 }
 
-// sweep kills until nothing of one record is left. A record that cannot be
-// read is removed: nothing safe can be done with it.
+// sweep kills all processes of one record. An unreadable record is removed, because nothing
+// safe can be done with it.
 func sweep(path string) (killed bool, err error) {
 	r := &record{path: path}
 	body, err := os.ReadFile(path)
@@ -145,7 +144,7 @@ func sweep(path string) (killed bool, err error) {
 	return killed, os.Remove(path)
 }
 
-// kill reports whether anything was there to be killed.
+// kill reports whether it found a process to kill.
 func (r *record) kill() bool {
 	found := killMarked(r.Mark) > 0
 	if r.Pid <= 1 {

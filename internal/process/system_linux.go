@@ -27,14 +27,14 @@ func awaitExit(pid int) error {
 	}
 }
 
-// startTime is the process's start in clock ticks since boot; an error for a
-// process that is gone or a zombie.
+// startTime returns a process's start in clock ticks since boot. It returns an error if the
+// process has ended or is a zombie.
 func startTime(pid int) (uint64, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may hold anything, parentheses too.
+	// The name in parentheses may contain anything, including parentheses.
 	_, rest, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 20 || fields[0] == "Z" {
@@ -51,10 +51,9 @@ func bootID() string {
 	return string(bytes.TrimSpace(id))
 }
 
-// killMarked kills every process that carries the mark and returns how many
-// there were. A program may clear its environment; the group is the first net,
-// this is the second. Anything but a mark of ours is refused: this reaches any
-// process of the machine.
+// killMarked kills every process with the mark and returns their number. It complements killing
+// the group, since a program may clear its environment. It refuses anything but a mark of ours,
+// because it can kill any process on the machine.
 func killMarked(mark string) int {
 	if !isMark(mark) {
 		return 0
@@ -71,15 +70,15 @@ func killMarked(mark string) int {
 		}
 		// A zombie's environment reads empty.
 		environment, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err == nil && carries(environment, mark) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if err == nil && hasMark(environment, mark) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed++
 		}
 	}
 	return killed
 }
 
-// carries looks for the mark as a whole entry of the one variable.
-func carries(environment []byte, mark string) bool {
+// hasMark reports whether the mark is an entry of the one variable.
+func hasMark(environment []byte, mark string) bool {
 	for variable := range strings.SplitSeq(string(environment), "\x00") {
 		if list, ok := strings.CutPrefix(variable, markVariable+"="); ok && slices.Contains(strings.Split(list, ","), mark) {
 			return true

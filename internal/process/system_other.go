@@ -16,11 +16,10 @@ func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// awaitExit cannot wait without reaping here.
+// awaitExit: these systems cannot wait without reaping.
 func awaitExit(int) error { return errors.ErrUnsupported }
 
-// startTime is the process's start in seconds, by the one tool that all these
-// systems have.
+// startTime returns a process's start in seconds, from ps, which all these systems have.
 func startTime(pid int) (uint64, error) {
 	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
@@ -33,8 +32,8 @@ func startTime(pid int) (uint64, error) {
 	return uint64(start.Unix()), nil
 }
 
-// bootID is empty: the start time alone tells processes apart.
+// bootID is empty: the start time alone identifies processes.
 func bootID() string { return "" }
 
-// killMarked finds nothing: other processes' environments are not readable.
+// killMarked finds nothing: the environments of other processes are not readable.
 func killMarked(string) int { return 0 }

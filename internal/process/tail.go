@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// The tail of stderr is bounded in both directions: a child may print
-// megabytes without a newline.
+// The tail of stderr is bounded in lines and in bytes per line: a child may print megabytes
+// without a newline.
 const (
 	tailLines     = 50
 	tailLineBytes = 2 << 10
 )
 
-// tail keeps the last lines written to it; a line is cut at tailLineBytes.
+// tail keeps the last lines written to it and truncates lines at tailLineBytes.
 type tail struct {
 	mu   sync.Mutex
-	full []string // finished lines, oldest first
-	line []byte   // the unfinished one
+	full []string // complete lines, oldest first
+	line []byte   // the incomplete last line
 }
 
-// Write never fails: a child must not die of what it says on stderr.
+// Write never fails: an error would break the child's stderr.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +53,7 @@ func (t *tail) lines() []string {
 	return lines[max(0, len(lines)-tailLines):]
 }
 
-// text makes a line fit for JSON and for a database.
+// text makes a line valid for JSON and for a database.
 func text(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	return strings.ReplaceAll(strings.ToValidUTF8(string(line), "\uFFFD"), "\x00", "\uFFFD")

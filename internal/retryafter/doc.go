@@ -1,3 +1,3 @@
-// Package retryafter reads the Retry-After header of answers that strangers
-// send. When to try again is its user's business.
+// Package retryafter reads the Retry-After header of responses from untrusted servers. The
+// caller decides when to retry.
 package retryafter

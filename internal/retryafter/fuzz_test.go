@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// FuzzParse: whatever a receiver sends, the wait is between 1 s and 1 h.
+// FuzzParse checks that for any value the wait is between 1 s and 1 h.
 func FuzzParse(f *testing.F) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	for _, seed := range []string{

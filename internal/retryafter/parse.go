@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A wait is never shorter or longer (reliability OUT-5).
+// Min and Max bound every wait (reliability OUT-5).
 const (
 	Min = time.Second
 	Max = time.Hour
 )
 
-// Parse reads the header of RFC 9110 section 10.2.3, seconds or a date,
-// clamped to 1 s – 1 h; false if it says nothing that can be read.
+// Parse reads the header of RFC 9110 section 10.2.3, seconds or a date, clamped to Min and Max.
+// It returns false if the value is neither.
 func Parse(value string, now time.Time) (time.Duration, bool) {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -25,7 +25,7 @@ func Parse(value string, now time.Time) (time.Duration, bool) {
 			return Min, true
 		}
 		seconds, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || seconds > int64(Max/time.Second) { // too many digits is huge
+		if err != nil || seconds > int64(Max/time.Second) { // the number is too large for an int64
 			return Max, true
 		}
 		return clamp(time.Duration(seconds) * time.Second), true

@@ -1,11 +1,10 @@
-// Package servers runs helper servers, one process for each key: a key is what
-// the caller counts as one server, such as a workspace's path.
+// Package servers runs helper servers, one process per key. The caller chooses the keys, such
+// as a workspace's path.
 //
-// Manager owns starting, the wait until a server is fit for use, stopping, and
-// telling subscribers; Ports owns which port of the loopback each one gets and
-// whose program really listens there. It does not know what the servers are
-// for, how their health is asked, or when one should run; process groups are
-// internal/process.
+// Manager owns starting, waiting until a server is ready, stopping, and notifying subscribers.
+// Ports owns which loopback port each server gets and checks which program listens there. The
+// package does not know what the servers are for, how to check their health, or when one should
+// run; package internal/process owns process groups.
 //
 //	Start ─► port ─► process ─► ready line ─► health ─► port is ours ─► started
 //	           ▲        │ port taken: another port, a bounded number of times

@@ -9,37 +9,37 @@ import (
 	"sync"
 )
 
-// ErrClosed is what a closed Manager answers.
+// ErrClosed is the error of a closed Manager.
 var ErrClosed = errors.New("the server manager is closed")
 
-// Manager keeps one server for each key. All methods may be called at once.
+// Manager keeps one server per key. It is safe for concurrent use.
 type Manager struct {
 	options Options
 
 	mu     sync.Mutex
 	keys   map[string]*key
 	closed bool
-	watch  sync.WaitGroup // goroutines that wait for the end of a server
+	watch  sync.WaitGroup // goroutines that wait for the exit of a server
 
-	calls       sync.Mutex // callbacks are told one after the other
+	calls       sync.Mutex // serialises the callbacks; guards the fields below
 	subscribers map[int]Callbacks
 	next        int
 }
 
-// key is what happens to one key, one thing at a time.
+// key is the state of one key.
 type key struct {
-	busy   chan struct{} // capacity 1: held by whoever starts or stops
-	server *Server       // under Manager.mu
+	busy   chan struct{} // capacity 1: held while a server is started or stopped
+	server *Server       // guarded by Manager.mu
 	port   int           // of the last server, for Restart
 }
 
-// New makes a Manager that runs nothing.
+// New returns a Manager without servers.
 func New(options Options) *Manager {
 	options.defaults()
 	return &Manager{options: options, keys: map[string]*key{}, subscribers: map[int]Callbacks{}}
 }
 
-// Subscribe tells of every server from now on; the function returned ends that.
+// Subscribe registers callbacks for servers that start or stop from now on.
 func (m *Manager) Subscribe(c Callbacks) (unsubscribe func()) {
 	m.calls.Lock()
 	defer m.calls.Unlock()
@@ -53,9 +53,8 @@ func (m *Manager) Subscribe(c Callbacks) (unsubscribe func()) {
 	}
 }
 
-// Start returns the key's server, started if none runs. Calls at the same time
-// get the same one. A server whose port belongs to another program by now is
-// replaced.
+// Start returns the key's server and starts it if none runs. Concurrent calls get the same
+// server. A server that lost its port to another program is replaced.
 func (m *Manager) Start(ctx context.Context, spec Spec) (*Server, error) {
 	k, err := m.lock(ctx, spec.Key)
 	if err != nil {
@@ -72,23 +71,23 @@ func (m *Manager) Start(ctx context.Context, spec Spec) (*Server, error) {
 			return nil, err
 		}
 	}
-	m.mourn(k)
+	m.waitExitNotified(k)
 	return m.start(ctx, k, spec, 0)
 }
 
-// mourn waits until the subscribers know of a server that died by itself: they
-// would hear of its successor first.
-func (m *Manager) mourn(k *key) {
+// waitExitNotified waits until the subscribers were notified that the previous server ended.
+// Otherwise they might see its successor's start first.
+func (m *Manager) waitExitNotified(k *key) {
 	m.mu.Lock()
 	s := k.server
 	m.mu.Unlock()
 	if s != nil {
-		<-s.told
+		<-s.exitNotified
 	}
 }
 
-// Restart stops the key's server, if it runs, and starts it on the port it had,
-// or on another if a program outside has taken that. The spec is of its Start.
+// Restart stops the key's server, if it runs, and starts it with spec on the same port, or on
+// another port if a program outside has taken that.
 func (m *Manager) Restart(ctx context.Context, spec Spec) (*Server, error) {
 	k, err := m.lock(ctx, spec.Key)
 	if err != nil {
@@ -106,7 +105,7 @@ func (m *Manager) Restart(ctx context.Context, spec Spec) (*Server, error) {
 	return m.start(ctx, k, spec, k.port)
 }
 
-// Get returns the key's server while it runs.
+// Get returns the key's server if it runs.
 func (m *Manager) Get(name string) (*Server, bool) {
 	m.mu.Lock()
 	k := m.keys[name]
@@ -118,7 +117,7 @@ func (m *Manager) Get(name string) (*Server, bool) {
 	return s, s != nil
 }
 
-// List returns the servers that run, by key.
+// List returns the running servers, sorted by key.
 func (m *Manager) List() []Info {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,8 +131,8 @@ func (m *Manager) List() []Info {
 	return list
 }
 
-// Stop ends the key's server; none is no error. When ctx ends it is killed at
-// once. It returns when the subscribers know.
+// Stop stops the key's server; it is no error if none runs. When ctx ends the server is killed
+// at once. Stop returns after the subscribers were notified.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	m.mu.Lock()
 	k := m.keys[name]
@@ -141,7 +140,7 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	if k == nil {
 		return nil
 	}
-	// Whoever starts the server is let finish: its process would be left behind.
+	// A start in progress must finish first, otherwise its process would be left behind.
 	k.busy <- struct{}{}
 	defer m.unlock(k)
 	m.mu.Lock()
@@ -153,12 +152,12 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return m.stop(ctx, s)
 }
 
-// StopAllForProject ends the project's servers, all at the same time.
+// StopAllForProject stops the project's servers in parallel.
 func (m *Manager) StopAllForProject(ctx context.Context, project string) error {
 	return m.stopAll(ctx, func(i Info) bool { return i.Project == project })
 }
 
-// Close ends every server; no other is started after it.
+// Close stops every server and prevents further starts.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
@@ -192,7 +191,7 @@ func (m *Manager) each(ctx context.Context, names []string) error {
 	return errors.Join(failures...)
 }
 
-// lock waits for its turn at a key.
+// lock waits until no other call starts or stops the key's server.
 func (m *Manager) lock(ctx context.Context, name string) (*key, error) {
 	m.mu.Lock()
 	k := m.keys[name]
@@ -218,7 +217,7 @@ func (m *Manager) lock(ctx context.Context, name string) (*key, error) {
 
 func (m *Manager) unlock(k *key) { <-k.busy }
 
-// running is the key's server unless it has ended.
+// running returns the key's server unless it has ended.
 func (m *Manager) running(k *key) *Server {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,6 +237,6 @@ func (m *Manager) stop(ctx context.Context, s *Server) error {
 	if err := s.process.Stop(ctx, m.options.Grace); err != nil {
 		return fmt.Errorf("stop the server of %s: %w", s.info.Key, err)
 	}
-	<-s.told
+	<-s.exitNotified
 	return nil
 }

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// identify reads a process's start time; an error for one that is gone or a
+// identify reads a process's start time. It returns an error if the process has ended or is a
 // zombie.
 func identify(pid int) (Owner, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return Owner{}, err
 	}
-	// The name in parentheses may hold anything, parentheses too.
+	// The name in parentheses may contain anything, including parentheses.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" {
 		return Owner{}, fmt.Errorf("process %d has ended", pid)
@@ -26,9 +26,9 @@ func identify(pid int) (Owner, error) {
 	return Owner{Pid: pid, Start: start}, err
 }
 
-// listener says who listens on a port of the loopback or of every address. It
-// answers server if that is one of server's process group, so that the common
-// case reads the descriptors of one process.
+// listener returns the process that listens on a loopback port, or on it at every address. It
+// returns server if the listener is in server's process group. The server itself is checked
+// first, so that usually only one process's descriptors are read.
 func listener(port, server int) (owner Owner, listening, known bool) {
 	sockets, err := listening4(port)
 	if err != nil {
@@ -37,14 +37,14 @@ func listener(port, server int) (owner Owner, listening, known bool) {
 	if len(sockets) == 0 {
 		return Owner{}, false, true
 	}
-	if holds(server, sockets) {
+	if hasSocket(server, sockets) {
 		return Owner{Pid: server}, true, true
 	}
 	var other Owner
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range paths {
 		pid, _ := strconv.Atoi(filepath.Base(path))
-		if pid == server || !holds(pid, sockets) {
+		if pid == server || !hasSocket(pid, sockets) {
 			continue
 		}
 		if group, err := syscall.Getpgid(pid); err == nil && group == server {
@@ -77,7 +77,7 @@ func listening4(port int) (map[string]bool, error) {
 	return sockets, nil
 }
 
-func holds(pid int, sockets map[string]bool) bool {
+func hasSocket(pid int, sockets map[string]bool) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -4,11 +4,10 @@ package servers
 
 import "syscall"
 
-// identify knows no start time here: a pid that is alive is taken for the
-// server's own.
+// identify has no start times here: any running process with the pid counts as the server.
 func identify(pid int) (Owner, error) {
 	return Owner{Pid: pid}, syscall.Kill(pid, 0)
 }
 
-// listener cannot be told here.
+// listener is not known on these systems.
 func listener(int, int) (owner Owner, listening, known bool) { return Owner{}, false, false }

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// loopback is the only address servers listen on.
+// loopback is the only address that servers listen on.
 const loopback = "127.0.0.1"
 
-// handOuts bounds the search for a port that nobody has.
+// handOuts bounds the search for a free port.
 const handOuts = 64
 
-// Owner is a process as it cannot be mistaken for a later one with its pid.
+// Owner identifies a process even if its pid is reused later.
 type Owner struct {
 	Pid   int
-	Start uint64 // in clock ticks since boot; 0 where the system does not tell
+	Start uint64 // in clock ticks since boot; 0 where the system does not provide it
 }
 
-// Ports hands out ports of the loopback. A port stays with its holder until
-// Release, so that two servers which start at once do not get the same one; a
-// program outside can still take it before the holder listens there.
+// Ports assigns loopback ports. A port is held until Release, so that two servers that start at
+// the same time get different ones. A program outside can still take a port before its holder
+// listens.
 type Ports struct {
 	mu   sync.Mutex
 	held map[int]bool
 }
 
-// NewPorts makes a Ports that has handed out nothing.
+// NewPorts returns a Ports that holds no port.
 func NewPorts() *Ports { return &Ports{held: map[int]bool{}} }
 
-// Take returns a port on which nobody listens now.
+// Take returns a port that is free now.
 func (p *Ports) Take(ctx context.Context) (int, error) {
 	for range handOuts {
 		port, err := listen(ctx, 0)
@@ -46,7 +46,7 @@ func (p *Ports) Take(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("find a free port: %d tries gave ports that are held", handOuts)
 }
 
-// Retake takes that very port; false means that somebody has it.
+// Retake takes a certain port again; false means that it is in use.
 func (p *Ports) Retake(ctx context.Context, port int) bool {
 	if port <= 0 || !p.hold(port) {
 		return false
@@ -58,13 +58,13 @@ func (p *Ports) Retake(ctx context.Context, port int) bool {
 	return true
 }
 
-// Free reports whether nobody listens on the port.
+// Free reports whether the port is free.
 func (p *Ports) Free(ctx context.Context, port int) bool {
 	_, err := listen(ctx, port)
 	return err == nil
 }
 
-// Release gives a port back.
+// Release makes a port available again.
 func (p *Ports) Release(port int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,9 +81,9 @@ func (p *Ports) hold(port int) bool {
 	return true
 }
 
-// Verify returns an error if the process is gone, or if another program listens
-// on its port. A server whose listener is a child in its process group counts as
-// the owner. Where the system does not tell who listens, being alive is enough.
+// Verify returns an error if the process has ended, or if another program listens on its port.
+// A listener in the server's process group counts as the server. Where the system does not
+// report listeners, a running process is enough.
 func (p *Ports) Verify(port int, server Owner) error {
 	if now, err := identify(server.Pid); err != nil || now.Start != server.Start {
 		return fmt.Errorf("process %d is gone", server.Pid)
@@ -93,17 +93,17 @@ func (p *Ports) Verify(port int, server Owner) error {
 	case !known:
 		return nil
 	case !listening:
-		return fmt.Errorf("nobody listens on port %d", port)
+		return fmt.Errorf("no process listens on port %d", port)
 	case other.Pid != server.Pid:
 		return &takenError{port: port, owner: other}
 	}
 	return nil
 }
 
-// takenError says that a program outside has the port.
+// takenError means that a program outside listens on the port.
 type takenError struct {
 	port  int
-	owner Owner // Pid 0: not known
+	owner Owner // Pid 0 = unknown
 }
 
 func (e *takenError) Error() string {
@@ -113,7 +113,7 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("port %d belongs to process %d", e.port, e.owner.Pid)
 }
 
-// listen finds out whether the port can be had, 0 for any, and which it is.
+// listen checks whether it can listen on the port (0 = any free port) and returns the port.
 func listen(ctx context.Context, port int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

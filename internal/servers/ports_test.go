@@ -23,7 +23,7 @@ func TestAPortIsHeldUntilItIsReleased(t *testing.T) {
 	}
 }
 
-func TestAPortThatSomebodyListensOnIsNotRetaken(t *testing.T) {
+func TestAPortInUseIsNotRetaken(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAPortThatSomebodyListensOnIsNotRetaken(t *testing.T) {
 	}
 }
 
-func TestALaterProcessWithTheSamePidIsAnother(t *testing.T) {
+func TestALaterProcessWithTheSamePidIsNotTheOwner(t *testing.T) {
 	err := servers.NewPorts().Verify(1, servers.Owner{Pid: os.Getpid(), Start: 1})
 	if err == nil {
 		t.Error("the pid alone was believed")

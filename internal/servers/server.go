@@ -13,29 +13,29 @@ import (
 	"bellhop/internal/process"
 )
 
-// stdoutGrace is how long the stdout of an ended server may stay open; only a
-// descendant that nobody found holds it.
+// stdoutGrace is how long the stdout of an ended server may stay open. Only a descendant that
+// was not found can keep it open.
 const stdoutGrace = time.Second
 
-// Server is a process that was healthy once.
+// Server is a process that became healthy.
 type Server struct {
-	info    Info
-	spec    Spec
-	owner   Owner
-	process *process.Process
-	ready   chan struct{} // closed at the ready line
-	done    chan struct{} // gone, and its stdout read
-	wanted  atomic.Bool
-	told    chan struct{} // closed when the subscribers know of the end
+	info         Info
+	spec         Spec
+	owner        Owner
+	process      *process.Process
+	ready        chan struct{} // closed at the ready line
+	done         chan struct{} // closed when the process ended and its stdout was read
+	wanted       atomic.Bool
+	exitNotified chan struct{} // closed after the subscribers were notified of the end
 }
 
-// Info says what runs where.
+// Info describes the server.
 func (s *Server) Info() Info { return s.info }
 
-// Done is closed when the server and its process group are gone.
+// Done is closed when the server and its process group have ended.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Exit is how it ended, once Done is closed.
+// Exit waits for Done and returns how the server ended.
 func (s *Server) Exit() Exit {
 	<-s.done
 	return Exit{Wanted: s.wanted.Load(), Err: s.process.Wait(), Lines: s.process.Tail()}
@@ -50,9 +50,9 @@ func launch(spec Spec, port int) (*Server, error) {
 	s := &Server{
 		spec: spec, process: child,
 		info:  Info{Key: spec.Key, Project: spec.Project, Port: port, Pid: child.Pid()},
-		ready: make(chan struct{}), done: make(chan struct{}), told: make(chan struct{}),
+		ready: make(chan struct{}), done: make(chan struct{}), exitNotified: make(chan struct{}),
 	}
-	s.owner, _ = identify(child.Pid()) // one that has ended already is noticed by its Done
+	s.owner, _ = identify(child.Pid()) // if it has ended already, Done reports that
 	if spec.Ready == nil {
 		close(s.ready)
 	}
@@ -60,8 +60,8 @@ func launch(spec Spec, port int) (*Server, error) {
 	return s, nil
 }
 
-// read waits for the ready line and then drains: a program that cannot write to
-// a full pipe stands still.
+// read waits for the ready line and then discards further output, so that the program never
+// blocks on a full pipe.
 func (s *Server) read() {
 	defer close(s.done)
 	stdout := s.process.Stdout()
@@ -92,15 +92,15 @@ func (s *Server) read() {
 	<-s.process.Done()
 }
 
-// errEnded says that the program ended before it was healthy.
+// errEnded means that the program ended before it was healthy.
 var errEnded = errors.New("it ended before it was ready")
 
-// await waits until the server is fit for use.
+// await waits until the server is healthy.
 func (s *Server) await(ctx context.Context, o *Options) error {
 	select {
 	case <-s.ready:
 	case <-s.done:
-		return s.early()
+		return s.startFailure()
 	case <-ctx.Done():
 		return fmt.Errorf("it did not say that it is ready: %w", ctx.Err())
 	}
@@ -118,7 +118,7 @@ func (s *Server) await(ctx context.Context, o *Options) error {
 		case <-timer.C:
 		case <-s.done:
 			timer.Stop()
-			return s.early()
+			return s.startFailure()
 		case <-ctx.Done():
 			timer.Stop()
 			return fmt.Errorf("it is not healthy: %w", err)
@@ -126,8 +126,8 @@ func (s *Server) await(ctx context.Context, o *Options) error {
 	}
 }
 
-// probe asks once. An answer from the port counts only if the port is ours:
-// another program, even one of the same kind, might have given it.
+// probe checks once. A response counts only if the port belongs to the server: another program,
+// even of the same kind, might have sent it.
 func (s *Server) probe(ctx context.Context, o *Options) error {
 	ctx, cancel := context.WithTimeout(ctx, o.ProbeTimeout)
 	defer cancel()
@@ -139,7 +139,7 @@ func (s *Server) probe(ctx context.Context, o *Options) error {
 	return o.Ports.Verify(s.info.Port, s.owner)
 }
 
-func (s *Server) early() error {
+func (s *Server) startFailure() error {
 	exit := s.Exit()
 	err := errEnded
 	if exit.Err != nil {

@@ -24,7 +24,7 @@ import (
 	"bellhop/internal/servers"
 )
 
-// mode in the environment makes this test binary a server.
+// mode is the variable that makes this test binary a server.
 const mode = "SERVERS_TEST_MODE"
 
 func TestMain(m *testing.M) {
@@ -39,12 +39,12 @@ func TestMain(m *testing.M) {
 // with its pid.
 func serve(how, port string) {
 	switch how {
-	case "mute": // never says that it is ready
+	case "silent": // never writes the ready line
 		forever()
 	case "broken":
 		fmt.Fprintln(os.Stderr, "bad configuration")
 		os.Exit(7)
-	case "once-taken": // the first try fails as if somebody had been quicker
+	case "once-taken": // the first try fails as if the port was in use
 		file := os.Getenv("SERVERS_TEST_FILE")
 		if _, err := os.Stat(file); err != nil {
 			_ = os.WriteFile(file, nil, 0o600)
@@ -54,7 +54,7 @@ func serve(how, port string) {
 	case "always-taken":
 		fmt.Fprintln(os.Stderr, "ServeError")
 		os.Exit(1)
-	case "no-listener": // claims to be ready; somebody else answers on its port
+	case "no-listener": // writes the ready line, but another program answers on its port
 		fmt.Println("listening on", port)
 		forever()
 	}
@@ -110,7 +110,7 @@ func health(ctx context.Context, port int) error {
 	return json.Unmarshal(body, &answer)
 }
 
-// spec is a server of a kind.
+// spec returns the spec of a server of a kind.
 func spec(key, how string, env ...string) servers.Spec {
 	return servers.Spec{
 		Key: key, Project: "p",
@@ -126,14 +126,14 @@ func spec(key, how string, env ...string) servers.Spec {
 	}
 }
 
-// kit is a Manager and what its subscriber heard.
+// kit is a Manager and a record of its notifications.
 type kit struct {
 	*servers.Manager
-	mu    sync.Mutex
-	heard []string
-	exits []servers.Exit
-	infos []servers.Info
-	news  chan struct{}
+	mu       sync.Mutex
+	notified []string
+	exits    []servers.Exit
+	infos    []servers.Info
+	news     chan struct{}
 }
 
 func newKit(t *testing.T, options servers.Options) *kit {
@@ -156,7 +156,7 @@ func newKit(t *testing.T, options servers.Options) *kit {
 
 func (k *kit) note(what string, i servers.Info, e servers.Exit) {
 	k.mu.Lock()
-	k.heard, k.infos, k.exits = append(k.heard, what), append(k.infos, i), append(k.exits, e)
+	k.notified, k.infos, k.exits = append(k.notified, what), append(k.infos, i), append(k.exits, e)
 	k.mu.Unlock()
 	k.news <- struct{}{}
 }
@@ -165,8 +165,8 @@ func (k *kit) want(t *testing.T, want ...string) {
 	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !slices.Equal(k.heard, want) {
-		t.Errorf("heard %q, want %q", k.heard, want)
+	if !slices.Equal(k.notified, want) {
+		t.Errorf("heard %q, want %q", k.notified, want)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestRestartKeepsThePort(t *testing.T) {
 	}
 }
 
-func TestRestartTakesAnotherPortWhenItsOwnIsGone(t *testing.T) {
+func TestRestartTakesAnotherPortWhenItsOwnIsTaken(t *testing.T) {
 	k := newKit(t, servers.Options{})
 	before := start(t, k, spec("a", "good")).Info()
 	if err := k.Stop(t.Context(), "a"); err != nil {
@@ -263,7 +263,7 @@ func TestPortsAreTriedABoundedNumberOfTimes(t *testing.T) {
 	k.want(t)
 }
 
-func TestAnAnswerFromAnotherProgramsPortIsNoHealth(t *testing.T) {
+func TestAResponseOfAnotherProgramIsNotHealthy(t *testing.T) {
 	k := newKit(t, servers.Options{})
 	var thief net.Listener
 	s := spec("a", "no-listener")
@@ -304,13 +304,13 @@ func TestABrokenProgramIsStartedOnce(t *testing.T) {
 
 func TestAServerThatIsNeverReadyIsStopped(t *testing.T) {
 	k := newKit(t, servers.Options{StartTimeout: 200 * time.Millisecond})
-	if _, err := k.Start(t.Context(), spec("a", "mute")); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := k.Start(t.Context(), spec("a", "silent")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	k.want(t)
 }
 
-func TestAServerThatDiesByItselfFiresStoppedWithItsLastWords(t *testing.T) {
+func TestAServerThatExitsFiresStoppedWithItsLastLines(t *testing.T) {
 	k := newKit(t, servers.Options{})
 	server := start(t, k, spec("a", "good"))
 	<-k.news

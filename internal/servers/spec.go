@@ -8,34 +8,34 @@ import (
 	"bellhop/internal/process"
 )
 
-// Spec says what to run for a key.
+// Spec describes the server of a key.
 type Spec struct {
-	Key     string // one server each
+	Key     string // one server per key
 	Project string // for StopAllForProject; may be ""
 
-	// Command is the program for a port. Its Output is not used: stdout is read
-	// here, stderr is kept for Exit.
+	// Command returns the program for a port. Its Output is ignored: stdout is read for Ready,
+	// stderr is kept for Exit.
 	Command func(port int) process.Command
 
-	// Ready, if set, says whether a line of stdout means that the server accepts
-	// requests; no probe is sent before it.
+	// Ready, if set, reports whether a line of stdout means that the server accepts requests;
+	// no probe is sent before.
 	Ready func(line string) bool
 
-	// Health asks the server once. ctx ends after Options.ProbeTimeout.
+	// Health probes the server once. ctx ends after Options.ProbeTimeout.
 	Health func(ctx context.Context, port int) error
 
-	// PortTaken, if set, says whether the last lines of a program that ended
-	// before it was healthy mean that it could not have its port.
+	// PortTaken, if set, reports whether the last lines of a program that ended before it was
+	// healthy mean that its port was in use.
 	PortTaken func(lines []string) bool
 }
 
-// Options of a Manager; all may be left out.
+// Options of a Manager; all are optional.
 type Options struct {
-	Ports        *Ports        // shared with whoever else needs ports; nil: its own
-	StartTimeout time.Duration // from Start to healthy, all tries together; 0 = 30 s
-	ProbeTimeout time.Duration // of one health probe; 0 = 1 s
-	ProbeEvery   time.Duration // between two; 0 = 50 ms
-	Tries        int           // ports tried in one Start; 0 = 3
+	Ports        *Ports        // shared with other users of ports; nil = its own
+	StartTimeout time.Duration // from Start to healthy, over all tries; 0 = 30 s
+	ProbeTimeout time.Duration // per health probe; 0 = 1 s
+	ProbeEvery   time.Duration // pause between probes; 0 = 50 ms
+	Tries        int           // ports tried per Start; 0 = 3
 	Grace        time.Duration // between SIGINT, SIGTERM and SIGKILL; 0 = process.DefaultGrace
 	Log          *slog.Logger
 }
@@ -64,7 +64,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// Info is a server that runs or ran.
+// Info describes a server that runs or ran.
 type Info struct {
 	Key     string
 	Project string
@@ -74,13 +74,13 @@ type Info struct {
 
 // Exit is how a server ended.
 type Exit struct {
-	Wanted bool     // Stop, Restart, StopAllForProject or Close
+	Wanted bool     // ended by Stop, Restart, StopAllForProject or Close
 	Err    error    // nil after exit status 0
-	Lines  []string // the last of stderr, at most 50
+	Lines  []string // the last lines of stderr, at most 50
 }
 
-// Callbacks are told of servers; either may be nil. They are called one after
-// the other and must not call the Manager.
+// Callbacks are called when servers start or stop; either may be nil. Calls are serialised and
+// must not call the Manager.
 type Callbacks struct {
 	Started func(Info)
 	Stopped func(Info, Exit)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// start tries ports until the server is healthy, prefer (if not 0) first. The
-// key is held.
+// start tries ports, first prefer (if not 0), until the server is healthy. The caller holds the
+// key.
 func (m *Manager) start(ctx context.Context, k *key, spec Spec, prefer int) (*Server, error) {
 	limit, cancel := context.WithTimeout(ctx, m.options.StartTimeout)
 	defer cancel()
@@ -37,7 +37,7 @@ func (m *Manager) start(ctx context.Context, k *key, spec Spec, prefer int) (*Se
 	return nil, failure
 }
 
-// attempt leaves nothing running if it fails.
+// attempt starts the server on a port. If it fails, no process is left running.
 func (m *Manager) attempt(ctx context.Context, spec Spec, port int) (*Server, error) {
 	s, err := launch(spec, port)
 	if err != nil {
@@ -45,14 +45,14 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, port int) (*Server, er
 	}
 	if err := s.await(ctx, &m.options); err != nil {
 		grace := min(m.options.Grace, time.Second)
-		_ = s.process.Stop(context.WithoutCancel(ctx), grace) // the failure to start is what counts
+		_ = s.process.Stop(context.WithoutCancel(ctx), grace) // only the failure to start is reported
 		<-s.done
 		return nil, &startError{err: err, lines: s.process.Tail()}
 	}
 	return s, nil
 }
 
-// startError keeps what PortTaken needs to know.
+// startError also has the output that PortTaken needs.
 type startError struct {
 	err   error
 	lines []string
@@ -61,7 +61,7 @@ type startError struct {
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-// taken reports whether a failed attempt failed for its port.
+// taken reports whether an attempt failed because its port was in use.
 func (m *Manager) taken(ctx context.Context, spec Spec, port int, err error) bool {
 	var outside *takenError
 	var failed *startError
@@ -76,14 +76,14 @@ func (m *Manager) taken(ctx context.Context, spec Spec, port int, err error) boo
 	return !m.options.Ports.Free(context.WithoutCancel(ctx), port)
 }
 
-// began makes a healthy server the key's and waits for its end in the
-// background.
+// began stores a healthy server under its key, notifies the subscribers and waits for its end
+// in the background.
 func (m *Manager) began(k *key, s *Server) {
 	m.mu.Lock()
 	k.server, k.port = s, s.info.Port
 	m.mu.Unlock()
 	m.options.Log.Info("server started", "key", s.info.Key, "port", s.info.Port, "pid", s.info.Pid)
-	m.tell(func(c Callbacks) {
+	m.notify(func(c Callbacks) {
 		if c.Started != nil {
 			c.Started(s.info)
 		}
@@ -102,15 +102,15 @@ func (m *Manager) ended(k *key, s *Server) {
 	if !exit.Wanted {
 		m.options.Log.Warn("a server ended by itself", "key", s.info.Key, "pid", s.info.Pid, "error", exit.Err)
 	}
-	m.tell(func(c Callbacks) {
+	m.notify(func(c Callbacks) {
 		if c.Stopped != nil {
 			c.Stopped(s.info, exit)
 		}
 	})
-	close(s.told)
+	close(s.exitNotified)
 }
 
-func (m *Manager) tell(what func(Callbacks)) {
+func (m *Manager) notify(what func(Callbacks)) {
 	m.calls.Lock()
 	defer m.calls.Unlock()
 	for id := range m.next {

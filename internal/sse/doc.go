@@ -1,11 +1,11 @@
-// Package sse is Server-Sent Events on both ends of the wire: the frame codec
-// (Encode, Reader), a response Writer with a deadline per write, a Fanout that
-// never makes its publisher wait, Serve, which joins the two, and Follow, a
-// client that reconnects and resumes.
+// Package sse implements Server-Sent Events on both ends of the wire: the frame codec (Encode,
+// Reader), a response Writer with a deadline per write, a Fanout that never blocks its
+// publisher, Serve, which writes a subscription to a response, and Follow, a client that
+// reconnects and resumes.
 //
-// It does not know what frames mean: ids, replay and gap verdicts belong to the
-// owner of a stream. To resume exactly, an owner subscribes and reads its log in
-// one critical section, writes the log, then calls Serve.
+// It does not know what frames mean: the owner of a stream handles ids, replay and gaps. To
+// resume without a gap, the owner subscribes and reads its log in one critical section, writes
+// the log, then calls Serve.
 //
 //	publisher → Fanout.Publish → queue per Subscription (≤ 256 frames, ≤ 1 MiB) → Serve → Writer → peer
 //	                                  over the cap: ErrSlow, the peer is cut and resumes by id

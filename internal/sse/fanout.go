@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// What a subscription may have queued before it is cut (reliability SSE-2).
+// What a subscription may have queued before it is dropped (reliability SSE-2).
 const (
 	MaxQueuedFrames = 256
 	MaxQueuedBytes  = 1 << 20
 )
 
-// How a subscription ends, beside io.EOF when its Fanout was closed.
+// Why a subscription ended, besides io.EOF when its Fanout was closed.
 var (
 	ErrSlow   = errors.New("sse: subscriber too slow")
 	ErrClosed = errors.New("sse: subscription closed")
 )
 
-// Fanout hands every published frame to every subscription. Publishers never
-// wait for subscribers.
+// Fanout passes every published frame to every subscription. Publishers never wait for
+// subscribers.
 type Fanout struct {
 	mu     sync.Mutex
 	subs   map[*Subscription]struct{}
@@ -30,8 +30,8 @@ type Fanout struct {
 // NewFanout returns a Fanout without subscriptions.
 func NewFanout() *Fanout { return &Fanout{subs: map[*Subscription]struct{}{}} }
 
-// Subscribe sees all frames published from now on. After Close the subscription
-// is at its end at once.
+// Subscribe returns a subscription to all frames published from now on. If the Fanout is
+// closed, the subscription has ended already.
 func (f *Fanout) Subscribe() *Subscription {
 	s := &Subscription{fanout: f, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -44,8 +44,8 @@ func (f *Fanout) Subscribe() *Subscription {
 	return s
 }
 
-// Publish queues an encoded frame for every subscription and cuts those whose
-// queue is full. The bytes are shared: nobody may change them afterwards.
+// Publish queues an encoded frame for every subscription and drops those whose queue is full.
+// The bytes are shared and must not be changed afterwards.
 func (f *Fanout) Publish(encoded []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *Fanout) Publish(encoded []byte) {
 	}
 }
 
-// Subscribers counts the live subscriptions.
+// Subscribers returns the number of open subscriptions.
 func (f *Fanout) Subscribers() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,8 +80,7 @@ func (f *Fanout) drop(s *Subscription) {
 	delete(f.subs, s)
 }
 
-// Subscription is one subscriber's queue, for one reading goroutine. Its owner
-// must Close it.
+// Subscription is one subscriber's queue, read by one goroutine. Its owner must Close it.
 type Subscription struct {
 	fanout *Fanout
 	wake   chan struct{} // holds a value when queue or err changed
@@ -92,22 +91,21 @@ type Subscription struct {
 	err    error
 }
 
-// Err is why the subscription ended, nil while it lives. Frames may still be
-// queued when it is io.EOF.
+// Err returns why the subscription ended, nil while it is open. With io.EOF frames may still be
+// queued.
 func (s *Subscription) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Close ends the subscription; what is queued is dropped. Closing twice is fine.
+// Close ends the subscription and drops its queue. It may be called again.
 func (s *Subscription) Close() {
 	s.fanout.drop(s)
 	s.end(ErrClosed)
 }
 
-// Next waits for the next frame. After the last one it returns the error of Err,
-// or ctx's.
+// Next waits for the next frame. After the last one it returns Err or ctx's error.
 func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	var one [1][]byte
 	batch, err := s.NextBatch(ctx, one[:0:1])
@@ -117,8 +115,8 @@ func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	return batch[0], nil
 }
 
-// NextBatch waits for at least one frame and returns all that are queued, in
-// buf's array; if buf has a capacity, no more than fit into it.
+// NextBatch waits for at least one frame and returns the queued frames in buf's array; if buf
+// has a capacity, at most that many.
 func (s *Subscription) NextBatch(ctx context.Context, buf [][]byte) ([][]byte, error) {
 	for {
 		batch, err := s.take(buf[:0])
@@ -157,8 +155,7 @@ func (s *Subscription) take(buf [][]byte) ([][]byte, error) {
 	return buf, nil
 }
 
-// swap takes the whole queue without waiting and leaves spare's array in its
-// place.
+// swap returns the whole queue without waiting and continues with the array of spare.
 func (s *Subscription) swap(spare [][]byte) ([][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +167,8 @@ func (s *Subscription) swap(spare [][]byte) ([][]byte, error) {
 	return batch, nil
 }
 
-// spare empties a queue for reuse, unless a burst has made it large: thousands
-// of idle readers would each keep their burst's array.
+// spare empties a queue for reuse. A large array is dropped, as thousands of idle readers would
+// each keep the array of their largest burst.
 func spare(queue [][]byte) [][]byte {
 	const keep = 16
 	if cap(queue) > keep {
@@ -181,7 +178,7 @@ func spare(queue [][]byte) [][]byte {
 	return queue[:0]
 }
 
-// push reports whether the subscription is still alive.
+// push reports whether the subscription is still open.
 func (s *Subscription) push(frame []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +201,7 @@ func (s *Subscription) end(err error) {
 	s.endLocked(err)
 }
 
-// endLocked keeps the first reason, except that closing also drops what an
-// ended Fanout left to drain.
+// endLocked keeps the first reason. Every reason but io.EOF also drops the queue.
 func (s *Subscription) endLocked(err error) {
 	if s.err == nil {
 		s.err = err

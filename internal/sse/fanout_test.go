@@ -51,7 +51,7 @@ func TestEverySubscriberGetsEveryFrameInOrder(t *testing.T) {
 	}
 }
 
-func TestASubscriberIsCutOverItsCaps(t *testing.T) {
+func TestASubscriberOverItsCapsIsDropped(t *testing.T) {
 	cases := []struct {
 		name string
 		size int
@@ -59,7 +59,7 @@ func TestASubscriberIsCutOverItsCaps(t *testing.T) {
 	}{
 		{"256 frames", 10, 256},
 		{"1 MiB", 64 << 10, 16},
-		{"one frame over 1 MiB alone fits", 3 << 20, 1},
+		{"a single frame over 1 MiB fits", 3 << 20, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

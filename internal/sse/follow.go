@@ -11,56 +11,58 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"bellhop/protocol"
 )
 
 // Defaults of FollowOptions.
 const (
-	FollowIdle       = 30 * time.Second
-	FollowMinBackoff = 500 * time.Millisecond
-	FollowMaxBackoff = 30 * time.Second
+	FollowIdle       = protocol.StreamIdleTimeout
+	FollowMinBackoff = protocol.ReconnectMinDelay
+	FollowMaxBackoff = protocol.ReconnectMaxDelay
 
 	maxRetryAfter = time.Hour
 	maxErrorBody  = 64 << 10
 )
 
-// ErrStop is what OnFrame returns to end Follow without an error.
+// ErrStop ends Follow without an error when OnFrame returns it.
 var ErrStop = errors.New("sse: stop")
 
-// ErrIdle is why a connection that had sent nothing for Idle was given up.
+// ErrIdle means that a connection was closed because nothing arrived for Idle.
 var ErrIdle = errors.New("sse: the stream fell silent")
 
-// StatusError is an answer that is no stream and that repeating would not mend:
-// all but 408, 425, 429 and 5xx.
+// StatusError is a response that is no stream and that a retry would not change: all statuses
+// but 408, 425, 429 and 5xx.
 type StatusError struct {
 	Status int
-	Body   []byte // at most 64 KiB of it
+	Body   []byte // at most its first 64 KiB
 }
 
 func (e *StatusError) Error() string { return "sse: status " + strconv.Itoa(e.Status) }
 
-// FollowOptions say what to follow. Request, Client and OnFrame are required.
+// FollowOptions describe what to follow. Request, Client and OnFrame are required.
 type FollowOptions struct {
-	// Request builds the request of each attempt; lastID is "" or what to resume
-	// after. It decides how to say so (Last-Event-ID, ?after=).
+	// Request builds the request of each attempt; lastID is "" or the id to resume after. It
+	// decides how to send the id (Last-Event-ID, ?after=).
 	Request func(lastID string) (*http.Request, error)
-	Client  *http.Client // must have no Timeout: that would cut the stream
+	Client  *http.Client // must have no Timeout, which would cut the stream
 	OnFrame func(Frame) error
-	LastID  string // where to begin
+	LastID  string // where to begin; "" = at the start
 
-	OnOpen  func()                               // a stream has begun; may be nil
-	OnRetry func(err error, after time.Duration) // an attempt ended; may be nil
+	OnOpen  func()                               // called when a stream begins; may be nil
+	OnRetry func(err error, after time.Duration) // called when an attempt ended; may be nil
 
-	Idle       time.Duration // silence after which a connection is given up, comments count as sound
+	Idle       time.Duration // silence after which a connection is closed; comments count as activity
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 }
 
-// Follow reads a stream for as long as it can be had: it reconnects after every
-// end, clean ones too, and resumes after the last id. Attempts back off
-// exponentially with jitter, or as Retry-After says; a frame resets the backoff.
+// Follow reads a stream and reconnects after every end, also a clean one, resuming after the
+// last id. Retries back off exponentially with jitter, or by Retry-After; a frame resets the
+// backoff.
 //
-// It returns nil on ErrStop, any other error of OnFrame or Request, a
-// *StatusError, or the cause of ctx.
+// It returns nil on ErrStop, any other error of OnFrame or Request, a *StatusError, or the
+// cause of ctx.
 func Follow(ctx context.Context, opts FollowOptions) error {
 	f := newFollower(opts)
 	for {
@@ -118,8 +120,7 @@ func (f *follower) wait(err error) time.Duration {
 	return min(f.backoff.NextBackOff(), f.MaxBackoff)
 }
 
-// attempt is one connection. It always ends in an error; a permanent one ends
-// the following.
+// attempt is one connection. It always returns an error; a permanent one ends Follow.
 func (f *follower) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -135,7 +136,7 @@ func (f *follower) attempt(ctx context.Context) error {
 		return causeOr(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := checkAnswer(resp); err != nil {
+	if err := checkResponse(resp); err != nil {
 		return err
 	}
 	if f.OnOpen != nil {
@@ -164,7 +165,7 @@ func (f *follower) read(reader *Reader) error {
 	}
 }
 
-// causeOr prefers the watchdog's reason to the "context canceled" it led to.
+// causeOr returns the watchdog's reason instead of the "context canceled" that it caused.
 func causeOr(ctx context.Context, err error) error {
 	var permanent *backoff.PermanentError
 	if cause := context.Cause(ctx); cause != nil && !errors.As(err, &permanent) {
@@ -173,7 +174,7 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-func checkAnswer(resp *http.Response) error {
+func checkResponse(resp *http.Response) error {
 	switch status := resp.StatusCode; {
 	case status == http.StatusOK:
 		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -189,7 +190,7 @@ func checkAnswer(resp *http.Response) error {
 		}
 		return err
 	default:
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // best effort: the status says enough
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // best effort: the status is enough
 		return backoff.Permanent(&StatusError{Status: status, Body: body})
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"bellhop/internal/sse"
 )
 
-// script answers one attempt after the other; the last answer repeats.
+// script answers each attempt with the next response; the last one repeats.
 type script struct {
 	answers []func(*http.Request) (*http.Response, error)
 	ids     []string
@@ -79,12 +79,12 @@ func follow(ctx context.Context, s *script, onFrame func(sse.Frame) error) error
 	})
 }
 
-func TestFollowResumesAfterTheLastWholeFrame(t *testing.T) {
+func TestFollowResumesAfterTheLastCompleteFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(*http.Request) (*http.Response, error){
-			stream("id: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: without id\n\nid: 3\ndata: ha"), // cut amid 3
+			stream("id: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: without id\n\nid: 3\ndata: ha"), // cut within frame 3
 			status(503),
-			stream("id: 3\ndata: c\n\nid: 4\n\n"), // 4 has no data, and still counts
+			stream("id: 3\ndata: c\n\nid: 4\n\n"), // frame 4 has no data, but its id counts
 			stream("data: done\n\n"),
 		}}
 		var got []string
@@ -103,7 +103,7 @@ func TestFollowResumesAfterTheLastWholeFrame(t *testing.T) {
 	})
 }
 
-func TestFollowGivesUpOnAnswersThatStay(t *testing.T) {
+func TestFollowEndsAtPermanentErrors(t *testing.T) {
 	for _, code := range []int{204, 400, 401, 403, 404, 405, 409, 410, 302} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			s := &script{answers: []func(*http.Request) (*http.Response, error){status(code)}}
@@ -136,7 +136,7 @@ func TestFollowBacksOff(t *testing.T) {
 		for i := 1; i < len(s.at); i++ {
 			gap, base := s.at[i]-s.at[i-1], min(500*time.Millisecond<<(i-1), 30*time.Second)
 			if i == len(s.at)-1 {
-				base = 500 * time.Millisecond // a frame came between
+				base = 500 * time.Millisecond // a frame arrived in between
 			}
 			if gap < base/2 || gap > min(base*3/2, 30*time.Second) {
 				t.Errorf("gap %d is %v, want about %v", i, gap, base)
@@ -162,7 +162,7 @@ func TestFollowHonoursRetryAfter(t *testing.T) {
 	})
 }
 
-func TestFollowGivesUpSilentConnections(t *testing.T) {
+func TestFollowClosesSilentConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pings := func(r *http.Request) (*http.Response, error) {
 			src, dst := io.Pipe()
@@ -201,7 +201,7 @@ func TestFollowGivesUpSilentConnections(t *testing.T) {
 	})
 }
 
-func TestFollowEndsWithItsContextAndItsUser(t *testing.T) {
+func TestFollowEndsWithItsContextAndItsCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())

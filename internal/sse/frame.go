@@ -7,28 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// Frame is one event of a stream. An ID of "" is no id; an Event of "" means
-// "message" to browsers. Data may have any line ends; a reader sees them as LF.
+// Frame is one event of a stream. ID "" means no id; Event "" means "message" to browsers. Data
+// may have any line endings; a reader gets them as LF.
 type Frame struct {
 	ID    string
 	Event string
 	Data  []byte
 }
 
-// ErrField refuses an id or event name with a control character or invalid
-// UTF-8: a CR, LF or NUL in a field would inject fields (CWE-93).
+// ErrField rejects an id or event name with a control character or invalid UTF-8: a CR, LF or
+// NUL would inject fields (CWE-93).
 var ErrField = errors.New("sse: control character in id or event")
 
 // Ping is the comment that keeps an idle stream alive.
 var Ping = []byte(": ping\n\n")
 
-// Encode is AppendFrame to a new slice, to be shared by all subscribers.
+// Encode returns the wire form of f in a new slice, which all subscribers can share.
 func Encode(f Frame) ([]byte, error) {
 	return AppendFrame(make([]byte, 0, len(f.ID)+len(f.Event)+len(f.Data)+32), f)
 }
 
-// AppendFrame appends the wire form of f. It always has a data line, because
-// browsers drop an event without one. On ErrField dst is returned as it was.
+// AppendFrame appends the wire form of f. It always has a data line, because browsers drop an
+// event without one. On ErrField dst is returned unchanged.
 func AppendFrame(dst []byte, f Frame) ([]byte, error) {
 	if !plain(f.ID) || !plain(f.Event) {
 		return dst, ErrField

@@ -23,7 +23,7 @@ func TestEncode(t *testing.T) {
 		wire  string
 	}{
 		{"all fields", sse.Frame{ID: "3-41", Event: "message", Data: []byte(`{"a":1}`)}, "id: 3-41\nevent: message\ndata: {\"a\":1}\n\n"},
-		{"data alone", sse.Frame{Data: []byte("x")}, "data: x\n\n"},
+		{"only data", sse.Frame{Data: []byte("x")}, "data: x\n\n"},
 		{"no data is an empty line of data", sse.Frame{ID: "1"}, "id: 1\ndata: \n\n"},
 		{"LF, CR and CRLF split data", sse.Frame{Data: []byte("a\nb\rc\r\nd")}, "data: a\ndata: b\ndata: c\ndata: d\n\n"},
 		{"a field in data stays data", sse.Frame{Data: []byte("x\nevent: y\r\n\r\nid: z")}, "data: x\ndata: event: y\ndata: \ndata: id: z\n\n"},
@@ -64,7 +64,7 @@ func TestReader(t *testing.T) {
 		{"two empty data lines", "data\ndata\n\n", []sse.Frame{{Data: []byte("\n")}}, io.EOF, ""},
 		{"comments and unknown fields", ": ping\n\nretry: 5\nother: x\n\n:\ndata: x\n: amid\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
 		{"a byte order mark", "\ufeffdata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
-		{"an id is of its own frame alone", "id: 1\ndata: x\n\ndata: y\n\n", []sse.Frame{{ID: "1", Data: []byte("x")}, {Data: []byte("y")}}, io.EOF, "1"},
+		{"an id belongs only to its own frame", "id: 1\ndata: x\n\ndata: y\n\n", []sse.Frame{{ID: "1", Data: []byte("x")}, {Data: []byte("y")}}, io.EOF, "1"},
 		{"an id with NUL is no id", "id: a\x00b\ndata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
 		{"an id without data moves LastID", "id: 7\n\n", nil, io.EOF, "7"},
 		{"an event without data is dropped", "event: e\n\ndata: x\n\n", []sse.Frame{{Data: []byte("x")}}, io.EOF, ""},
@@ -98,7 +98,7 @@ func TestReaderDoesNotWaitForTheLFOfACRLF(t *testing.T) {
 	_ = src.Close()
 }
 
-func TestReaderRefusesWhatIsTooLarge(t *testing.T) {
+func TestReaderRefusesFramesThatAreTooLarge(t *testing.T) {
 	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
 	for name, src := range map[string]io.Reader{
 		"one endless line":  io.MultiReader(strings.NewReader("data: "), endless{'x'}),
@@ -106,7 +106,7 @@ func TestReaderRefusesWhatIsTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := sse.NewReader(src)
-			for range 2 { // for good
+			for range 2 { // the error is permanent
 				if _, err := r.Next(); !errors.Is(err, sse.ErrFrameTooLarge) {
 					t.Fatal(err)
 				}
@@ -131,7 +131,7 @@ func TestReaderReportsBytesOfComments(t *testing.T) {
 	}
 }
 
-func TestParseOfEncodeIsTheFrame(t *testing.T) {
+func TestEncodedFramesParseToTheSameFrame(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\r\n: dataidevent\x00"))))
 	rapid.Check(t, func(t *rapid.T) {
 		frames := rapid.SliceOf(rapid.Custom(func(t *rapid.T) sse.Frame {
@@ -175,18 +175,18 @@ func FuzzCodec(f *testing.F) {
 	})
 }
 
-// Any bytes read the same wherever they are cut, and what was read can be
+// Any bytes yield the same frames however they are split into reads, and every frame can be
 // encoded again.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("id: 1\r\ndata: x\r\n\r\n: ping\n\ndata:y\n\n"), byte(2))
 	f.Add([]byte("\ufeffdata\rdata\r\rdata: half"), byte(0))
 	f.Fuzz(func(t *testing.T, wire []byte, cut byte) {
-		whole, wholeErr := readAll(sse.NewReader(bytes.NewReader(wire)))
+		unsplit, unsplitErr := readAll(sse.NewReader(bytes.NewReader(wire)))
 		pieces, err := readAll(sse.NewReader(&cutReader{data: wire, cuts: []int{int(cut) + 1}}))
-		if !equal(whole, pieces) || !errors.Is(err, wholeErr) {
-			t.Fatalf("whole %+v, %v; in pieces %+v, %v", whole, wholeErr, pieces, err)
+		if !equal(unsplit, pieces) || !errors.Is(err, unsplitErr) {
+			t.Fatalf("whole %+v, %v; in pieces %+v, %v", unsplit, unsplitErr, pieces, err)
 		}
-		for _, frame := range whole {
+		for _, frame := range unsplit {
 			encoded, err := sse.Encode(frame)
 			if err != nil {
 				continue // a control character that other servers may send
@@ -220,7 +220,7 @@ func equal(a, b []sse.Frame) bool {
 	return true
 }
 
-// normal is a frame as a reader sees it.
+// normal returns a frame as a reader returns it.
 func normal(f sse.Frame) sse.Frame {
 	f.Data = bytes.ReplaceAll(bytes.ReplaceAll(f.Data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	return f

@@ -7,27 +7,27 @@ import (
 	"io"
 )
 
-// MaxFrame is the longest frame a Reader takes, in bytes of its lines.
+// MaxFrame is the longest frame that a Reader accepts, in bytes of its lines.
 const MaxFrame = 8 << 20
 
-// ErrFrameTooLarge ends the reading of a stream.
+// ErrFrameTooLarge ends reading a stream.
 var ErrFrameTooLarge = fmt.Errorf("sse: frame over %d bytes", MaxFrame)
 
-// Reader parses a stream as the WHATWG standard says, with two differences:
-// a frame carries only its own id (LastID has the standard's "last event ID"),
-// and the end of the stream is told apart from the middle of a frame.
+// Reader parses a stream by the WHATWG standard, with two differences: a frame has only its own
+// id (LastID is the standard's "last event ID"), and an end of the stream within a frame is an
+// error.
 type Reader struct {
-	// OnBytes, if set, is called whenever bytes arrive, those of comments too.
+	// OnBytes, if set, is called whenever bytes arrive, including comments.
 	OnBytes func()
 
 	src    io.Reader
-	chunk  []byte // what was read and not yet parsed, a window of buf
+	chunk  []byte // bytes read but not parsed yet, a window of buf
 	buf    []byte
 	line   []byte // a line whose end has not arrived
 	err    error
 	lastID string
-	began  bool // the first line is behind
-	skipLF bool // the line before ended in CR
+	began  bool // the first line was read
+	skipLF bool // the previous line ended in CR
 }
 
 // NewReader reads frames from src.
@@ -35,13 +35,12 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, buf: make([]byte, 16<<10)}
 }
 
-// LastID is the id to resume after: the newest id of a finished frame, also of
-// one without data, which Next does not return.
+// LastID returns the id to resume after: the newest id of a complete frame, also of one without
+// data, which Next does not return.
 func (r *Reader) LastID() string { return r.lastID }
 
-// Next returns the next frame that has data. At the end of the stream it returns
-// io.EOF, or io.ErrUnexpectedEOF if that is amid a frame, whose beginning is
-// dropped.
+// Next returns the next frame that has data. At the end of the stream it returns io.EOF, or
+// io.ErrUnexpectedEOF within a frame, whose beginning is dropped.
 func (r *Reader) Next() (Frame, error) {
 	var p pending
 	for {
@@ -70,7 +69,7 @@ func (r *Reader) Next() (Frame, error) {
 	}
 }
 
-// pending is a frame whose empty line has not come.
+// pending is a frame whose final empty line has not arrived.
 type pending struct {
 	frame   Frame
 	hasID   bool
@@ -82,7 +81,7 @@ func (p *pending) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
-	case "": // a comment is no part of a frame
+	case "": // a comment is not part of a frame
 		if p.size -= len(line); p.size < 0 {
 			p.size = 0
 		}
@@ -101,8 +100,8 @@ func (p *pending) field(line []byte) {
 	}
 }
 
-// readLine returns a line without its end; it is valid until the next call. A
-// line is complete at its CR: waiting for a LF behind it could wait for ever.
+// readLine returns a line without its end; it is valid until the next call. A line is complete
+// at its CR, because an LF after it may never arrive.
 func (r *Reader) readLine() ([]byte, error) {
 	if r.err != nil && len(r.chunk) == 0 {
 		return nil, r.err

@@ -5,23 +5,25 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"bellhop/protocol"
 )
 
-// PingInterval is the longest silence of a stream.
-const PingInterval = 10 * time.Second
+// PingInterval is the longest time without bytes on a stream.
+const PingInterval = protocol.PingInterval
 
-// ServeOptions are the settings of Serve; the zero value is the usual one.
+// ServeOptions are the settings of Serve; the zero value selects the defaults.
 type ServeOptions struct {
 	Ping time.Duration // 0 = PingInterval
 
-	// Convert returns what to write in the place of a batch of encoded frames; nil
-	// writes them as they are. An error ends Serve.
+	// Convert returns the bytes to write for a batch of encoded frames; nil writes them
+	// unchanged. An error ends Serve.
 	Convert func(batch [][]byte) ([][]byte, error)
 }
 
-// Serve copies a subscription to a peer, one flush per batch, with pings while
-// nothing happens. It returns nil when the Fanout was closed and all is written,
-// else ErrSlow, ErrClosed, the write error or the cause of ctx. It closes sub.
+// Serve writes a subscription to a peer, one flush per batch, and pings while it is idle. It
+// returns nil when the Fanout was closed and everything was written, otherwise ErrSlow,
+// ErrClosed, the write error or the cause of ctx. It closes sub.
 func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions) error {
 	defer sub.Close()
 	if opts.Ping <= 0 {
@@ -31,7 +33,7 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 	defer ping.Stop()
 	var reuse [][]byte
 	for {
-		if ctx.Err() != nil { // also while frames never cease
+		if ctx.Err() != nil { // checked here too, as frames may arrive without a pause
 			return context.Cause(ctx)
 		}
 		batch, err := sub.swap(reuse)
@@ -48,7 +50,7 @@ func Serve(ctx context.Context, w *Writer, sub *Subscription, opts ServeOptions)
 					return err
 				}
 			}
-			if len(out) > 0 { // else the peer has heard nothing, and the ping stays due
+			if len(out) > 0 { // otherwise nothing was sent, and the ping stays due
 				if err := w.WriteBatch(out); err != nil {
 					return err
 				}

@@ -25,7 +25,7 @@ func TestServePingsWhileNothingHappens(t *testing.T) {
 		go func() {
 			done <- sse.Serve(context.Background(), sse.NewWriter(rec, sse.WriterOptions{}), fanout.Subscribe(), sse.ServeOptions{})
 		}()
-		time.Sleep(25 * time.Second) // the bubble's clock: pings at 10 and 20
+		time.Sleep(25 * time.Second) // fake clock: pings at 10 and 20
 		fanout.Publish([]byte("data: x\n\n"))
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
@@ -78,7 +78,7 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// quiet loses the errors of Flush, as Echo's response does.
+// quiet hides the errors of Flush, as Echo's response does.
 type quiet struct{ http.ResponseWriter }
 
 func (q quiet) Flush()                      { _ = http.NewResponseController(q.ResponseWriter).Flush() }
@@ -99,14 +99,14 @@ func TestAWrapperCannotHideAFailedFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken pipe")
-	for _, peer.broken = range []error{broken, nil} { // once failed is failed for good
+	for _, peer.broken = range []error{broken, nil} { // the error is permanent
 		if err := w.Write(sse.Ping); !errors.Is(err, broken) {
 			t.Fatal(err)
 		}
 	}
 }
 
-// streams is a server on which every request subscribes to one fan-out.
+// streams is a server where every request subscribes to one Fanout.
 type streams struct {
 	*httptest.Server
 	fanout *sse.Fanout
@@ -140,8 +140,8 @@ func (s *streams) subscribe(t *testing.T) (*sse.Reader, func()) {
 	return sse.NewReader(resp.Body), func() { _ = resp.Body.Close() }
 }
 
-// Twenty peers that never read; the healthy one gets everything.
-func TestStalledPeersAreCutAndHarmNobody(t *testing.T) {
+// Twenty peers never read; the healthy one gets every frame.
+func TestStalledPeersAreDisconnectedAndOthersUnaffected(t *testing.T) {
 	const stalled, frames = 20, 1000
 	s := newStreams(t, 50*time.Millisecond, time.Minute, nil)
 	for range stalled {
@@ -153,7 +153,7 @@ func TestStalledPeersAreCutAndHarmNobody(t *testing.T) {
 		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bufio.NewReaderSize(conn, 16).ReadByte(); err != nil { // it is subscribed
+		if _, err := bufio.NewReaderSize(conn, 16).ReadByte(); err != nil { // the subscription exists
 			t.Fatal(err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestTimeoutsOfTheServerDoNotCutStreams(t *testing.T) {
 	}
 }
 
-func TestConnectingAndLeavingLeavesNothing(t *testing.T) {
+func TestDisconnectedPeersLeaveNoSubscriptions(t *testing.T) {
 	const peers, rounds = 20, 10
 	s := newStreams(t, 0, time.Minute, nil)
 	for range rounds {
@@ -246,7 +246,7 @@ func TestServeConverts(t *testing.T) {
 		}()
 		synctest.Wait()
 		fanout.Publish([]byte("x"))
-		for range 3 { // frames of which the peer gets nothing are silence
+		for range 3 { // frames that are converted to nothing do not postpone the ping
 			time.Sleep(8 * time.Second)
 			fanout.Publish([]byte("nothing"))
 		}

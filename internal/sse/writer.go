@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long one write to a peer may take (reliability SSE-3).
+// WriteTimeout bounds one write to a peer (reliability SSE-3).
 const WriteTimeout = 5 * time.Second
 
-// WriterOptions are the settings of a Writer; the zero value is the usual one.
+// WriterOptions are the settings of a Writer; the zero value selects the defaults.
 type WriterOptions struct {
 	WriteTimeout time.Duration // 0 = WriteTimeout
 }
 
-// Writer is an event stream as the answer to a request. It is not safe for
-// concurrent use. After an error every further write fails.
+// Writer writes an event stream as the response to a request. It is not safe for concurrent
+// use. After an error every further write fails.
 type Writer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
-	inner   *http.ResponseController // nil when rc's Flush reports errors
+	inner   *http.ResponseController // nil if rc's Flush reports errors
 	timeout time.Duration
 	err     error
 }
 
-// NewWriter sends status 200 and the headers of an event stream. It lifts the
-// read deadline of the request, which would otherwise end the stream; a failure
-// is reported by the first write.
+// NewWriter sends status 200 and the headers of an event stream. It lifts the read deadline of
+// the request, which would otherwise end the stream. The first write reports a failure.
 func NewWriter(w http.ResponseWriter, opts WriterOptions) *Writer {
 	if opts.WriteTimeout <= 0 {
 		opts.WriteTimeout = WriteTimeout
@@ -39,7 +38,7 @@ func NewWriter(w http.ResponseWriter, opts WriterOptions) *Writer {
 	header.Set("Cache-Control", "no-store, no-transform")
 	header.Set("X-Accel-Buffering", "no")
 	header.Del("Content-Length")
-	s.keep(supported(s.rc.SetReadDeadline(time.Time{})))
+	s.recordError(supported(s.rc.SetReadDeadline(time.Time{})))
 	s.deadline()
 	if s.err == nil {
 		w.WriteHeader(http.StatusOK)
@@ -59,7 +58,7 @@ func (s *Writer) WriteBatch(batch [][]byte) error {
 			return s.err
 		}
 		_, err := s.w.Write(encoded)
-		s.keep(err)
+		s.recordError(err)
 	}
 	s.flush()
 	return s.err
@@ -67,21 +66,21 @@ func (s *Writer) WriteBatch(batch [][]byte) error {
 
 func (s *Writer) deadline() {
 	if s.err == nil {
-		s.keep(supported(s.rc.SetWriteDeadline(time.Now().Add(s.timeout))))
+		s.recordError(supported(s.rc.SetWriteDeadline(time.Now().Add(s.timeout))))
 	}
 }
 
 func (s *Writer) flush() {
 	if s.err == nil {
-		s.keep(s.rc.Flush())
+		s.recordError(s.rc.Flush())
 	}
 	if s.err == nil && s.inner != nil {
-		s.keep(s.inner.Flush())
+		s.recordError(s.inner.Flush())
 	}
 }
 
-// reporter finds the writer that knows whether a flush failed. Wrappers such as
-// Echo's have a Flush without an error; a dead peer would show one write late.
+// reporter returns the innermost writer that reports whether a flush failed. Wrappers such as
+// Echo's have a Flush without an error, so that a dead peer would be noticed one write late.
 func reporter(w http.ResponseWriter) *http.ResponseController {
 	for wrapped := false; ; wrapped = true {
 		if _, reports := w.(interface{ FlushError() error }); reports {
@@ -98,13 +97,13 @@ func reporter(w http.ResponseWriter) *http.ResponseController {
 	}
 }
 
-func (s *Writer) keep(err error) {
+func (s *Writer) recordError(err error) {
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("sse: write: %w", err)
 	}
 }
 
-// supported forgives recorders, which have no connection and so no deadlines.
+// supported ignores that a test recorder has no deadlines.
 func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Clock stands still until it is advanced. Its Now is a Now func() time.Time;
-// it is safe for concurrent use.
+// Clock is a manual clock: it moves only by Advance. Its method Now is a Now func() time.Time.
+// It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts at a moment in UTC.
+// NewClock returns a clock that shows start, in UTC.
 func NewClock(start time.Time) *Clock { return &Clock{now: start.UTC()} }
 
-// Now returns the moment the clock stands at.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock, back if d is negative, and returns the new moment.
+// Advance moves the clock, back if d is negative, and returns the new time.
 func (c *Clock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

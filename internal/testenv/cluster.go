@@ -31,8 +31,8 @@ type cluster struct {
 	leash io.WriteCloser
 }
 
-// guardScript runs the server as a child and ends it when the test process
-// closes the leash or dies, however it dies: no test leaves a server behind.
+// guardScript runs the server as a child and stops it when the test process closes the pipe or
+// ends in any way, so that no test leaves a server behind.
 const guardScript = `dir=$1; shift
 "$@" >>"$dir/log" 2>&1 &
 read -r word
@@ -47,7 +47,7 @@ func newCluster(port int) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not os.TempDir: the path of a unix socket has at most 107 bytes.
+	// os.TempDir may be too long: the path of a unix socket has at most 107 bytes.
 	dir, err := os.MkdirTemp("/tmp", "bellhop-pg-")
 	if err != nil {
 		return nil, err
@@ -71,14 +71,14 @@ func binaries() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// release of /usr/lib/postgresql/15/bin/initdb is 15.
+// release returns the version in a path: of /usr/lib/postgresql/15/bin/initdb, 15.
 func release(initdb string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return n
 }
 
 func (c *cluster) init() error {
-	if os.Getuid() == 0 { // which PostgreSQL refuses to run as
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		if err := c.dropRoot(); err != nil {
 			return err
 		}
@@ -113,15 +113,15 @@ func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = c.dir
-	// A group of its own: Ctrl-C in a terminal must not reach it before the tests.
+	// A process group of its own, so that Ctrl-C in a terminal does not end it before the
+	// tests.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGTZ=UTC")
 	return cmd
 }
 
-// start runs the server without fsync: what it holds need not outlive the
-// machine. Only one with a port is ever started again, so only that one needs
-// its commits to outlive the process.
+// start runs the server without fsync, since its data need not survive the machine. Only a
+// server with a port is ever restarted, so only its commits must survive the process.
 func (c *cluster) start() error {
 	args := []string{
 		"-c", guardScript, "sh", c.dir, filepath.Join(c.bin, "postgres"), "-D", c.data(), "-k", c.dir,
@@ -166,8 +166,8 @@ func (c *cluster) ready() error {
 	}
 }
 
-// stop ends the server without a word to its clients, as a crash would, and
-// removes the folder unless it is kept for another start.
+// stop kills the server like a crash and removes the folder, unless it is kept for another
+// start.
 func (c *cluster) stop(keep bool) error {
 	if c.guard == nil {
 		return nil

@@ -23,9 +23,9 @@ var shared struct {
 
 const template = "bellhop_template"
 
-// Postgres returns the URL of a fresh database that lives as long as t: a clone
-// of one that migrate, called once per test binary, has prepared. So all calls
-// in a binary pass the same migrate, or nil for an empty database.
+// Postgres returns the URL of a new database that exists until t ends: a clone of a template
+// that migrate prepared once per test binary. All calls in a binary must pass the same migrate,
+// or nil for an empty database.
 func Postgres(t testing.TB, migrate func(url string) error) string {
 	t.Helper()
 	c, err := prepare(migrate)
@@ -79,8 +79,8 @@ func migrateTemplate(c *cluster, migrate func(url string) error) error {
 	return nil
 }
 
-// Main runs the tests, stops PostgreSQL if one was started and fails the
-// binary if a goroutine is left. Its result goes to os.Exit.
+// Main runs the tests, stops PostgreSQL if one was started, and fails if a goroutine is left.
+// Its result is for os.Exit.
 func Main(m *testing.M) int {
 	code := m.Run()
 	shared.mu.Lock()
@@ -100,8 +100,8 @@ func Main(m *testing.M) int {
 	return 0
 }
 
-// Server is a PostgreSQL of one test's own, which may be stopped and started.
-// It also listens on TCP, for a Proxy to stand before.
+// Server is a PostgreSQL for one test, which may be stopped and started. It also listens on
+// TCP, so that a Proxy can be put before it.
 type Server struct {
 	t       testing.TB
 	cluster *cluster
@@ -129,18 +129,18 @@ func PostgresServer(t testing.TB) *Server {
 	return s
 }
 
-// Addr is the server's host:port.
+// Addr returns the server's host:port.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.port) }
 
-// URL names the database over TCP.
+// URL returns the database's URL over TCP.
 func (s *Server) URL() string { return s.URLVia(s.Addr()) }
 
-// URLVia is URL through another address, such as a Proxy's.
+// URLVia is URL with another address, such as a Proxy's.
 func (s *Server) URLVia(addr string) string {
 	return "postgres://postgres@" + addr + "/postgres?sslmode=disable"
 }
 
-// Stop ends the server as a crash would; its data stay. Stopping twice is fine.
+// Stop kills the server like a crash; its data are kept. It may be called again.
 func (s *Server) Stop() {
 	s.t.Helper()
 	if err := s.cluster.stop(true); err != nil {

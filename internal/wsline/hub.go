@@ -10,15 +10,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits are the bounds of a hub; zero ones are replaced by the defaults.
+// Limits are the bounds of a hub; a zero field gets the default in its comment.
 type Limits struct {
-	QueueLines int // lines a client may be behind: 4096
-	QueueBytes int // bytes a client may be behind: 32 MiB; more than the longest line
-	Clients    int // of one session: 64
-	Transcript int // bytes kept; Full says when it is reached: 64 MiB
+	QueueLines int // lines that a client may be behind: 4096
+	QueueBytes int // bytes that a client may be behind: 32 MiB; must exceed the longest line
+	Clients    int // clients per session: 64
+	Transcript int // bytes kept, see Status.Full: 64 MiB
 }
 
-func (l Limits) fill() Limits {
+func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		value *int
 		is    int
@@ -30,8 +30,8 @@ func (l Limits) fill() Limits {
 	return l
 }
 
-// Hub is one session's lines and the clients that watch it. It is safe for
-// concurrent use and never waits for a client.
+// Hub has one session's lines and clients. It is safe for concurrent use and never waits for a
+// client.
 type Hub struct {
 	limits Limits
 	now    func() time.Time
@@ -39,18 +39,18 @@ type Hub struct {
 	mu       sync.Mutex
 	lines    *transcript
 	watchers map[*Watcher]struct{}
-	left     time.Time // when the last client left, or the hub was made
+	left     time.Time // when the last client left, or the hub was created
 	ended    bool
-	code     websocket.StatusCode // of the end
+	code     websocket.StatusCode // the close code of the end
 	reason   string
 }
 
 // NewHub returns a hub without clients.
 func NewHub(limits Limits, now func() time.Time) *Hub {
-	return &Hub{limits: limits.fill(), now: now, lines: newTranscript(), watchers: map[*Watcher]struct{}{}, left: now()}
+	return &Hub{limits: limits.withDefaults(), now: now, lines: newTranscript(), watchers: map[*Watcher]struct{}{}, left: now()}
 }
 
-// Publish records a line of the agent and hands it to every client.
+// Publish records a line of the agent and sends it to every client.
 func (h *Hub) Publish(line protocol.Line) {
 	raw := encode(line)
 	h.mu.Lock()
@@ -59,8 +59,8 @@ func (h *Hub) Publish(line protocol.Line) {
 	h.fanOut(raw)
 }
 
-// Accepted records a line of a client that changed the session, before what
-// follows from it is published.
+// Accepted records a valid line of a client, before the lines that follow from it are
+// published.
 func (h *Hub) Accepted(line protocol.Line) {
 	raw := encode(line)
 	h.mu.Lock()
@@ -68,15 +68,14 @@ func (h *Hub) Accepted(line protocol.Line) {
 	h.lines.addUser(line, raw)
 }
 
-// Withdrawn says that a question ended without an answer: it is not shown again.
-func (h *Hub) Withdrawn(requestID string) {
+// QuestionClosed records that a question ended without an answer, so that it is not replayed.
+func (h *Hub) QuestionClosed(requestID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines.answer(requestID)
 }
 
-// Notice hands a line to every client without recording it: it belongs to no
-// session.
+// Notice sends a line to every client without recording it, as it belongs to no session.
 func (h *Hub) Notice(line protocol.Line) {
 	raw := encode(line)
 	h.mu.Lock()
@@ -90,9 +89,9 @@ func (h *Hub) fanOut(raw []byte) {
 	}
 }
 
-// Watch lets a client in. It is shown the open turn so far, with questions that
-// nobody has answered, or with all the whole session; then every line to come.
-// Its errors have codes gone and too_many_requests. The caller calls Leave.
+// Watch adds a client. The client gets the open turn so far with its unanswered questions, or
+// the complete session if all is set; then every new line. Errors are CodeGone and
+// CodeTooManyRequests. The caller must call Leave.
 func (h *Hub) Watch(all bool) (*Watcher, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +107,7 @@ func (h *Hub) Watch(all bool) (*Watcher, error) {
 	return w, nil
 }
 
-// End lets no more clients in and sends those that are there away.
+// End disconnects all clients and rejects further ones.
 func (h *Hub) End(code websocket.StatusCode, reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,24 +117,24 @@ func (h *Hub) End(code websocket.StatusCode, reason string) {
 	}
 }
 
-// History is every line of the session so far, both ways, in order; the chunks
-// of a text are one line.
+// History returns every line of the session so far, of the agent and of clients, in order. The
+// chunks of a text are one line.
 func (h *Hub) History() []json.RawMessage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lines.history()
 }
 
-// Status is what a hub knows of its session.
+// Status describes the session as its hub knows it.
 type Status struct {
 	Clients   int
 	Busy      bool      // a turn is open
-	Questions int       // open ones
-	Left      time.Time // when the last client left; zero while there are some
-	Full      bool      // the transcript has reached its bound: no more turns, please
+	Questions int       // open questions
+	Left      time.Time // when the last client left; zero while there are clients
+	Full      bool      // the transcript has reached its bound: the owner should accept no more turns
 }
 
-// Status returns the present one.
+// Status returns the current status.
 func (h *Hub) Status() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,13 +147,13 @@ func (h *Hub) Status() Status {
 	return s
 }
 
-// Watcher is one client's place in a hub.
+// Watcher is one client of a hub.
 type Watcher struct {
 	hub  *Hub
 	wake chan struct{}
 
-	// Behind hub.mu.
-	replay [][]byte // not counted: the client asked for it
+	// Guarded by hub.mu:
+	replay [][]byte // not counted against the limits, since the client asked for it
 	queue  [][]byte
 	size   int
 	ended  bool
@@ -162,7 +161,7 @@ type Watcher struct {
 	reason string
 }
 
-// Send hands a line to this client alone.
+// Send sends a line to this client only.
 func (w *Watcher) Send(line protocol.Line) {
 	raw := encode(line)
 	w.hub.mu.Lock()
@@ -170,7 +169,7 @@ func (w *Watcher) Send(line protocol.Line) {
 	w.push(raw)
 }
 
-// push is called under hub.mu. A client that is too far behind is cut.
+// push is called under hub.mu. It disconnects a client that is too far behind.
 func (w *Watcher) push(raw []byte) {
 	if w.ended {
 		return
@@ -200,8 +199,8 @@ func (w *Watcher) signal() {
 	}
 }
 
-// take returns the next line; none and ended at the end, none alone if the
-// client has to wait for wake.
+// take returns the next line. Without one, ended reports whether the session has ended;
+// otherwise the client has to wait for wake.
 func (w *Watcher) take() (line []byte, ended bool) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -217,7 +216,7 @@ func (w *Watcher) take() (line []byte, ended bool) {
 	return line, false
 }
 
-// Leave gives the place up. It may be called again.
+// Leave removes the client from the hub. It may be called again.
 func (w *Watcher) Leave() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()

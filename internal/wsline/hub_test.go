@@ -28,7 +28,7 @@ func question(id string) protocol.Line {
 	return protocol.Line{Type: protocol.LineConfirm, RequestID: id, Prompt: "?"}
 }
 
-// taken is what a client gets without waiting.
+// taken returns the lines that a client gets without waiting.
 func taken(w *Watcher) []string {
 	var lines []string
 	for {
@@ -64,7 +64,7 @@ func TestTheTranscript(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines   []protocol.Line // input and answers are a client's
 		history string          // line feeds between
-		turn    string          // what a new client is shown
+		turn    string          // the lines replayed to a new client
 	}{
 		"chunks that a message repeats": {
 			[]protocol.Line{input, content(chunk, "a"), content(chunk, "b"), content(message, "ab")},
@@ -117,13 +117,13 @@ func TestTheTranscript(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatIsWithdrawnIsNotShown(t *testing.T) {
+func TestAClosedQuestionIsNotReplayed(t *testing.T) {
 	h := newHub(Limits{})
 	h.Publish(question("q"))
 	if s := h.Status(); s.Questions != 1 || !s.Busy {
 		t.Errorf("got %+v", s)
 	}
-	h.Withdrawn("q")
+	h.QuestionClosed("q")
 	if got := taken(watch(t, h, false)); got != nil || h.Status().Questions != 0 {
 		t.Errorf("shown %v", got)
 	}
@@ -165,9 +165,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestSessionsAreIsolated interleaves many sessions and clients at random: each
-// client gets its session's lines and the notices, all from when it came, in
-// order, and nothing else.
+// TestSessionsAreIsolated interleaves many sessions and clients at random. Each client gets,
+// from its arrival on and in order, the lines of its session and the notices, and nothing else.
 func TestSessionsAreIsolated(t *testing.T) {
 	type viewer struct {
 		of   int

@@ -11,14 +11,14 @@ import (
 	"bellhop/protocol"
 )
 
-// Times are the clocks of a connection; zero ones are replaced by the defaults.
+// Times are the time limits of a connection; a zero field gets the default in its comment.
 type Times struct {
 	Ping  time.Duration // between pings: 30 s
-	Pong  time.Duration // until a pong has to be there: 10 s
+	Pong  time.Duration // until a pong must arrive: 10 s
 	Write time.Duration // for one line: 10 s
 }
 
-func (t Times) fill() Times {
+func (t Times) withDefaults() Times {
 	for _, d := range []struct {
 		value *time.Duration
 		is    time.Duration
@@ -30,7 +30,7 @@ func (t Times) fill() Times {
 	return t
 }
 
-// closing is why a connection ends, as told to the client.
+// closing is the close frame that ends a connection.
 type closing struct {
 	code   websocket.StatusCode
 	reason string
@@ -38,15 +38,14 @@ type closing struct {
 
 func (c *closing) Error() string { return c.reason }
 
-// errLeft is the end of a connection to which nothing can be told any more.
+// errLeft means that the connection is unusable, even for a close frame.
 var errLeft = errors.New("the client has left")
 
-// Serve carries a watcher's lines to a client and the client's to handle, until
-// either side ends it or ctx does, and closes the connection. handle is called
-// with one text message at a time and may keep nothing of it; it must not block.
-// The caller calls Leave.
+// Serve sends a watcher's lines to a client and passes the client's lines to handle, until one
+// side or ctx ends, and closes the connection. handle is called with one text message at a
+// time; it must not block or keep the bytes. The caller must call Leave.
 func Serve(ctx context.Context, conn *websocket.Conn, w *Watcher, times Times, handle func(raw []byte)) {
-	times = times.fill()
+	times = times.withDefaults()
 	conn.SetReadLimit(protocol.MaxLine)
 	alive, cancel := context.WithCancelCause(ctx)
 	read := make(chan struct{})
@@ -58,24 +57,25 @@ func Serve(ctx context.Context, conn *websocket.Conn, w *Watcher, times Times, h
 	if cause == nil {
 		cause = context.Cause(alive)
 	}
-	var told *closing
+	var frame *closing
 	switch {
-	case errors.As(cause, &told):
+	case errors.As(cause, &frame):
 	case ctx.Err() != nil:
-		told = &closing{websocket.StatusGoingAway, "the server stops"}
+		frame = &closing{websocket.StatusGoingAway, "the server stops"}
 	}
-	if told != nil {
-		_ = conn.Close(told.code, told.reason)
+	if frame != nil {
+		_ = conn.Close(frame.code, frame.reason)
 	}
 	_ = conn.CloseNow()
 	cancel(errLeft)
 	<-read
 }
 
-// receive returns why nothing more is read.
+// receive reads lines until that fails and returns why.
 func receive(ctx context.Context, conn *websocket.Conn, handle func([]byte)) error {
 	for {
-		// Not ctx: a read that is cancelled closes the connection without a word.
+		// A cancelled read would close the connection without a close frame, so ctx is not
+		// used.
 		kind, raw, err := conn.Read(context.WithoutCancel(ctx))
 		switch {
 		case err != nil:
@@ -125,7 +125,7 @@ func deliver(ctx context.Context, conn *websocket.Conn, w *Watcher, times Times)
 		case err := <-pongs:
 			waiting = false
 			if err != nil {
-				return errLeft // it would not answer a close frame either
+				return errLeft // a peer without pongs would not answer a close frame either
 			}
 		}
 	}

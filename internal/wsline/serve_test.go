@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// line is a hub behind a server; handle gets what clients send.
+// line is a hub behind a server; handle receives the clients' lines.
 func line(t *testing.T, h *Hub, times Times, handle func([]byte)) (dial func() *websocket.Conn, stop context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -65,14 +65,14 @@ func closedWith(t *testing.T, conn *websocket.Conn) websocket.StatusCode {
 
 func TestLinesGoBothWays(t *testing.T) {
 	h := newHub(Limits{})
-	heard := make(chan string, 1)
-	dial, _ := line(t, h, Times{}, func(raw []byte) { heard <- string(raw) })
+	received := make(chan string, 1)
+	dial, _ := line(t, h, Times{}, func(raw []byte) { received <- string(raw) })
 	h.Publish(state("thinking"))
 	conn := dial()
 	if err := conn.Write(t.Context(), websocket.MessageText, []byte("hi")); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-heard; got != "hi" {
+	if got := <-received; got != "hi" {
 		t.Errorf("heard %s", got)
 	}
 	h.Publish(state("executing_tool"))
@@ -83,7 +83,7 @@ func TestLinesGoBothWays(t *testing.T) {
 	}
 }
 
-func TestWhyConnectionsEnd(t *testing.T) {
+func TestEveryEndHasItsCloseCode(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*Hub, *websocket.Conn, context.CancelFunc)
 		want websocket.StatusCode
@@ -118,7 +118,7 @@ func TestWhyConnectionsEnd(t *testing.T) {
 }
 
 func send(conn *websocket.Conn, kind websocket.MessageType, text string) {
-	_ = conn.Write(context.Background(), kind, []byte(text)) // may fail: the server need not read it all
+	_ = conn.Write(context.Background(), kind, []byte(text)) // may fail, since the server may stop reading
 }
 
 func TestAClientThatDoesNotReadAnswersNoPing(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"bellhop/protocol"
 )
 
-// transcript is a session's lines, both ways. The chunks of a text block become
-// one line when the block ends: the message that repeats them, or one chunk.
+// transcript is a session's lines, of the agent and of clients. The chunks of a text block
+// become one line when the block ends: the message that repeats them, or one chunk.
 type transcript struct {
 	entries []entry
 	size    int
 
 	block   []string // chunks of the open text block
-	blockID string   // its lines' session id
+	blockID string   // the session id of its chunks
 	turn    int      // index of the open turn's first entry; -1 without one
 	open    map[string]int
 }
@@ -23,7 +23,7 @@ type transcript struct {
 type entry struct {
 	raw      []byte
 	fromUser bool
-	hidden   bool // from a replay: a question that has been answered
+	hidden   bool // not replayed: an answered question
 }
 
 func newTranscript() *transcript { return &transcript{turn: -1, open: map[string]int{}} }
@@ -38,7 +38,7 @@ func (t *transcript) add(line protocol.Line, raw []byte) {
 		t.size += len(*line.Content)
 		return
 	}
-	// A status may come within a block and does not end it.
+	// A status line does not end a block.
 	if line.Type != protocol.LineStatus {
 		t.endBlock(line.Type == protocol.LineMessage)
 	}
@@ -54,7 +54,7 @@ func (t *transcript) add(line protocol.Line, raw []byte) {
 	}
 }
 
-// addUser records a line of a client that the session has accepted.
+// addUser records a client's line that the session has accepted.
 func (t *transcript) addUser(line protocol.Line, raw []byte) {
 	t.answer(line.RequestID)
 	if line.Type == protocol.LineInput && t.turn < 0 {
@@ -75,7 +75,7 @@ func (t *transcript) append(e entry) {
 	t.size += len(e.raw)
 }
 
-// endBlock keeps the block's text unless a message repeats it.
+// endBlock keeps the block's text, unless a message line repeats it.
 func (t *transcript) endBlock(repeated bool) {
 	if raw := t.blockLine(); raw != nil && !repeated {
 		t.append(entry{raw: raw})
@@ -86,7 +86,7 @@ func (t *transcript) endBlock(repeated bool) {
 	t.block = nil
 }
 
-// blockLine is the open block as one chunk.
+// blockLine returns the open block as one chunk line.
 func (t *transcript) blockLine() []byte {
 	if len(t.block) == 0 {
 		return nil
@@ -95,8 +95,8 @@ func (t *transcript) blockLine() []byte {
 	return encode(protocol.Line{Type: protocol.LineChunk, SessionID: t.blockID, Content: &text})
 }
 
-// replay is what a new client is shown: the open turn so far, or with all the
-// whole session; only lines of the agent, without answered questions.
+// replay returns the lines for a new client: the open turn so far, or the complete session if
+// all is set. Only lines of the agent are replayed, and no answered questions.
 func (t *transcript) replay(all bool) [][]byte {
 	from := t.turn
 	if all {
@@ -117,7 +117,7 @@ func (t *transcript) replay(all bool) [][]byte {
 	return lines
 }
 
-// history is every line, both ways.
+// history returns every line, of the agent and of clients.
 func (t *transcript) history() []json.RawMessage {
 	lines := make([]json.RawMessage, 0, len(t.entries)+1)
 	for _, e := range t.entries {
@@ -129,8 +129,8 @@ func (t *transcript) history() []json.RawMessage {
 	return lines
 }
 
-// encode is a line as JSON without a final line feed. A line always is JSON but
-// for raw members of a foreign agent, which were parsed before.
+// encode returns a line as JSON without a final line feed. It cannot fail, except for raw
+// members of an external agent, which were parsed before.
 func encode(line protocol.Line) []byte {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)

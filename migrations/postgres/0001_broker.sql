@@ -5,7 +5,8 @@ CREATE TABLE meta (
     value text NOT NULL
 );
 
--- One known answer, sealed at the first start: a wrong keyset is found at once.
+-- A known text, sealed at the first start. A wrong keyset cannot unseal it and is noticed at
+-- once.
 CREATE TABLE keycheck (
     id     text NOT NULL PRIMARY KEY,
     sealed bytea NOT NULL
@@ -61,8 +62,8 @@ CREATE TABLE hosts (
 );
 CREATE UNIQUE INDEX hosts_name ON hosts (name);
 
--- No index on the times: every event moves them, and a user's tasks are few
--- enough to sort. The room in the pages keeps these updates in place.
+-- The times have no index, because every event changes them and a user has few enough tasks to
+-- sort. Free space in the pages (fillfactor) lets these updates stay in their page.
 CREATE TABLE tasks (
     id                text NOT NULL PRIMARY KEY,
     user_id           text NOT NULL REFERENCES users (id),
@@ -113,8 +114,8 @@ CREATE TABLE turns (
 );
 CREATE INDEX turns_unfinished ON turns (task_id, announced_at) WHERE state <> 'closed';
 
--- messages, events and changes have no foreign key: they are written under the
--- lock of their task's row only, and a check for each would cost as much again.
+-- messages, events and changes have no foreign key. They are written only under the lock of
+-- their task's row, and checking a key would double the cost.
 CREATE TABLE messages (
     task_id      text NOT NULL,
     id           text NOT NULL,

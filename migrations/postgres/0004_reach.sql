@@ -2,8 +2,8 @@
 
 ALTER TABLE hosts ADD COLUMN reach text NOT NULL DEFAULT 'direct';
 
--- Where browsers were sent to stream, by who decided it: a registered host, or the
--- user whose task has a URL of its own. The console may call these origins.
+-- Origins to which browsers were sent for streams, by their source: a registered host, or the
+-- user whose task has its own URL. The console may connect to these origins.
 CREATE TABLE stream_origins (
     owner  text NOT NULL,
     origin text NOT NULL,

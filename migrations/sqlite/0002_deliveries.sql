@@ -16,8 +16,8 @@ CREATE TABLE webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_user ON webhook_endpoints (user_id, kind);
 
--- While a worker holds a delivery, lease names its claim and next_at is the end
--- of the lease: a lapsed lease is due again like any other row.
+-- While a worker holds a delivery, lease is the name of its claim and next_at is the end of the
+-- lease. After that time the row is due again like any other.
 CREATE TABLE deliveries (
     id           text NOT NULL PRIMARY KEY,
     endpoint_id  text NOT NULL REFERENCES webhook_endpoints (id) ON DELETE CASCADE,

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The row of an agent session is the one lock of everything below it.
+-- The row of an agent session is the only lock for its notebook, sources and messages.
 CREATE TABLE agent_sessions (
     id               text NOT NULL PRIMARY KEY,
     user_id          text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -31,7 +31,7 @@ CREATE TABLE notebooks (
 CREATE UNIQUE INDEX notebooks_session ON notebooks (agent_session_id);
 CREATE INDEX notebooks_user ON notebooks (user_id);
 
--- A source has one conversation: last_seq and last_message_at are its own.
+-- Each source has one conversation, so last_seq and last_message_at are columns of the source.
 CREATE TABLE sources (
     id               text NOT NULL PRIMARY KEY,
     user_id          text NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE sources (
 CREATE INDEX sources_notebook ON sources (notebook_id);
 CREATE INDEX sources_session ON sources (agent_session_id);
 
--- Insert-only but for the verification, which may come later.
+-- Insert-only, except for verification, which may be set later.
 CREATE TABLE source_versions (
     source_id    text NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
     version      integer NOT NULL,

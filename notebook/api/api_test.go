@@ -29,15 +29,15 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 var start = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// site serves the routes on a real store. A caller is the header X-User, and
-// X-Agent for an agent's own token.
+// site serves the routes on a real store. The header X-User names the caller, X-Agent an
+// agent's own token.
 type site struct {
 	t     *testing.T
 	echo  *echo.Echo
 	clock *testenv.Clock
 	ada   string
 	bob   string
-	names map[string]string // id → how tests write it
+	names map[string]string // id → placeholder
 }
 
 type callerKey struct{}
@@ -90,8 +90,8 @@ func (s *site) do(w who, method, path, body string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// want compares a whole answer; ids stand as <0>, <1> … in the order in which
-// they appeared first.
+// want compares the complete response; ids are replaced by <0>, <1> … in the order of their
+// first appearance.
 func (s *site) want(rec *httptest.ResponseRecorder, status int, body string) {
 	s.t.Helper()
 	got := strings.TrimSpace(rec.Body.String())
@@ -112,7 +112,7 @@ var (
 	versionPattern = regexp.MustCompile(`"toolVersion":"[^"]+"`)
 )
 
-// pick reads a member of an answer, such as source.id.
+// pick returns a member of a response, such as source.id.
 func pick(t *testing.T, rec *httptest.ResponseRecorder, path string) string {
 	t.Helper()
 	var value any

@@ -1,8 +1,7 @@
-// Package api is the HTTP edge of notebooks: the routes of protocol section 3
-// but for deliveries and task webhooks, which are webhook/outbound's. A handler
-// decodes, calls one use case of package notebook and encodes.
+// Package api is the HTTP edge of notebooks: the routes of protocol section 3, except for
+// deliveries and task webhooks (webhook/outbound/api). A handler decodes the request, calls one
+// use case of package notebook and encodes the result.
 //
-// Two groups of callers: agents (their own token, or a token of their user) and
-// users (session cookie or a token of kind user), each behind the middleware
-// that arrives as a field.
+// There are two groups of callers, each with its own middleware: agents (with their own token
+// or a token of their user) and users (session cookie or a token of kind user).
 package api

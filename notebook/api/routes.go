@@ -10,14 +10,14 @@ import (
 	"bellhop/notebook"
 )
 
-// maxCode caps a body with code: 512 KiB, and room for its escaping.
+// maxCode caps a body with code: 512 KiB plus the overhead of JSON escaping.
 const maxCode = 4 << 20
 
 // API serves the routes. All fields are required.
 type API struct {
 	Notebooks *notebook.Service
-	User      echo.MiddlewareFunc // lets users pass
-	Agent     echo.MiddlewareFunc // lets users and their agents pass
+	User      echo.MiddlewareFunc // admits users only
+	Agent     echo.MiddlewareFunc // admits users and their agents
 	Caller    func(ctx context.Context) notebook.Caller
 }
 

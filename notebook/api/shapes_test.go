@@ -10,8 +10,8 @@ import (
 
 const at = `"2026-05-06T07:08:09Z"`
 
-// The shapes of protocol section 3, whole.
-func TestTheShapesOfTheWholeStory(t *testing.T) {
+// Complete bodies of every response of protocol section 3.
+func TestTheShapesOfEveryResponse(t *testing.T) {
 	s := newSite(t)
 	agent, user := who{s.ada, "claude-code"}, who{user: s.ada}
 	const book = `{"id":"<0>","title":"T","description":"D","agentName":"Claude <Code>","agentIcon":"🤖","agentSessionId":"<1>",` +
@@ -81,11 +81,11 @@ func TestBadInput(t *testing.T) {
 	agent := who{s.ada, "ada"}
 	book, session := s.create(agent)
 	source := s.save(agent, book)
-	question := s.ask(s.ada, source)
+	questionFor := s.ask(s.ada, source)
 	save := func(code, language string) string {
 		return `{"notebookId":"` + book + `","title":"t","code":"` + code + `","language":"` + language + `","context":"c"}`
 	}
-	respond := "/api/coding-agent/followups/" + question + "/respond"
+	respond := "/api/coding-agent/followups/" + questionFor + "/respond"
 	for _, c := range []struct {
 		name               string
 		who                who
@@ -93,7 +93,7 @@ func TestBadInput(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"nobody", who{}, "POST", "/api/coding-agent/notebooks", `{}`, 401, `{"error":"Unauthorized","code":"unauthorized"}`},
+		{"no caller", who{}, "POST", "/api/coding-agent/notebooks", `{}`, 401, `{"error":"Unauthorized","code":"unauthorized"}`},
 		{"an agent on a route for users", agent, "GET", "/api/notebooks", "", 403, `{"error":"This token reaches only notebooks and /mcp","code":"forbidden"}`},
 		{"no name", agent, "POST", "/api/coding-agent/notebooks", `{"agentIdentifier":"ada"}`, 400, `{"error":"agentName is required","code":"invalid"}`},
 		{"no identifier", who{user: s.ada}, "POST", "/api/coding-agent/notebooks", `{"agentName":"A"}`, 400, `{"error":"agentIdentifier is required","code":"invalid"}`},
@@ -183,16 +183,16 @@ func TestAnUnknownLanguageIsSavedUnverified(t *testing.T) {
 	}
 }
 
-func TestWhatHasEndedSaysHowItBeginsAgain(t *testing.T) {
+func TestErrorsOfEndedSessionsDescribeTheRenewal(t *testing.T) {
 	s := newSite(t)
 	agent := who{s.ada, "ada"}
 	book, session := s.create(agent)
-	question := s.ask(s.ada, s.save(agent, book))
+	questionFor := s.ask(s.ada, s.save(agent, book))
 	poll := func() (int, string) {
 		rec := s.do(agent, "GET", "/api/coding-agent/followups", "")
 		return rec.Code, strings.TrimSpace(rec.Body.String())
 	}
-	respond := "/api/coding-agent/followups/" + question + "/respond"
+	respond := "/api/coding-agent/followups/" + questionFor + "/respond"
 	if rec := s.do(agent, "POST", respond, `{"response":"r"}`); rec.Code != 200 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
@@ -221,7 +221,7 @@ func TestWhatHasEndedSaysHowItBeginsAgain(t *testing.T) {
 	}
 }
 
-func TestEveryRouteOfTheProtocolIsThere(t *testing.T) {
+func TestEveryRouteOfTheProtocolExists(t *testing.T) {
 	s := newSite(t)
 	var got []string
 	for _, r := range s.echo.Routes() {

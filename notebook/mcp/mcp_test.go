@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// site is a server whose bearer tokens are "<user>/<agent>".
+// site is a server that accepts the bearer tokens "<user>/<agent>".
 type site struct {
 	*notebook.Service
 	t    *testing.T
@@ -115,7 +115,7 @@ func (s *site) call(session *sdk.ClientSession, tool string, args map[string]any
 	return out, ""
 }
 
-func TestTheToolsAreWhatModelsWereTold(t *testing.T) {
+func TestTheToolDescriptionsAreGolden(t *testing.T) {
 	s := newSite(t)
 	session := s.connect("ada")
 	listed, err := session.ListTools(t.Context(), nil)
@@ -141,7 +141,7 @@ func TestTheToolsAreWhatModelsWereTold(t *testing.T) {
 	}
 }
 
-func TestTheStoryWithARealClient(t *testing.T) {
+func TestEveryToolWithARealClient(t *testing.T) {
 	s := newSite(t)
 	session := s.connect("ada")
 	book, _ := s.call(session, "create_agent_notebook", map[string]any{"agentName": "Ada", "agentIdentifier": "ada"})
@@ -151,9 +151,9 @@ func TestTheStoryWithARealClient(t *testing.T) {
 	if source["content"] != "" || source["contentOmitted"] != true || source["metadata"].(map[string]any)["isVerified"] != true {
 		t.Errorf("source %+v", source)
 	}
-	judged, _ := s.call(session, "verify_code", map[string]any{"code": "{", "language": "json"})
-	if judged["verdict"] != "failed" {
-		t.Errorf("verification %+v", judged)
+	verification, _ := s.call(session, "verify_code", map[string]any{"code": "{", "language": "json"})
+	if verification["verdict"] != "failed" {
+		t.Errorf("verification %+v", verification)
 	}
 	asked, err := s.Ask(t.Context(), s.ada, source["id"].(string), &notebook.AskRequest{Content: "Why?"})
 	if err != nil {
@@ -195,7 +195,7 @@ func TestTheStoryWithARealClient(t *testing.T) {
 	}
 }
 
-func TestModelsReadTheAnswerAsItIs(t *testing.T) {
+func TestModelsGetTextWithoutHTMLEscapes(t *testing.T) {
 	s := newSite(t)
 	session := s.connect("ada")
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{
@@ -218,7 +218,7 @@ func TestModelsReadTheAnswerAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCall(t *testing.T) {
+func TestRequestsThatAreNoToolCall(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {
 		name, method, token, body string

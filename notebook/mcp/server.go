@@ -15,7 +15,7 @@ import (
 	"bellhop/protocol"
 )
 
-// maxBody caps a request: 512 KiB of code, and room for its escaping.
+// maxBody caps a request: 512 KiB of code plus the overhead of JSON escaping.
 const maxBody = 4 << 20
 
 const instructions = `Bellhop keeps code you wrote, with the reason you wrote it, in the user's notebook, and brings the user's later questions back to you.
@@ -27,31 +27,31 @@ const instructions = `Bellhop keeps code you wrote, with the reason you wrote it
 // Server serves /mcp. All fields are required.
 type Server struct {
 	Notebooks *notebook.Service
-	Agent     echo.MiddlewareFunc // lets users and their agents pass
+	Agent     echo.MiddlewareFunc // admits users and their agents
 	Caller    func(ctx context.Context) notebook.Caller
 	Version   string
 	Log       *slog.Logger
 }
 
-// Routes registers /mcp on e. It answers POST alone: without sessions there is
-// no stream to open and nothing to delete. GET asks for the token all the same:
-// clients whose POST is refused try it, and show their user what it said.
+// Routes registers /mcp on e. Only POST works: without sessions there is no stream to open and
+// nothing to delete. GET checks the token first, because clients whose POST was rejected try
+// GET and show its error to their user.
 func (s *Server) Routes(e *echo.Echo) {
 	handler := sdk.NewStreamableHTTPHandler(s.static(), &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, Logger: slog.New(faults{s.Log.Handler()}), MaxRequestBodyBytes: maxBody,
-		// internal/httpapi guards Host, and knows the public URL's name.
+		Stateless: true, JSONResponse: true, Logger: slog.New(warningsOnly{s.Log.Handler()}), MaxRequestBodyBytes: maxBody,
+		// internal/httpapi checks Host and knows the public URL's name.
 		DisableLocalhostProtection: true,
 	})
 	e.POST("/mcp", s.serve(handler), httpapi.NoStore(), bearerOnly, s.Agent)
 	e.GET("/mcp", noStream, httpapi.NoStore(), bearerOnly, s.Agent)
 }
 
-// static has one server for all: callers differ by their context alone.
+// static returns one server for all requests: callers differ only by their context.
 func (s *Server) static() func(*http.Request) *sdk.Server {
 	server := sdk.NewServer(
 		&sdk.Implementation{Name: "bellhop", Title: "Bellhop notebooks", Version: s.Version},
 		&sdk.ServerOptions{
-			Instructions: instructions, Logger: slog.New(faults{s.Log.Handler()}),
+			Instructions: instructions, Logger: slog.New(warningsOnly{s.Log.Handler()}),
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
 		},
 	)
@@ -59,7 +59,7 @@ func (s *Server) static() func(*http.Request) *sdk.Server {
 	return func(*http.Request) *sdk.Server { return server }
 }
 
-// bearerOnly keeps cookies out: no page has any business here.
+// bearerOnly rejects requests that have only a cookie: no web page may call /mcp.
 func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Header.Get("Authorization") == "" {
@@ -77,8 +77,8 @@ func noStream(c echo.Context) error {
 	return echo.ErrMethodNotAllowed
 }
 
-// serve holds a message to what every body is held to before the SDK, whose
-// decoder is more lenient, sees it.
+// serve checks a message like every other body before the SDK decodes it, whose decoder is more
+// lenient.
 func (s *Server) serve(handler http.Handler) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		raw, err := httpapi.ReadBody(c, maxBody)
@@ -101,19 +101,23 @@ func withCaller(ctx context.Context, c notebook.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// callerOf is who sent the request; the zero Caller owns nothing.
+// callerOf returns the sender of the request; the zero Caller owns nothing.
 func callerOf(ctx context.Context) notebook.Caller {
 	c, _ := ctx.Value(callerKey{}).(notebook.Caller)
 	return c
 }
 
-// faults keeps the SDK's news of every connection out of the log.
-type faults struct{ slog.Handler }
+// warningsOnly drops the SDK's info messages about every connection.
+type warningsOnly struct{ slog.Handler }
 
-func (f faults) Enabled(ctx context.Context, level slog.Level) bool {
+func (f warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && f.Handler.Enabled(ctx, level)
 }
 
-func (f faults) WithAttrs(attrs []slog.Attr) slog.Handler { return faults{f.Handler.WithAttrs(attrs)} }
+func (f warningsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warningsOnly{f.Handler.WithAttrs(attrs)}
+}
 
-func (f faults) WithGroup(name string) slog.Handler { return faults{f.Handler.WithGroup(name)} }
+func (f warningsOnly) WithGroup(name string) slog.Handler {
+	return warningsOnly{f.Handler.WithGroup(name)}
+}

@@ -5,88 +5,56 @@ import (
 	"math"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/notebook"
 	"bellhop/protocol"
 )
 
-type messageRow struct {
-	ID          string
-	SourceID    string
-	Seq         int64
-	Role        string
-	Content     string
-	Attachments string
-	Version     int64
-	ReplyTo     string
-	State       string
-	Failure     string
-	DeliveredAt *time.Time
-	ReadAt      *time.Time
-	CreatedAt   time.Time
-}
+var messages = table.New("source_messages",
+	table.Text("id", func(m *notebook.Message) *string { return &m.ID }).Key(),
+	table.Text("source_id", func(m *notebook.Message) *string { return &m.SourceID }).Fixed(),
+	table.Integer("seq", func(m *notebook.Message) *int64 { return &m.Seq }).Fixed(),
+	table.Text("role", func(m *notebook.Message) *protocol.FollowupRole { return &m.Role }).Fixed(),
+	table.Text("content", func(m *notebook.Message) *string { return &m.Content }).Fixed(),
+	table.JSONList("attachments", "", func(m *notebook.Message) *[]protocol.FollowupAttachment { return &m.Attachments }).Fixed(),
+	table.Integer("version", func(m *notebook.Message) *int64 { return &m.Version }).Fixed(),
+	table.Text("reply_to", func(m *notebook.Message) *string { return &m.ReplyTo }).Fixed(),
+	table.Text("state", func(m *notebook.Message) *notebook.MessageState { return &m.State }),
+	table.Text("failure", func(m *notebook.Message) *string { return &m.Failure }),
+	table.OptionalTime("delivered_at", func(m *notebook.Message) **time.Time { return &m.DeliveredAt }),
+	table.OptionalTime("read_at", func(m *notebook.Message) **time.Time { return &m.ReadAt }),
+	table.Time("created_at", func(m *notebook.Message) *time.Time { return &m.CreatedAt }).Fixed(),
+)
 
-func (messageRow) TableName() string { return "source_messages" }
+const joinVersion = `LEFT JOIN source_versions v ON source_messages.version > 0
+	AND v.source_id = source_messages.source_id AND v.version = source_messages.version`
 
-// wholeMessage is a row with what its version adds to it.
-type wholeMessage struct {
-	Row         messageRow `gorm:"embedded"`
-	Description string
-	Diff        string
-	SourceTitle string
-}
-
-const selectMessage = `SELECT m.*, COALESCE(v.description, '') AS description, COALESCE(v.diff, '') AS diff, s.title AS source_title
-	FROM source_messages m JOIN sources s ON s.id = m.source_id
-	LEFT JOIN source_versions v ON m.version > 0 AND v.source_id = m.source_id AND v.version = m.version `
-
-func (w *wholeMessage) message() (*notebook.Message, error) {
-	r := &w.Row
-	m := &notebook.Message{
-		ID: r.ID, SourceID: r.SourceID, Seq: r.Seq, Role: protocol.FollowupRole(r.Role), Content: r.Content, ReplyTo: r.ReplyTo,
-		State: notebook.MessageState(r.State), Failure: r.Failure, DeliveredAt: utc(r.DeliveredAt), ReadAt: utc(r.ReadAt),
-		CreatedAt: r.CreatedAt.UTC(), Version: r.Version, Description: w.Description, Diff: w.Diff,
-	}
-	return m, fromJSON("attachments", r.ID, r.Attachments, &m.Attachments)
-}
+// conversation adds the texts of a message's version and the title of its source.
+var conversation = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id "+joinVersion, append(
+	table.Lift(messages.Qualified(), func(f *notebook.Followup) *notebook.Message { return &f.Message }),
+	table.Text("COALESCE(v.description, '')", func(f *notebook.Followup) *string { return &f.Description }),
+	table.Text("COALESCE(v.diff, '')", func(f *notebook.Followup) *string { return &f.Diff }),
+	table.Text("s.title", func(f *notebook.Followup) *string { return &f.SourceTitle }),
+)...)
 
 // InsertMessage implements notebook.MessageStore.
 func (s *Store) InsertMessage(ctx context.Context, m *notebook.Message) error {
-	attachments := ""
-	if len(m.Attachments) > 0 {
-		var err error
-		if attachments, err = toJSON(m.Attachments); err != nil {
-			return err
-		}
-	}
-	row := messageRow{
-		ID: m.ID, SourceID: m.SourceID, Seq: m.Seq, Role: string(m.Role), Content: m.Content, Attachments: attachments,
-		Version: m.Version, ReplyTo: m.ReplyTo, State: string(m.State), Failure: m.Failure,
-		DeliveredAt: utc(m.DeliveredAt), ReadAt: utc(m.ReadAt), CreatedAt: m.CreatedAt.UTC(),
-	}
-	_, err := s.exec(ctx, "Message", m.ID, func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
-	return err
+	return s.db.Run(ctx, "Message", m.ID, messages.Insert(*m))
 }
 
 // SaveMessage implements notebook.MessageStore.
 func (s *Store) SaveMessage(ctx context.Context, m *notebook.Message) error {
-	return s.must(ctx, "Message", m.ID, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&messageRow{}).Where("id = ?", m.ID).Updates(map[string]any{
-			"state": string(m.State), "failure": m.Failure, "delivered_at": utc(m.DeliveredAt), "read_at": utc(m.ReadAt),
-		})
-	})
+	return s.db.RunOne(ctx, "Message", m.ID, messages.Update(m))
 }
 
 // Message implements notebook.MessageStore.
 func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Message, error) {
-	var row wholeMessage
-	err := first(s.conn(ctx).Raw(selectMessage+"WHERE m.id = ? AND s.user_id = ?", id, userID), &row, "Message", id)
+	found, err := database.FindOne(ctx, s.db, conversation, "Message", id, "WHERE source_messages.id = ? AND s.user_id = ?", id, userID)
 	if err != nil {
 		return nil, err
 	}
-	return row.message()
+	return &found.Message, nil
 }
 
 // Messages implements notebook.MessageStore.
@@ -98,74 +66,59 @@ func (s *Store) Messages(ctx context.Context, sourceID string, before int64, lim
 	if err != nil {
 		return nil, err
 	}
-	var rows []wholeMessage
-	err = s.conn(ctx).Raw(selectMessage+"WHERE m.source_id = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq", sourceID, first, before).
-		Scan(&rows).Error
+	found, err := database.Find(ctx, s.db, conversation, "Messages of source", sourceID,
+		"WHERE source_messages.source_id = ? AND source_messages.seq >= ? AND source_messages.seq < ? ORDER BY source_messages.seq",
+		sourceID, first, before)
 	if err != nil {
-		return nil, database.Fault(err, "Messages of source", sourceID)
+		return nil, err
 	}
-	messages := make([]notebook.Message, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		messages[i] = *m
+	list := make([]notebook.Message, len(found))
+	for i := range found {
+		list[i] = found[i].Message
 	}
-	return messages, nil
+	return list, nil
 }
 
-// firstWithin is the seq of the oldest message that limit and budget let in.
+type messageSize struct{ seq, size int64 }
+
+var messageSizes = table.New("source_messages "+joinVersion,
+	table.Integer("source_messages.seq", func(m *messageSize) *int64 { return &m.seq }),
+	table.Integer("LENGTH(content) + LENGTH(attachments) + COALESCE(LENGTH(v.diff), 0)", func(m *messageSize) *int64 { return &m.size }),
+)
+
+// firstWithin returns the seq of the oldest message that limit and budget allow.
 func (s *Store) firstWithin(ctx context.Context, sourceID string, before int64, limit int, budget int64) (int64, error) {
-	var sizes []struct{ Seq, Size int64 }
-	err := s.conn(ctx).Raw(`SELECT m.seq, LENGTH(m.content) + LENGTH(m.attachments) + COALESCE(LENGTH(v.diff), 0) AS size
-		FROM source_messages m LEFT JOIN source_versions v ON m.version > 0 AND v.source_id = m.source_id AND v.version = m.version
-		WHERE m.source_id = ? AND m.seq < ? ORDER BY m.seq DESC LIMIT ?`, sourceID, before, limit).Scan(&sizes).Error
+	sizes, err := database.Find(ctx, s.db, messageSizes, "Messages of source", sourceID,
+		"WHERE source_messages.source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?", sourceID, before, limit)
 	if err != nil {
-		return 0, database.Fault(err, "Messages of source", sourceID)
+		return 0, err
 	}
 	first := before
 	for i, m := range sizes {
-		if budget -= m.Size; i > 0 && budget < 0 {
+		if budget -= m.size; i > 0 && budget < 0 {
 			break
 		}
-		first = m.Seq
+		first = m.seq
 	}
 	return first, nil
 }
 
 // OpenFollowups implements notebook.MessageStore.
 func (s *Store) OpenFollowups(ctx context.Context, sessionID string, limit int) ([]notebook.Followup, error) {
-	var rows []wholeMessage
-	err := s.conn(ctx).Raw(selectMessage+`WHERE s.agent_session_id = ? AND m.role = 'user' AND m.state <> 'answered' AND m.state <> 'refused'
-		ORDER BY m.created_at, m.id LIMIT ?`, sessionID, limit).Scan(&rows).Error
-	if err != nil {
-		return nil, database.Fault(err, "Messages of agent session", sessionID)
-	}
-	open := make([]notebook.Followup, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		open[i] = notebook.Followup{Message: *m, SourceTitle: rows[i].SourceTitle}
-	}
-	return open, nil
+	return database.Find(ctx, s.db, conversation, "Messages of agent session", sessionID, `WHERE s.agent_session_id = ?
+		AND role = 'user' AND state <> 'answered' AND state <> 'refused'
+		ORDER BY source_messages.created_at, source_messages.id LIMIT ?`, sessionID, limit)
 }
 
 // MarkDelivered implements notebook.MessageStore.
 func (s *Store) MarkDelivered(ctx context.Context, ids []string, now time.Time) error {
-	_, err := s.exec(ctx, "Messages", len(ids), func(db *gorm.DB) *gorm.DB {
-		return db.Model(&messageRow{}).Where("id IN ? AND delivered_at IS NULL", ids).
-			Updates(map[string]any{"state": string(notebook.Delivered), "failure": "", "delivered_at": now.UTC()})
-	})
+	_, err := s.db.Exec(ctx, "Messages", len(ids), `UPDATE source_messages SET state = ?, failure = '', delivered_at = ?
+		WHERE id IN ? AND delivered_at IS NULL`, string(notebook.Delivered), now.UTC(), ids)
 	return err
 }
 
 // MarkRead implements notebook.MessageStore.
 func (s *Store) MarkRead(ctx context.Context, sourceID string, now time.Time) (int64, error) {
-	return s.exec(ctx, "Messages of source", sourceID, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&messageRow{}).Where("source_id = ? AND role = ? AND read_at IS NULL", sourceID, string(protocol.FollowupAgent)).
-			Update("read_at", now.UTC())
-	})
+	return s.db.Exec(ctx, "Messages of source", sourceID, `UPDATE source_messages SET read_at = ?
+		WHERE source_id = ? AND role = ? AND read_at IS NULL`, now.UTC(), sourceID, string(protocol.FollowupAgent))
 }

@@ -4,79 +4,33 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/notebook"
 )
 
-type sessionRow struct {
-	ID              string
-	UserID          string
-	AgentName       string
-	AgentIdentifier string
-	AgentIcon       string
-	Disconnected    bool
-	WebhookURL      string
-	EndpointID      string
-	Metadata        string
-	Rev             int64
-	Event           string
-	EventSource     string
-	ChangedAt       time.Time
-	LastActivity    time.Time
-	CreatedAt       time.Time
-}
-
-func (sessionRow) TableName() string { return "agent_sessions" }
-
-func rowOfSession(s *notebook.Session) (*sessionRow, error) {
-	metadata, err := toJSON(s.Metadata)
-	if err != nil {
-		return nil, err
-	}
-	return &sessionRow{
-		ID: s.ID, UserID: s.UserID, AgentName: s.AgentName, AgentIdentifier: s.AgentIdentifier, AgentIcon: s.AgentIcon,
-		Disconnected: s.Disconnected, WebhookURL: s.WebhookURL, EndpointID: s.EndpointID, Metadata: metadata,
-		Rev: s.Rev, Event: s.Event, EventSource: s.EventSource, ChangedAt: s.ChangedAt.UTC(),
-		LastActivity: s.LastActivity.UTC(), CreatedAt: s.CreatedAt.UTC(),
-	}, nil
-}
-
-func (r *sessionRow) session() (*notebook.Session, error) {
-	s := &notebook.Session{
-		ID: r.ID, UserID: r.UserID, AgentName: r.AgentName, AgentIdentifier: r.AgentIdentifier, AgentIcon: r.AgentIcon,
-		Disconnected: r.Disconnected, WebhookURL: r.WebhookURL, EndpointID: r.EndpointID,
-		Rev: r.Rev, Event: r.Event, EventSource: r.EventSource, ChangedAt: r.ChangedAt.UTC(),
-		LastActivity: r.LastActivity.UTC(), CreatedAt: r.CreatedAt.UTC(),
-	}
-	return s, fromJSON("metadata", r.ID, r.Metadata, &s.Metadata)
-}
-
-func sessionsOf(rows []sessionRow) ([]notebook.Session, error) {
-	sessions := make([]notebook.Session, len(rows))
-	for i := range rows {
-		s, err := rows[i].session()
-		if err != nil {
-			return nil, err
-		}
-		sessions[i] = *s
-	}
-	return sessions, nil
-}
+var sessions = table.New("agent_sessions",
+	table.Text("id", func(s *notebook.Session) *string { return &s.ID }).Key(),
+	table.Text("user_id", func(s *notebook.Session) *string { return &s.UserID }).Fixed(),
+	table.Text("agent_name", func(s *notebook.Session) *string { return &s.AgentName }),
+	table.Text("agent_identifier", func(s *notebook.Session) *string { return &s.AgentIdentifier }).Fixed(),
+	table.Text("agent_icon", func(s *notebook.Session) *string { return &s.AgentIcon }),
+	table.Bool("disconnected", func(s *notebook.Session) *bool { return &s.Disconnected }),
+	table.Text("webhook_url", func(s *notebook.Session) *string { return &s.WebhookURL }),
+	table.Text("endpoint_id", func(s *notebook.Session) *string { return &s.EndpointID }),
+	table.JSON("metadata", func(s *notebook.Session) *map[string]any { return &s.Metadata }),
+	table.Integer("rev", func(s *notebook.Session) *int64 { return &s.Rev }),
+	table.Text("event", func(s *notebook.Session) *string { return &s.Event }),
+	table.Text("event_source", func(s *notebook.Session) *string { return &s.EventSource }),
+	table.Time("changed_at", func(s *notebook.Session) *time.Time { return &s.ChangedAt }),
+	table.Time("last_activity", func(s *notebook.Session) *time.Time { return &s.LastActivity }),
+	table.Time("created_at", func(s *notebook.Session) *time.Time { return &s.CreatedAt }).Fixed(),
+)
 
 // InsertSession implements notebook.SessionStore.
 func (s *Store) InsertSession(ctx context.Context, session *notebook.Session) error {
-	row, err := rowOfSession(session)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(ctx, "Agent session", session.ID, func(db *gorm.DB) *gorm.DB {
-		return db.Clauses(clause.OnConflict{
-			Columns: []clause.Column{{Name: "user_id"}, {Name: "agent_identifier"}}, DoNothing: true,
-		}).Create(row)
-	})
+	st := sessions.Insert(*session)
+	_, err := s.db.Exec(ctx, "Agent session", session.ID, st.SQL+" ON CONFLICT (user_id, agent_identifier) DO NOTHING", st.Args...)
 	return err
 }
 
@@ -96,45 +50,26 @@ func (s *Store) Session(ctx context.Context, userID, id string) (*notebook.Sessi
 }
 
 func (s *Store) sessionWhere(ctx context.Context, where, userID, key string) (*notebook.Session, error) {
-	var row sessionRow
-	err := first(s.conn(ctx).Raw("SELECT * FROM agent_sessions WHERE "+where, userID, key), &row, "Agent session", key)
-	if err != nil {
-		return nil, err
-	}
-	return row.session()
+	return database.FindOne(ctx, s.db, sessions, "Agent session", key, "WHERE "+where, userID, key)
 }
 
 // Sessions implements notebook.SessionStore.
 func (s *Store) Sessions(ctx context.Context, userID, identifier string) ([]notebook.Session, error) {
-	db := s.conn(ctx).Where("user_id = ?", userID)
+	where, args := "user_id = ?", []any{userID}
 	if identifier != "" {
-		db = db.Where("agent_identifier = ?", identifier)
+		where, args = where+" AND agent_identifier = ?", append(args, identifier)
 	}
-	var rows []sessionRow
-	if err := db.Order("created_at DESC, id DESC").Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Agent sessions of user", userID)
-	}
-	return sessionsOf(rows)
+	return database.Find(ctx, s.db, sessions, "Agent sessions of user", userID,
+		"WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
 }
 
 // ChangedSessions implements notebook.SessionStore.
 func (s *Store) ChangedSessions(ctx context.Context, userIDs []string, since time.Time) ([]notebook.Session, error) {
-	var rows []sessionRow
-	err := s.conn(ctx).Where("user_id IN ? AND changed_at >= ?", userIDs, since.UTC()).Find(&rows).Error
-	if err != nil {
-		return nil, database.Fault(err, "Agent sessions", "changed")
-	}
-	return sessionsOf(rows)
+	return database.Find(ctx, s.db, sessions, "Agent sessions", "changed",
+		"WHERE user_id IN ? AND changed_at >= ?", userIDs, since.UTC())
 }
 
 // SaveSession implements notebook.SessionStore.
 func (s *Store) SaveSession(ctx context.Context, session *notebook.Session) error {
-	row, err := rowOfSession(session)
-	if err != nil {
-		return err
-	}
-	return s.must(ctx, "Agent session", session.ID, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&sessionRow{}).Where("id = ?", row.ID).
-			Select("*").Omit("id", "user_id", "agent_identifier", "created_at").Updates(row)
-	})
+	return s.db.RunOne(ctx, "Agent session", session.ID, sessions.Update(session))
 }

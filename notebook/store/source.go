@@ -4,104 +4,62 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/notebook"
 )
 
-type sourceRow struct {
-	ID             string
-	UserID         string
-	NotebookID     string
-	AgentSessionID string
-	Title          string
-	Language       string
-	Context        string
-	Metadata       string
-	Version        int64
-	LastSeq        int64
-	LastMessageAt  *time.Time
-	CreatedAt      time.Time
-}
-
-func (sourceRow) TableName() string { return "sources" }
-
-func (r *sourceRow) source() (*notebook.Source, error) {
-	s := &notebook.Source{
-		ID: r.ID, UserID: r.UserID, NotebookID: r.NotebookID, SessionID: r.AgentSessionID, Title: r.Title, Language: r.Language,
-		Context: r.Context, Version: r.Version, LastSeq: r.LastSeq, LastMessageAt: utc(r.LastMessageAt), CreatedAt: r.CreatedAt.UTC(),
-	}
-	return s, fromJSON("metadata", r.ID, r.Metadata, &s.Metadata)
-}
+var sources = table.New("sources",
+	table.Text("id", func(s *notebook.Source) *string { return &s.ID }).Key(),
+	table.Text("user_id", func(s *notebook.Source) *string { return &s.UserID }).Fixed(),
+	table.Text("notebook_id", func(s *notebook.Source) *string { return &s.NotebookID }).Fixed(),
+	table.Text("agent_session_id", func(s *notebook.Source) *string { return &s.SessionID }).Fixed(),
+	table.Text("title", func(s *notebook.Source) *string { return &s.Title }).Fixed(),
+	table.Text("language", func(s *notebook.Source) *string { return &s.Language }).Fixed(),
+	table.Text("context", func(s *notebook.Source) *string { return &s.Context }).Fixed(),
+	table.JSON("metadata", func(s *notebook.Source) *map[string]any { return &s.Metadata }).Fixed(),
+	table.Integer("version", func(s *notebook.Source) *int64 { return &s.Version }),
+	table.Integer("last_seq", func(s *notebook.Source) *int64 { return &s.LastSeq }),
+	table.OptionalTime("last_message_at", func(s *notebook.Source) **time.Time { return &s.LastMessageAt }),
+	table.Time("created_at", func(s *notebook.Source) *time.Time { return &s.CreatedAt }).Fixed(),
+)
 
 // CountSources implements notebook.SourceStore.
 func (s *Store) CountSources(ctx context.Context, notebookID string) (int, error) {
-	var n int64
-	err := s.conn(ctx).Model(&sourceRow{}).Where("notebook_id = ?", notebookID).Count(&n).Error
-	return int(n), database.Fault(err, "Sources of notebook", notebookID)
+	var n int
+	err := s.conn(ctx).Raw(`SELECT count(*) FROM sources WHERE notebook_id = ?`, notebookID).Row().Scan(&n)
+	return n, database.Fault(err, "Sources of notebook", notebookID)
 }
 
 // InsertSource implements notebook.SourceStore.
 func (s *Store) InsertSource(ctx context.Context, source *notebook.Source) error {
-	metadata, err := toJSON(source.Metadata)
-	if err != nil {
-		return err
-	}
-	row := sourceRow{
-		ID: source.ID, UserID: source.UserID, NotebookID: source.NotebookID, AgentSessionID: source.SessionID, Title: source.Title,
-		Language: source.Language, Context: source.Context, Metadata: metadata, Version: source.Version, LastSeq: source.LastSeq,
-		LastMessageAt: utc(source.LastMessageAt), CreatedAt: source.CreatedAt.UTC(),
-	}
-	_, err = s.exec(ctx, "Source", source.ID, func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
-	return err
+	return s.db.Run(ctx, "Source", source.ID, sources.Insert(*source))
 }
 
 // Source implements notebook.SourceStore.
 func (s *Store) Source(ctx context.Context, userID, id string) (*notebook.Source, error) {
-	var row sourceRow
-	if err := s.conn(ctx).Where("user_id = ? AND id = ?", userID, id).Take(&row).Error; err != nil {
-		return nil, database.Fault(err, "Source", id)
-	}
-	return row.source()
+	return database.FindOne(ctx, s.db, sources, "Source", id, "WHERE user_id = ? AND id = ?", userID, id)
 }
 
 // Sources implements notebook.SourceStore.
 func (s *Store) Sources(ctx context.Context, userID string, in notebook.SourceFilter) ([]notebook.Source, error) {
-	db := s.conn(ctx).Where("user_id = ?", userID)
+	where, args := "user_id = ?", []any{userID}
 	if in.NotebookID != "" {
-		db = db.Where("notebook_id = ?", in.NotebookID)
+		where, args = where+" AND notebook_id = ?", append(args, in.NotebookID)
 	}
 	if in.SessionID != "" {
-		db = db.Where("agent_session_id = ?", in.SessionID)
+		where, args = where+" AND agent_session_id = ?", append(args, in.SessionID)
 	}
-	var rows []sourceRow
-	if err := db.Order("created_at DESC, id DESC").Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Sources of user", userID)
-	}
-	sources := make([]notebook.Source, len(rows))
-	for i := range rows {
-		source, err := rows[i].source()
-		if err != nil {
-			return nil, err
-		}
-		sources[i] = *source
-	}
-	return sources, nil
+	return database.Find(ctx, s.db, sources, "Sources of user", userID, "WHERE "+where+" ORDER BY created_at DESC, id DESC", args...)
 }
 
 // SaveSource implements notebook.SourceStore.
 func (s *Store) SaveSource(ctx context.Context, source *notebook.Source) error {
-	return s.must(ctx, "Source", source.ID, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&sourceRow{}).Where("id = ?", source.ID).Updates(map[string]any{
-			"version": source.Version, "last_seq": source.LastSeq, "last_message_at": utc(source.LastMessageAt),
-		})
-	})
+	return s.db.RunOne(ctx, "Source", source.ID, sources.Update(source))
 }
 
-// DeleteSource implements notebook.SourceStore; foreign keys take the rest.
+// DeleteSource implements notebook.SourceStore. Foreign keys delete what belongs
+// to it.
 func (s *Store) DeleteSource(ctx context.Context, userID, id string) error {
-	return s.must(ctx, "Source", id, func(db *gorm.DB) *gorm.DB {
-		return db.Where("user_id = ? AND id = ?", userID, id).Delete(&sourceRow{})
-	})
+	return s.db.ExecOne(ctx, "Source", id, `DELETE FROM sources WHERE user_id = ? AND id = ?`, userID, id)
 }

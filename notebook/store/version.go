@@ -6,113 +6,89 @@ import (
 	"slices"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/notebook"
 	"bellhop/protocol"
 )
 
-type versionRow struct {
-	SourceID     string
-	Version      int64
-	Code         string
-	Size         int64
-	Diff         string
-	Description  string
-	Author       string
-	MessageID    string
-	Verification *string
-	CreatedAt    time.Time
+// sizedVersion is a version with the lengths of its texts. Lists omit the texts
+// that exceed a budget.
+type sizedVersion struct {
+	notebook.Version
+	size, diffSize int64
 }
 
-func (versionRow) TableName() string { return "source_versions" }
+var versions = table.New("source_versions",
+	table.Text("source_id", func(v *sizedVersion) *string { return &v.SourceID }).Key(),
+	table.Integer("version", func(v *sizedVersion) *int64 { return &v.Number }).Key(),
+	table.Text("code", func(v *sizedVersion) *string { return &v.Code }),
+	table.Integer("size", func(v *sizedVersion) *int64 { return &v.size }),
+	table.Text("diff", func(v *sizedVersion) *string { return &v.Diff }),
+	table.Text("description", func(v *sizedVersion) *string { return &v.Description }),
+	table.Text("author", func(v *sizedVersion) *string { return &v.Author }),
+	table.Text("message_id", func(v *sizedVersion) *string { return &v.MessageID }),
+	verification,
+	table.Time("created_at", func(v *sizedVersion) *time.Time { return &v.CreatedAt }),
+)
 
-func (r *versionRow) version() (*notebook.Version, error) {
-	v := &notebook.Version{
-		SourceID: r.SourceID, Number: r.Version, Code: r.Code, Diff: r.Diff, Description: r.Description, Author: r.Author,
-		MessageID: r.MessageID, CreatedAt: r.CreatedAt.UTC(),
-	}
-	if r.Verification == nil {
-		return v, nil
-	}
-	v.Verification = &protocol.Verification{}
-	return v, fromJSON("verification", r.SourceID, *r.Verification, v.Verification)
-}
+var verification = table.JSONPointer("verification", nil, func(v *sizedVersion) **protocol.Verification { return &v.Verification })
 
-func verificationText(v *protocol.Verification) (*string, error) {
-	if v == nil {
-		return nil, nil //nolint:nilnil // NULL
-	}
-	text, err := toJSON(v)
-	return &text, err
-}
+const ofNewest = "source_versions JOIN sources ON sources.id = source_versions.source_id AND sources.version = source_versions.version"
+
+// Lists read the heads of versions first, then the texts that fit the budget.
+var (
+	heads       = table.New("source_versions", versions.Without("code", "diff")...)
+	bodies      = table.New("source_versions", versions.Pick("version", "code", "diff")...)
+	sizedHeads  = table.New("source_versions", append(heads.Columns, diffSize)...)
+	newestHeads = table.New(ofNewest, heads.Qualified()...)
+	newestCodes = table.New(ofNewest, table.New("source_versions", versions.Pick("source_id", "code")...).Qualified()...)
+
+	diffSize = table.Integer("LENGTH(diff)", func(v *sizedVersion) *int64 { return &v.diffSize })
+)
 
 // InsertVersion implements notebook.SourceStore.
 func (s *Store) InsertVersion(ctx context.Context, v *notebook.Version) error {
-	verification, err := verificationText(v.Verification)
-	if err != nil {
-		return err
-	}
-	row := versionRow{
-		SourceID: v.SourceID, Version: v.Number, Code: v.Code, Size: int64(len(v.Code)), Diff: v.Diff, Description: v.Description,
-		Author: v.Author, MessageID: v.MessageID, Verification: verification, CreatedAt: v.CreatedAt.UTC(),
-	}
-	_, err = s.exec(ctx, "Version", v.SourceID, func(db *gorm.DB) *gorm.DB { return db.Create(&row) })
-	return err
+	return s.db.Run(ctx, "Version", v.SourceID, versions.Insert(sizedVersion{Version: *v, size: int64(len(v.Code))}))
 }
 
 // Version implements notebook.SourceStore.
 func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*notebook.Version, error) {
-	var row versionRow
-	if err := s.conn(ctx).Where("source_id = ? AND version = ?", sourceID, number).Take(&row).Error; err != nil {
-		return nil, database.Fault(err, "Version", sourceID)
+	found, err := database.FindOne(ctx, s.db, versions, "Version", sourceID, "WHERE source_id = ? AND version = ?", sourceID, number)
+	if err != nil {
+		return nil, err
 	}
-	return row.version()
+	return &found.Version, nil
 }
 
-// heads are the columns of a version but for what may be large.
-const heads = "source_id, version, size, description, author, message_id, verification, created_at"
-
-// Versions implements notebook.SourceStore.
+// Versions implements notebook.SourceStore. The budget is spent on the newest.
 func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]notebook.Version, error) {
-	var rows []versionRow
-	var sizes []int64
-	db := s.conn(ctx).Model(&versionRow{}).Where("source_id = ?", sourceID).Order("version")
-	if err := db.Session(&gorm.Session{}).Select(heads).Find(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Versions of source", sourceID)
-	}
-	if err := db.Session(&gorm.Session{}).Select("size + LENGTH(diff)").Scan(&sizes).Error; err != nil {
-		return nil, database.Fault(err, "Versions of source", sourceID)
-	}
-	whole := len(rows) // from here on
-	for whole > 0 && len(sizes) == len(rows) && budget >= sizes[whole-1] {
-		whole--
-		budget -= sizes[whole]
-	}
-	versions := make([]notebook.Version, len(rows))
-	for i := range rows {
-		v, err := rows[i].version()
-		if err != nil {
-			return nil, err
-		}
-		v.Omitted = i < whole
-		versions[i] = *v
-	}
-	if whole == len(rows) {
-		return versions, nil
-	}
-	var bodies []versionRow
-	err := db.Session(&gorm.Session{}).Where("version >= ?", rows[whole].Version).Select("version, code, diff").Find(&bodies).Error
+	found, err := database.Find(ctx, s.db, sizedHeads, "Versions of source", sourceID, "WHERE source_id = ? ORDER BY version", sourceID)
 	if err != nil {
-		return nil, database.Fault(err, "Versions of source", sourceID)
+		return nil, err
 	}
-	for i := range bodies {
-		if at := whole + i; at < len(versions) {
-			versions[at].Code, versions[at].Diff = bodies[i].Code, bodies[i].Diff
-		}
+	complete := len(found) // the first version with its texts
+	for complete > 0 && budget >= found[complete-1].size+found[complete-1].diffSize {
+		complete--
+		budget -= found[complete].size + found[complete].diffSize
 	}
-	return versions, nil
+	list := make([]notebook.Version, len(found))
+	for i := range found {
+		list[i] = found[i].Version
+		list[i].Omitted = i < complete
+	}
+	if complete == len(found) {
+		return list, nil
+	}
+	texts, err := database.Find(ctx, s.db, bodies, "Versions of source", sourceID,
+		"WHERE source_id = ? AND version >= ? ORDER BY version", sourceID, list[complete].Number)
+	if err != nil {
+		return nil, err
+	}
+	for i := range min(len(texts), len(list)-complete) {
+		list[complete+i].Code, list[complete+i].Diff = texts[i].Code, texts[i].Diff
+	}
+	return list, nil
 }
 
 // chunk keeps lists of ids below the databases' limits.
@@ -120,84 +96,66 @@ const chunk = 500
 
 // Newest implements notebook.SourceStore.
 func (s *Store) Newest(ctx context.Context, sources []notebook.Source, budget int64) ([]notebook.Version, error) {
-	rows := make(map[string]*versionRow, len(sources))
-	for part := range slices.Chunk(sources, chunk) {
-		var heads []versionRow
-		err := s.newest(ctx, idsOf(part)).Select("v.source_id, v.version, v.size, v.description, v.author, v.message_id, v.verification, v.created_at").Find(&heads).Error
-		if err != nil {
-			return nil, database.Fault(err, "Versions", len(part))
-		}
-		for i := range heads {
-			rows[heads[i].SourceID] = &heads[i]
-		}
-	}
-	var wanted []string
-	for i := range sources {
-		row := rows[sources[i].ID]
-		if row == nil {
-			return nil, fmt.Errorf("source %s has no version %d", sources[i].ID, sources[i].Version)
-		}
-		if budget -= row.Size; budget < 0 {
-			break
-		}
-		wanted = append(wanted, row.SourceID)
-	}
-	for ids := range slices.Chunk(wanted, chunk) {
-		var codes []versionRow
-		if err := s.newest(ctx, ids).Select("v.source_id, v.code").Find(&codes).Error; err != nil {
-			return nil, database.Fault(err, "Versions", len(ids))
-		}
-		for i := range codes {
-			rows[codes[i].SourceID].Code = codes[i].Code
-		}
-	}
-	versions := make([]notebook.Version, len(sources))
-	for i := range sources {
-		v, err := rows[sources[i].ID].version()
-		if err != nil {
-			return nil, err
-		}
-		v.Omitted = i >= len(wanted)
-		versions[i] = *v
-	}
-	return versions, nil
-}
-
-func (s *Store) newest(ctx context.Context, ids []string) *gorm.DB {
-	return s.conn(ctx).Table("source_versions AS v").
-		Joins("JOIN sources AS s ON s.id = v.source_id AND s.version = v.version").Where("v.source_id IN ?", ids)
-}
-
-func idsOf(sources []notebook.Source) []string {
 	ids := make([]string, len(sources))
 	for i := range sources {
 		ids[i] = sources[i].ID
 	}
-	return ids
+	found, err := s.newest(ctx, newestHeads, ids)
+	if err != nil {
+		return nil, err
+	}
+	complete := 0 // how many come with their code
+	for i := range sources {
+		if found[ids[i]] == nil {
+			return nil, fmt.Errorf("source %s has no version %d", ids[i], sources[i].Version)
+		}
+		if budget -= found[ids[i]].size; budget >= 0 && complete == i {
+			complete++
+		}
+	}
+	codes, err := s.newest(ctx, newestCodes, ids[:complete])
+	if err != nil {
+		return nil, err
+	}
+	list := make([]notebook.Version, len(sources))
+	for i, id := range ids {
+		list[i] = found[id].Version
+		list[i].Omitted = i >= complete
+		if code := codes[id]; code != nil {
+			list[i].Code = code.Code
+		}
+	}
+	return list, nil
+}
+
+// newest reads the newest version of each source and returns them by source.
+func (s *Store) newest(ctx context.Context, t *table.Table[sizedVersion], ids []string) (map[string]*sizedVersion, error) {
+	all := make(map[string]*sizedVersion, len(ids))
+	for part := range slices.Chunk(ids, chunk) {
+		found, err := database.Find(ctx, s.db, t, "Versions", len(part), "WHERE source_versions.source_id IN ?", part)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			all[found[i].SourceID] = &found[i]
+		}
+	}
+	return all, nil
 }
 
 // Unverified implements notebook.SourceStore.
 func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverified, error) {
-	var rows []versionRow
-	err := s.conn(ctx).Where("verification IS NULL").Order("created_at").Limit(limit).Find(&rows).Error
+	found, err := database.Find(ctx, s.db, versions, "Versions", "unverified", "WHERE verification IS NULL ORDER BY created_at LIMIT ?", limit)
 	if err != nil {
-		return nil, database.Fault(err, "Versions", "unverified")
+		return nil, err
 	}
-	unverified := make([]notebook.Unverified, 0, len(rows))
-	for i := range rows {
-		v, err := rows[i].version()
-		if err != nil {
-			return nil, err
-		}
-		var row sourceRow
-		err = database.Fault(s.conn(ctx).Where("id = ?", v.SourceID).Take(&row).Error, "Source", v.SourceID)
+	unverified := make([]notebook.Unverified, 0, len(found))
+	for i := range found {
+		v := &found[i].Version
+		source, err := database.FindOne(ctx, s.db, sources, "Source", v.SourceID, "WHERE id = ?", v.SourceID)
 		if protocol.CodeOf(err) == protocol.CodeNotFound { // deleted meanwhile
 			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		source, err := row.source()
 		if err != nil {
 			return nil, err
 		}
@@ -208,11 +166,7 @@ func (s *Store) Unverified(ctx context.Context, limit int) ([]notebook.Unverifie
 
 // SetVerification implements notebook.SourceStore.
 func (s *Store) SetVerification(ctx context.Context, sourceID string, number int64, v *protocol.Verification) error {
-	text, err := verificationText(v)
-	if err != nil {
-		return err
-	}
-	return s.must(ctx, "Version", sourceID, func(db *gorm.DB) *gorm.DB {
-		return db.Model(&versionRow{}).Where("source_id = ? AND version = ?", sourceID, number).Update("verification", text)
-	})
+	value := verification.Value(&sizedVersion{Version: notebook.Version{Verification: v}})
+	return s.db.ExecOne(ctx, "Version", sourceID, `UPDATE source_versions SET verification = ? WHERE source_id = ? AND version = ?`,
+		value, sourceID, number)
 }

@@ -16,11 +16,11 @@ import (
 	"bellhop/protocol"
 )
 
-// checkers run in the child. What is missing here (HTML and Markdown, whose
-// parsers accept any text; Python, Rust, Java, C and others, for which no sound
-// parser in Go exists) is unsupported.
+// checkers run in the child process. Languages without an entry are unsupported: the parsers of
+// HTML and Markdown accept any text, and no sound Go parser exists for Python, Rust, Java, C
+// and others.
 var checkers = map[string]func(code string) finding{
-	"javascript": esbuildChecker(esbuild.LoaderJSX), // a superset: modules often hold JSX
+	"javascript": esbuildChecker(esbuild.LoaderJSX), // a superset: modules often contain JSX
 	"jsx":        esbuildChecker(esbuild.LoaderJSX),
 	"typescript": esbuildChecker(esbuild.LoaderTS),
 	"tsx":        esbuildChecker(esbuild.LoaderTSX),
@@ -51,7 +51,7 @@ func esbuildChecker(loader esbuild.Loader) func(string) finding {
 		})
 		found.add(result.Errors, severityError)
 		found.add(result.Warnings, severityWarning)
-		if loader == esbuild.LoaderCSS { // it repairs what it can and only warns
+		if loader == esbuild.LoaderCSS { // esbuild repairs CSS errors and only warns
 			for i := range found.Diagnostics {
 				found.Diagnostics[i].Severity = severityError
 			}
@@ -122,8 +122,8 @@ func checkTOML(code string) finding {
 	return found
 }
 
-// checkXML judges well-formedness; the decoder alone would take several roots,
-// or none.
+// checkXML checks well-formedness and that there is exactly one root, which the decoder does
+// not.
 func checkXML(code string) finding {
 	found := finding{Tool: "encoding/xml", Version: runtime.Version()}
 	dec := xml.NewDecoder(strings.NewReader(code))

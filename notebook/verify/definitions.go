@@ -33,8 +33,7 @@ func checkHCL(code string) finding {
 	return found
 }
 
-// checkProtobuf judges syntax and what a single file can tell; imports are not
-// followed.
+// checkProtobuf checks syntax and the rules within one file; imports are not resolved.
 func checkProtobuf(code string) finding {
 	found := finding{Tool: protobufModule, Version: moduleVersion(protobufModule)}
 	report := func(severity string) func(reporter.ErrorWithPos) {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// aliases of what Verify calls a language.
+// aliases maps other names of languages to the ones Verify uses.
 var aliases = map[string]string{
 	"golang": "go",
 	"js":     "javascript", "node": "javascript", "mjs": "javascript", "cjs": "javascript", "ecmascript": "javascript",
@@ -18,7 +18,7 @@ var aliases = map[string]string{
 	"postgresql": "sql", "mysql": "sql", "sqlite": "sql", "plaintext": "text", "txt": "text",
 }
 
-// canonical is the name Verify uses for a language, "" for none.
+// canonical returns the name Verify uses for a language, "" if none was given.
 func canonical(language string) string {
 	name := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(language, ".")))
 	if known, ok := aliases[name]; ok {
@@ -27,11 +27,11 @@ func canonical(language string) string {
 	return name
 }
 
-// Unknown is what Detect says when nothing gives a language away.
+// Unknown is Detect's result when no pattern matches.
 const Unknown = "unknown"
 
-// signs are tried in order: the first language one of whose patterns matches.
-var signs = []struct {
+// patterns are tried in order; the first match decides.
+var patterns = []struct {
 	language string
 	pattern  *regexp.Regexp
 }{
@@ -64,17 +64,17 @@ var signs = []struct {
 	{"toml", regexp.MustCompile(`(?m)\A(\s*#.*\n|\s*\n)*[\w.-]+\s*=\s*(["'\[{\d]|true|false)`)},
 }
 
-// Detect guesses the language of code by what only it would hold.
+// Detect guesses the language of code by constructs that only that language has.
 func Detect(code string) string {
 	trimmed := strings.TrimSpace(strings.TrimPrefix(code, "\uFEFF"))
 	if trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && jsontext.Value(trimmed).IsValid() {
 		return "json"
 	}
-	const head = 32 << 10 // what a language looks like shows early
+	const head = 32 << 10 // enough of the code to recognise its language
 	sample := trimmed[:min(len(trimmed), head)] + "\n"
-	for _, sign := range signs {
-		if sign.pattern.MatchString(sample) {
-			return sign.language
+	for _, candidate := range patterns {
+		if candidate.pattern.MatchString(sample) {
+			return candidate.language
 		}
 	}
 	return Unknown

@@ -1,15 +1,13 @@
-// Package verify judges code without running it, by real parsers and compiler
-// front ends behind one method, and detects its language where none is named.
-// It implements notebook.Verifier; what a verdict means is said in protocol.
+// Package verify checks code without running it, with real parsers and compiler front ends
+// behind one method, and detects its language if none is named. It implements
+// notebook.Verifier; package protocol defines what a verification status means.
 //
 // Where a parser runs:
 //
-//	in process  go/parser and go/types, JSON, YAML, TOML, XML: each after a check
-//	            of depth, because recursion on hostile nesting ends the process
-//	            (a Go stack overflow cannot be recovered)
-//	a child     all others: "bellhop verify-worker" gets one request on stdin and
-//	            answers on stdout; 2 s or 256 MiB end it
+//	in process  go/parser and JSON, each with a limit of depth: recursion on hostile
+//	            nesting overflows the stack, which Go cannot recover from
+//	a child     all others: "bellhop verify-worker" reads one request from stdin and
+//	            writes the result to stdout; it is killed at 2 s or 256 MiB
 //
-// A language without a parser here is answered unsupported, which says nothing
-// about the code.
+// A language without a parser here is unsupported, which says nothing about the code.
 package verify

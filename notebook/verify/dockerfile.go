@@ -11,8 +11,8 @@ import (
 
 const dockerfileModule = "github.com/moby/buildkit"
 
-// checkDockerfile is what a build does before it builds: syntax, instructions
-// and their arguments.
+// checkDockerfile runs the checks that precede a build: syntax, instructions and their
+// arguments.
 func checkDockerfile(code string) finding {
 	found := finding{Tool: dockerfileModule, Version: moduleVersion(dockerfileModule)}
 	parsed, err := parser.Parse(bytes.NewReader([]byte(code)))

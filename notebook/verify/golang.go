@@ -14,8 +14,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of what go/parser may see: it recurses for brackets and for prefix
-// operators, and its own limit allows a stack of hundreds of megabytes.
+// Limits of the code given to go/parser. It recurses for brackets and for prefix operators, and
+// its own limit allows a stack of hundreds of megabytes.
 const (
 	maxGoNesting  = 1000
 	maxGoPrefixes = 1000
@@ -25,11 +25,11 @@ const (
 const (
 	goParser = "go/parser"
 	goTypes  = "go/parser+go/types"
-	goCheck  = "go-types" // the child's name for what needs a process of its own
+	goCheck  = "go-types" // the name of this check in a request to the child
 )
 
-// golang parses here; types are checked in a child, where a computation that
-// runs away can be ended.
+// golang parses in this process. Types are checked in a child, which can be killed if the check
+// takes too long.
 func (v *Verifier) golang(ctx context.Context, code string) finding {
 	found := finding{Tool: goParser, Version: runtime.Version()}
 	if d := tooNested(code); d != nil {
@@ -80,9 +80,9 @@ func tooNested(code string) []protocol.Diagnostic {
 	}
 }
 
-// parseGo reads a file, or a fragment as models like to show one: declarations
-// without a package clause, or statements. Positions are the fragment's. The
-// error is the whole file's if nothing fits.
+// parseGo parses a file, or a fragment as models often show one: declarations without a package
+// clause, or statements. Positions refer to the fragment. If nothing parses, the error is that
+// of the attempt that got furthest.
 func parseGo(code string) (*token.FileSet, *ast.File, error) {
 	var first error
 	for _, wrap := range [][2]string{{"", ""}, {"package p;", ""}, {"package p; func _() {", "\n}"}} {
@@ -99,13 +99,13 @@ func parseGo(code string) (*token.FileSet, *ast.File, error) {
 			continue
 		}
 		shift(err, len(wrap[0]))
-		first = better(first, err)
+		first = furthest(first, err)
 	}
 	return nil, nil, first
 }
 
-// better prefers the attempt that got further.
-func better(a, b error) error {
+// furthest returns the error at the larger offset; a if they are equal.
+func furthest(a, b error) error {
 	var one, other scanner.ErrorList
 	if errors.As(a, &one) && errors.As(b, &other) && len(one) > 0 && len(other) > 0 && other[0].Pos.Offset > one[0].Pos.Offset {
 		return b
@@ -130,8 +130,8 @@ func hasPackage(code string) bool {
 	return err == nil
 }
 
-// selfContained code can be type-checked alone: a whole program that imports
-// nothing. Of any other package the neighbours are unknown.
+// selfContained reports whether code can be type-checked alone: it must be a complete main
+// package without imports. Any other package may have further files.
 func selfContained(file *ast.File) bool {
 	if len(file.Imports) > 0 || file.Name.Name != "main" {
 		return false

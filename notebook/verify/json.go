@@ -10,8 +10,8 @@ import (
 
 const jsonModule = "github.com/go-json-experiment/json"
 
-// checkJSON knows RFC 8259 with unique names. The decoder keeps its own stack,
-// of at most 10 000 levels.
+// checkJSON accepts RFC 8259 with unique names. The decoder keeps its own stack of at most 10
+// 000 levels.
 func checkJSON(code string) finding {
 	found := finding{Tool: jsonModule, Version: moduleVersion(jsonModule)}
 	dec := jsontext.NewDecoder(strings.NewReader(code))
@@ -36,7 +36,7 @@ func checkJSON(code string) finding {
 	return found
 }
 
-// position is the line and column, in bytes, of an offset.
+// position returns the line and column, in bytes, of an offset.
 func position(code string, offset int) (line, column int) {
 	before := code[:min(max(offset, 0), len(code))]
 	line = strings.Count(before, "\n") + 1

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what this process can write to. (RLIMIT_AS would count
-// what Go only reserves.)
+// limitMemory bounds the memory this process can write to. RLIMIT_AS would also count memory
+// that Go only reserves.
 func limitMemory(bytes uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: bytes, Max: bytes})
 }
 
-// isolate keeps signals to our group from the child, which ends by itself.
+// isolate protects the child from signals to our process group; it ends by itself.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

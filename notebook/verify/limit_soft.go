@@ -4,8 +4,8 @@ package verify
 
 import "os/exec"
 
-// limitMemory: elsewhere the soft limit and the time limit have to do. (The race
-// detector's shadow of the memory is larger than any limit.)
+// limitMemory does nothing here: other platforms have only the soft limit and the time limit,
+// and the race detector's shadow memory exceeds any limit.
 func limitMemory(uint64) error { return nil }
 
 func isolate(*exec.Cmd) {}

@@ -9,32 +9,31 @@ import (
 
 const sqlTool = "SQLite"
 
-// checkSQL has SQLite parse each statement, and run none. Names that an empty
-// database does not have are no fault of the text: they are looked up after a
-// statement was parsed whole. What SQLite's grammar does not take may be right
-// in another dialect, so it is not judged.
+// checkSQL lets SQLite parse each statement and runs none. Unknown names are no error: SQLite
+// looks them up only after a complete statement was parsed. A text that SQLite's grammar
+// rejects may be valid in another dialect, so it is unsupported.
 func checkSQL(code string) finding {
 	db, err := sqlite3.Open(":memory:")
 	if err != nil {
-		return unjudged("The parser could not start")
+		return unsupported("The parser could not start")
 	}
 	defer func() { _ = db.Close() }()
 	found := finding{Tool: sqlTool, Version: sqliteVersion(db)}
 	for start := 0; start < len(code); {
-		end, refusal := statement(db, code, start)
-		if refusal != nil {
-			line, column := position(code, start+offset(code[start:end], refusal))
+		end, syntaxErr := statement(db, code, start)
+		if syntaxErr != nil {
+			line, column := position(code, start+offset(code[start:end], syntaxErr))
 			return finding{Unsupported: true, Diagnostics: problem(line, column,
-				"SQLite does not take this, and other dialects cannot be checked: "+refusalText(refusal))}
+				"SQLite does not take this, and other dialects cannot be checked: "+errorText(syntaxErr))}
 		}
 		start = end
 	}
 	return found
 }
 
-// statement finds the end of the statement that begins at start: the first
-// semicolon at which it is complete.
-func statement(db *sqlite3.Conn, code string, start int) (end int, refusal error) {
+// statement returns the end of the statement that begins at start: the first semicolon at which
+// it is complete.
+func statement(db *sqlite3.Conn, code string, start int) (end int, syntaxErr error) {
 	for end = start; ; {
 		if next := strings.IndexByte(code[end:], ';'); next >= 0 {
 			end += next + 1
@@ -46,7 +45,7 @@ func statement(db *sqlite3.Conn, code string, start int) (end int, refusal error
 			_ = stmt.Close()
 		}
 		switch {
-		case err == nil && stmt == nil && end < len(code): // a comment may hold the semicolon
+		case err == nil && stmt == nil && end < len(code): // the semicolon was in a comment
 		case err == nil:
 			return end - len(tail), nil
 		case !syntactic(err):
@@ -58,22 +57,23 @@ func statement(db *sqlite3.Conn, code string, start int) (end int, refusal error
 }
 
 func syntactic(err error) bool {
-	text := refusalText(err)
+	text := errorText(err)
 	return strings.Contains(text, "syntax error") || strings.Contains(text, "unrecognized token") || unfinished(err)
 }
 
-// unfinished: the text may go on behind this semicolon, in a trigger, a string
-// or a comment.
+// unfinished reports that the statement may continue after this semicolon: it is inside a
+// trigger, a string or a comment.
 func unfinished(err error) bool {
-	text := refusalText(err)
-	return strings.Contains(text, "incomplete input") || strings.Contains(text, `unrecognized token: "'`) || strings.Contains(text, `unrecognized token: """`)
+	text := errorText(err)
+	return strings.Contains(text, "incomplete input") ||
+		strings.Contains(text, `unrecognized token: "'`) || strings.Contains(text, `unrecognized token: """`)
 }
 
-func refusalText(err error) string {
+func errorText(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
 }
 
-// offset is where in the statement the parser stopped.
+// offset returns where in the statement the parser stopped.
 func offset(statement string, err error) int {
 	var e *sqlite3.Error
 	if errors.As(err, &e) && e.SQL() != "" && strings.HasSuffix(statement, e.SQL()) {

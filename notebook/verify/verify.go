@@ -13,18 +13,18 @@ import (
 	"bellhop/protocol"
 )
 
-// Options of New; zero members have the values named.
+// Options of New. Zero fields get the value in their comment.
 type Options struct {
-	// Worker is the command line of "bellhop verify-worker". Without it only what
-	// is judged in process is supported.
+	// Worker is the command line of "bellhop verify-worker". Without it only languages checked
+	// in process are supported.
 	Worker  []string
-	Workers int              // children at a time: half of the processors, at least one
-	Limit   time.Duration    // of a child's life: 2 s
+	Workers int              // concurrent children: half of the processors, at least one
+	Limit   time.Duration    // lifetime of a child: 2 s
 	Now     func() time.Time // time.Now
 	Log     *slog.Logger     // none
 }
 
-// Verifier judges code. It is safe for concurrent use.
+// Verifier checks code. It is safe for concurrent use.
 type Verifier struct {
 	o     Options
 	slots chan struct{}
@@ -32,7 +32,7 @@ type Verifier struct {
 
 var _ notebook.Verifier = (*Verifier)(nil)
 
-// New returns a Verifier; it starts nothing before it is asked.
+// New returns a Verifier. It starts children only for requests.
 func New(o Options) *Verifier {
 	o.Workers = cmp.Or(o.Workers, max(1, runtime.GOMAXPROCS(0)/2))
 	o.Limit = cmp.Or(o.Limit, 2*time.Second)
@@ -45,7 +45,7 @@ func New(o Options) *Verifier {
 	return &Verifier{o: o, slots: make(chan struct{}, o.Workers)}
 }
 
-// finding is what a checker says of code.
+// finding is the result of a checker.
 type finding struct {
 	Tool        string                `json:"tool"`
 	Version     string                `json:"version"`
@@ -53,11 +53,10 @@ type finding struct {
 	Diagnostics []protocol.Diagnostic `json:"diagnostics"`
 }
 
-// maxDiagnostics are shown; a parser that lost its way says nothing new.
+// maxDiagnostics bounds the list: errors after the first few are usually consequences of them.
 const maxDiagnostics = 50
 
-// Verify implements notebook.Verifier. A language named is taken at its word,
-// one left out is guessed.
+// Verify implements notebook.Verifier. It detects the language only if none is named.
 func (v *Verifier) Verify(ctx context.Context, language, code string) protocol.Verification {
 	name := canonical(language)
 	if name == "" {

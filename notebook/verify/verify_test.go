@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// The test binary is its own worker, as bellhop is.
+// The test binary is its own worker, as the bellhop binary is.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "verify-worker":
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	case len(os.Args) == 2 && os.Args[1] == "hang":
-		time.Sleep(time.Hour) // select {} would be a deadlock that the runtime ends
+		time.Sleep(time.Hour) // the runtime would report select {} as a deadlock
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -36,7 +36,7 @@ func newVerifier(args ...string) *verify.Verifier {
 	})
 }
 
-func TestTheEvidence(t *testing.T) {
+func TestEveryCheckerAcceptsAndRejects(t *testing.T) {
 	v := newVerifier("verify-worker")
 	for _, c := range []struct {
 		name, language, code string
@@ -88,8 +88,8 @@ func TestTheEvidence(t *testing.T) {
 		{"SQL of another dialect, or none", "postgresql", "select 1;\nSELEKT a FROM b", protocol.VerifyUnsupported, "", 0, 0},
 		{"half of SQL", "sql", "SELECT a FROM", protocol.VerifyUnsupported, "", 0, 0},
 		{"a language without a parser here", "python", "def f(:\n", protocol.VerifyUnsupported, "", 0, 0},
-		{"a language whose parser takes any text", "html", "<b", protocol.VerifyUnsupported, "", 0, 0},
-		{"a language nobody knows", "brainfuck++", "+", protocol.VerifyUnsupported, "", 0, 0},
+		{"a language whose parser accepts any text", "html", "<b", protocol.VerifyUnsupported, "", 0, 0},
+		{"an unknown language", "brainfuck++", "+", protocol.VerifyUnsupported, "", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := v.Verify(t.Context(), c.language, c.code)
@@ -111,9 +111,9 @@ func TestTheEvidence(t *testing.T) {
 	}
 }
 
-// Recursive descent on hostile nesting overflows the stack, which no Go program
-// survives: the child ends, the verifier does not.
-func TestBombsEndTheWorkerAndNothingElse(t *testing.T) {
+// Recursive descent on hostile nesting overflows the stack, which a Go program cannot recover
+// from. Only the child ends.
+func TestHostileNestingEndsOnlyTheWorker(t *testing.T) {
 	v := newVerifier("verify-worker")
 	const n = 250_000
 	for _, c := range []struct{ name, language, code string }{
@@ -145,7 +145,7 @@ func TestBombsEndTheWorkerAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAWorkerIsNotWaitedForForEver(t *testing.T) {
+func TestAWorkerIsKilledAtItsTimeLimit(t *testing.T) {
 	hanging := verify.New(verify.Options{Worker: []string{os.Args[0], "hang"}, Limit: 50 * time.Millisecond})
 	got := hanging.Verify(t.Context(), "css", "a{}")
 	if got.Verdict != protocol.VerifyUnsupported || got.Diagnostics[0].Message != "The checker was ended after its time was over" {
@@ -167,14 +167,14 @@ func TestWithoutAWorker(t *testing.T) {
 	}
 }
 
-func TestTooMuchCodeIsNotLookedAt(t *testing.T) {
+func TestCodeOverTheLimitIsUnsupported(t *testing.T) {
 	got := newVerifier("verify-worker").Verify(t.Context(), "json", strings.Repeat("1", notebook.MaxCode+1))
 	if got.Verdict != protocol.VerifyUnsupported || len(got.Diagnostics) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestTheLanguageShows(t *testing.T) {
+func TestTheLanguageIsDetected(t *testing.T) {
 	for want, samples := range map[string][]string{
 		"go":           {"// Package a does.\npackage a\n", "func (s *Server) Run(ctx context.Context) error {\n\treturn nil\n}\n"},
 		"javascript":   {"const a = require('b');\n", "#!/usr/bin/env node\nrun()\n", "export default function f() {}\n", "console.log(1)\n"},

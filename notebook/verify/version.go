@@ -18,8 +18,7 @@ var modules = sync.OnceValue(func() map[string]string {
 	return versions
 })
 
-// moduleVersion is the version of a module that this binary holds; a test binary
-// does not know.
+// moduleVersion returns the version of a module in this binary; "unknown" in a test binary.
 func moduleVersion(path string) string {
 	if v := modules()[path]; v != "" {
 		return v

@@ -14,7 +14,7 @@ import (
 	"bellhop/notebook"
 )
 
-// request is what a child gets.
+// request is what the child reads from stdin.
 type request struct {
 	Language string `json:"language"`
 	Code     string `json:"code"`
@@ -22,14 +22,14 @@ type request struct {
 
 const (
 	memoryLimit = 256 << 20
-	softLimit   = 192 << 20 // the collector works harder before the end
-	stackLimit  = 64 << 20  // a stack overflow ends the process: better early
+	softLimit   = 192 << 20 // from here on the garbage collector runs more often
+	stackLimit  = 64 << 20  // hostile nesting overflows this before it fills the memory
 	maxRequest  = 8 * notebook.MaxCode
 	maxFinding  = 256 << 10
 )
 
-// Work is the child: it reads a request, judges it and writes the finding. The
-// process must be its own, because a nesting bomb ends it.
+// Work is the main function of the child: it reads a request, checks the code and writes the
+// finding. It needs a process of its own, because deeply nested code can end the process.
 func Work(in io.Reader, out io.Writer) error {
 	debug.SetMemoryLimit(softLimit)
 	debug.SetMaxStack(stackLimit)
@@ -52,8 +52,8 @@ func Work(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(found)
 }
 
-// child has another process judge. One that ends without a word was killed by
-// the code, which is no verdict on it: unsupported, with the reason.
+// child runs the check in a child process. If the child was killed, the result is unsupported
+// with the reason, since that says nothing about the code.
 func (v *Verifier) child(ctx context.Context, language, code string) finding {
 	if len(v.o.Worker) == 0 {
 		return finding{Unsupported: true}
@@ -62,7 +62,7 @@ func (v *Verifier) child(ctx context.Context, language, code string) finding {
 	case v.slots <- struct{}{}:
 		defer func() { <-v.slots }()
 	case <-ctx.Done():
-		return unjudged("The request ended before the code could be checked")
+		return unsupported("The request ended before the code could be checked")
 	}
 	limited, cancel := context.WithTimeout(ctx, v.o.Limit)
 	defer cancel()
@@ -71,14 +71,14 @@ func (v *Verifier) child(ctx context.Context, language, code string) finding {
 	case err == nil:
 		return found
 	case limited.Err() != nil:
-		return unjudged("The checker was ended after its time was over")
+		return unsupported("The checker was ended after its time was over")
 	default:
 		v.o.Log.WarnContext(ctx, "verify-worker failed", "language", language, "error", err)
-		return unjudged("The checker could not finish: the code is too complex for it")
+		return unsupported("The checker could not finish: the code is too complex for it")
 	}
 }
 
-func unjudged(why string) finding {
+func unsupported(why string) finding {
 	return finding{Unsupported: true, Diagnostics: problem(0, 0, why)}
 }
 
@@ -90,7 +90,7 @@ func (v *Verifier) run(ctx context.Context, r request) (finding, error) {
 	var out limitedBuffer
 	cmd := exec.CommandContext(ctx, v.o.Worker[0], v.o.Worker[1:]...)
 	cmd.Dir = os.TempDir()
-	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"} // no secret of ours
+	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"} // none of our environment, which may hold secrets
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(raw), &out
 	cmd.WaitDelay = time.Second
 	isolate(cmd)
@@ -101,7 +101,7 @@ func (v *Verifier) run(ctx context.Context, r request) (finding, error) {
 	return found, json.Unmarshal(out.Bytes(), &found)
 }
 
-// limitedBuffer takes no more than a finding can be.
+// limitedBuffer refuses more than maxFinding bytes.
 type limitedBuffer struct{ bytes.Buffer }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {

@@ -14,54 +14,54 @@ import (
 	"bellhop/protocol"
 )
 
-// readBody reads a JSON body to its cap. A body that does not arrive whole is
-// CodeUnavailable: on a 400 a host would drop the event.
+// readBody reads a JSON body up to its cap. An incomplete body is CodeUnavailable, because a
+// host would drop the event after a 400.
 func readBody(c echo.Context) ([]byte, error) {
-	raw, err := httpapi.ReadBody(c, maxBody)
+	raw, err := httpapi.ReadBody(c, protocol.MaxWebhookBody)
 	switch protocol.CodeOf(err) {
 	case protocol.CodeUnsupportedMedia:
-		discard(c.Request())
+		drain(c.Request())
 	case protocol.CodeInvalid:
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The body did not arrive whole", RetryAfter: 1, Err: err}
 	}
 	return raw, err
 }
 
-func discard(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, maxBody) }
+func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, protocol.MaxWebhookBody) }
 
-// posted is what a body holds.
-type posted struct {
+// postedEvents are the events of one body.
+type postedEvents struct {
 	list  []broker.Inbound
 	batch bool
 }
 
-// parseBody reads one event, or a batch: a body with events and no type. Every
-// session it names must be the token's.
-func parseBody(raw []byte, taskID string) (posted, error) {
+// parseBody reads one event, or a batch: an object with events and without type. Every session
+// id in it must be the token's.
+func parseBody(raw []byte, taskID string) (postedEvents, error) {
 	if mayBeBatch(raw) {
 		batch, err := isBatch(raw)
 		if err != nil {
-			return posted{}, err
+			return postedEvents{}, err
 		}
 		if batch {
 			list, err := parseBatch(raw, taskID)
-			return posted{list: list, batch: true}, err
+			return postedEvents{list: list, batch: true}, err
 		}
 	}
 	event, err := protocol.ParseEvent(raw)
 	if err != nil {
-		return posted{}, err
+		return postedEvents{}, err
 	}
 	if event.SessionID != taskID {
-		return posted{}, errMismatch()
+		return postedEvents{}, errMismatch()
 	}
-	return posted{list: []broker.Inbound{{Raw: raw, Event: event}}}, nil
+	return postedEvents{list: []broker.Inbound{{Raw: raw, Event: event}}}, nil
 }
 
-// mayBeBatch spares a single event, which ParseEvent checks whole, the parse
-// that isBatch costs.
+// mayBeBatch is a cheap test that saves single events the full parse of isBatch. ParseEvent
+// checks them completely anyway.
 func mayBeBatch(raw []byte) bool {
-	return bytes.Contains(raw, []byte(`"events"`)) || bytes.Contains(raw, []byte(`\u00`)) // an escaped letter
+	return bytes.Contains(raw, []byte(`"events"`)) || bytes.Contains(raw, []byte(`\u00`)) // a letter of the name may be escaped
 }
 
 func isBatch(raw []byte) (bool, error) {
@@ -85,9 +85,9 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 		return nil, errMismatch()
 	case len(batch.Events) == 0:
 		return nil, protocol.Errorf(protocol.CodeInvalid, "events holds no event")
-	case len(batch.Events) > maxEvents:
-		// 413, not 400: a host answers it by smaller batches and loses nothing.
-		return nil, protocol.Errorf(protocol.CodeTooLarge, "events holds more than %d events", maxEvents)
+	case len(batch.Events) > protocol.MaxWebhookEvents:
+		// 413, not 400: a host reacts with smaller batches and loses nothing.
+		return nil, protocol.Errorf(protocol.CodeTooLarge, "events holds more than %d events", protocol.MaxWebhookEvents)
 	}
 	list := make([]broker.Inbound, len(batch.Events))
 	for i, one := range batch.Events {
@@ -115,9 +115,9 @@ func atIndex(err error, i int) error {
 	return &indexed
 }
 
-// withIndex names the only event of a batch; the domain, which does not know a
-// batch of one from an event, names the bad one of several.
-func (p posted) withIndex(err error) error {
+// withIndex adds the index to an error about the only event of a batch. The domain adds it for
+// larger batches, but a batch of one looks to it like a single event.
+func (p postedEvents) withIndex(err error) error {
 	switch protocol.CodeOf(err) {
 	case protocol.CodeInvalid, protocol.CodeConflict, protocol.CodeDiverged, protocol.CodeGap, protocol.CodeFenced:
 		if p.batch && len(p.list) == 1 {

@@ -41,7 +41,7 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 	bad := func(message string) string { return `{"error":"` + message + `","code":"invalid"}` }
 	for _, c := range []struct {
 		name, body string
-		answer     string
+		response   string
 	}{
 		{"9 empty", ``, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
 		{"9 array", `[]`, bad("The body must be a JSON object")},
@@ -78,8 +78,8 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
-			want(t, s.send(c.body), 400, c.answer)
-			if s.desk.taken() != 0 {
+			want(t, s.send(c.body), 400, c.response)
+			if s.fakeDomain.taken() != 0 {
 				t.Error("an event reached the domain")
 			}
 		})
@@ -117,7 +117,7 @@ func TestMediaTypesOtherThanPlainJSONAre415(t *testing.T) {
 	}
 }
 
-func TestTheCapIsReadToAndNotBeyond(t *testing.T) {
+func TestBodyIsReadOnlyUpToTheCap(t *testing.T) {
 	const tooLarge = `{"error":"The body is too large","code":"too_large","hint":"The limit is 1 MiB"}`
 	s := newSite(t)
 	r, body := post(path+"?token="+s.token(), `{"x":"`+strings.Repeat("a", 5<<20)+`"}`)
@@ -125,7 +125,7 @@ func TestTheCapIsReadToAndNotBeyond(t *testing.T) {
 	if body.read < 1<<20 || body.read > 1<<20+1 {
 		t.Errorf("3: %d bytes read", body.read)
 	}
-	endless := &watched{Reader: spaces{}}
+	endless := &recordedBody{Reader: spaces{}}
 	r = httptest.NewRequest(http.MethodPost, path+"?token="+s.token(), endless)
 	r.Header.Set("Content-Type", "application/json")
 	want(t, s.do(r), 413, tooLarge)
@@ -155,8 +155,8 @@ func TestABatchHoldsAtMost100Events(t *testing.T) {
 	want(t, s.send(batch(100)), 200, `{"success":true,"accepted":100,"duplicates":0,"cursor":null}`)
 	want(t, s.send(`{"\u0073essionId":"task-1","\u0065vents":[`+text+`]}`), 200, taken)
 	want(t, s.send(batch(101)), 413, `{"error":"events holds more than 100 events","code":"too_large"}`)
-	if s.desk.taken() != 101 {
-		t.Errorf("%d events reached the domain", s.desk.taken())
+	if s.fakeDomain.taken() != 101 {
+		t.Errorf("%d events reached the domain", s.fakeDomain.taken())
 	}
 }
 
@@ -165,12 +165,12 @@ func TestEventsReachTheDomainAsTheyWereSent(t *testing.T) {
 	unknown := `{ "type":"later", "sessionId":"task-1", "events":[1], "x":1.50 }`
 	want(t, s.send(unknown), 200, taken)
 	want(t, s.send(`{"sessionId":"task-1","events":[ {"type":"finish","finishReason":"stop","timestamp":2} ]}`), 200, taken)
-	raw := []string{string(s.desk.events[0].Raw), string(s.desk.events[1].Raw)}
+	raw := []string{string(s.fakeDomain.events[0].Raw), string(s.fakeDomain.events[1].Raw)}
 	if raw[0] != unknown || raw[1] != `{"type":"finish","finishReason":"stop","timestamp":2}` {
 		t.Errorf("14: got %q", raw)
 	}
-	if s.desk.events[0].Event.Type != "later" || s.desk.turns[0] != turnID {
-		t.Errorf("got %+v in turn %q", s.desk.events[0].Event, s.desk.turns[0])
+	if s.fakeDomain.events[0].Event.Type != "later" || s.fakeDomain.turns[0] != turnID {
+		t.Errorf("got %+v in turn %q", s.fakeDomain.events[0].Event, s.fakeDomain.turns[0])
 	}
 }
 
@@ -187,7 +187,7 @@ func TestRenewalTakesATokenOfAnyAgeAndThePassword(t *testing.T) {
 		{"wrong password", (*site).token, "Bearer nonsense", 401, `{"error":"Wrong agent password","code":"unauthorized"}`},
 		{"another secret", func(s *site) string { return strings.Replace(s.sign(taskID), ".", ".e", 1) }, "Bearer agent-password", 400, format},
 		{"another task's secret", func(s *site) string {
-			return forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`, s.desk.secrets[other])
+			return forge(`{"alg":"HS256"}`, `{"taskId":"task-1","iat":1,"exp":2,"aud":"agent-webhook"}`, s.fakeDomain.secrets[other])
 		}, "Bearer agent-password", 401, invalid},
 		{"no token", func(*site) string { return "" }, "Bearer agent-password", 400, missing},
 		{"unknown task", func(s *site) string {

@@ -9,9 +9,9 @@ import (
 	"bellhop/protocol"
 )
 
-// FuzzBody posts bodies with a right token. Whatever they hold: the answer is
-// one of the table's, errors have the one shape, and what reaches the domain is
-// an event of this task that can be read again and stored as text.
+// FuzzBody posts bodies with a valid token. For every body, the response is one of the
+// protocol's table, errors have the one shape, and an event that reaches the domain belongs to
+// this task, parses again and can be stored as text.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		text,
@@ -31,7 +31,7 @@ func FuzzBody(f *testing.F) {
 		got := s.send(string(body))
 		switch got.Code {
 		case 200:
-			if len(s.desk.events) == 0 {
+			if len(s.fakeDomain.events) == 0 {
 				t.Fatalf("200 and no event: %s", got.Body)
 			}
 		case 400, 413:
@@ -39,13 +39,13 @@ func FuzzBody(f *testing.F) {
 			if err := json.Unmarshal(got.Body.Bytes(), &shape); err != nil || shape.Error == "" || shape.Code == "" {
 				t.Fatalf("not the error shape: %s", got.Body)
 			}
-			if len(s.desk.events) != 0 {
+			if len(s.fakeDomain.events) != 0 {
 				t.Fatalf("%d, and events were taken", got.Code)
 			}
 		default:
 			t.Fatalf("%d %s", got.Code, got.Body)
 		}
-		for _, e := range s.desk.events {
+		for _, e := range s.fakeDomain.events {
 			if _, err := protocol.ParseEvent(e.Raw); err != nil {
 				t.Errorf("an event that cannot be read again: %v", err)
 			}

@@ -47,19 +47,18 @@ const (
 
 var start = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// desk is the domain behind the webhook: it knows two tasks and notes what
-// reaches it.
-type desk struct {
+// fakeDomain is a fake domain behind the webhook: it has two tasks and records what it receives.
+type fakeDomain struct {
 	mu      sync.Mutex
 	secrets map[string]string
-	fail    error // of every call
-	stuck   bool  // Ingest ends with its context only
+	fail    error // returned by every call
+	stuck   bool  // Ingest returns only when its context ends
 	events  []broker.Inbound
 	turns   []string
 	renewed []string
 }
 
-func (d *desk) Secret(_ context.Context, taskID string) ([]byte, error) {
+func (d *fakeDomain) Secret(_ context.Context, taskID string) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fail != nil {
@@ -72,7 +71,7 @@ func (d *desk) Secret(_ context.Context, taskID string) ([]byte, error) {
 	return []byte(secret), nil
 }
 
-func (d *desk) Ingest(ctx context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
+func (d *fakeDomain) Ingest(ctx context.Context, _, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error) {
 	if d.stuck {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -84,7 +83,7 @@ func (d *desk) Ingest(ctx context.Context, _, claimTurn string, events []broker.
 	return &protocol.IngestResponse{Success: true, Accepted: len(events)}, nil
 }
 
-func (d *desk) Renew(_ context.Context, _, password string) (*protocol.RenewResponse, error) {
+func (d *fakeDomain) Renew(_ context.Context, _, password string) (*protocol.RenewResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if password != "agent-password" {
@@ -94,18 +93,18 @@ func (d *desk) Renew(_ context.Context, _, password string) (*protocol.RenewResp
 	return &protocol.RenewResponse{WebhookURL: "http://broker/hook", ExpiresAt: start}, nil
 }
 
-func (d *desk) taken() int {
+func (d *fakeDomain) taken() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.events)
 }
 
 type site struct {
-	t     *testing.T
-	desk  *desk
-	clock *testenv.Clock
-	echo  *echo.Echo
-	logs  *logs
+	t          *testing.T
+	fakeDomain *fakeDomain
+	clock      *testenv.Clock
+	echo       *echo.Echo
+	logs       *logs
 }
 
 // logs is written by requests of several goroutines.
@@ -128,12 +127,12 @@ func (l *logs) String() string {
 
 func newSite(t *testing.T) *site {
 	s := &site{
-		t:     t,
-		desk:  &desk{secrets: map[string]string{taskID: token.NewSecretHex(), other: token.NewSecretHex()}},
-		clock: testenv.NewClock(start),
-		logs:  &logs{},
+		t:          t,
+		fakeDomain: &fakeDomain{secrets: map[string]string{taskID: token.NewSecretHex(), other: token.NewSecretHex()}},
+		clock:      testenv.NewClock(start),
+		logs:       &logs{},
 	}
-	hook := inbound.New(inbound.Options{Ingest: s.desk, Sessions: s.desk, Now: s.clock.Now})
+	hook := inbound.New(inbound.Options{Ingest: s.fakeDomain, Sessions: s.fakeDomain, Now: s.clock.Now})
 	s.echo = httpapi.New(httpapi.Options{
 		Log: slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -146,16 +145,16 @@ func (s *site) token() string { return s.sign(taskID) }
 
 func (s *site) sign(task string) string {
 	s.t.Helper()
-	signed, _, err := token.SignWebhook([]byte(s.desk.secrets[task]), task, turnID, s.clock.Now())
+	signed, _, err := token.SignWebhook([]byte(s.fakeDomain.secrets[task]), task, turnID, s.clock.Now())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return signed
 }
 
-// forge signs anything with the task's real secret.
+// forge signs any payload with the task's real secret.
 func (s *site) forge(header, claims string) string {
-	return forge(header, claims, s.desk.secrets[taskID])
+	return forge(header, claims, s.fakeDomain.secrets[taskID])
 }
 
 func forge(header, claims, secret string) string {
@@ -165,20 +164,20 @@ func forge(header, claims, secret string) string {
 	return head + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// watched is a body that knows whether it was read.
-type watched struct {
+// recordedBody is a body that records whether it was read.
+type recordedBody struct {
 	io.Reader
 	read int
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *recordedBody) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	w.read += n
 	return n, err
 }
 
-func post(target, body string) (*http.Request, *watched) {
-	w := &watched{Reader: strings.NewReader(body)}
+func post(target, body string) (*http.Request, *recordedBody) {
+	w := &recordedBody{Reader: strings.NewReader(body)}
 	r := httptest.NewRequest(http.MethodPost, target, w)
 	r.ContentLength = int64(len(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -191,7 +190,7 @@ func (s *site) do(r *http.Request) *httptest.ResponseRecorder {
 	return rec
 }
 
-// send posts body with a right token.
+// send posts body with a valid token.
 func (s *site) send(body string) *httptest.ResponseRecorder {
 	r, _ := post(path+"?token="+s.token(), body)
 	return s.do(r)

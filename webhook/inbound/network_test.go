@@ -15,8 +15,8 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// listen serves s on a loopback port with the limits of production until the
-// returned function has ended the server and all its requests.
+// listen serves s on a loopback port with the production limits. The returned function stops
+// the server and waits for its requests.
 func listen(t *testing.T, s *site) (address string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func TestAnEndlessBodyEndsAtTheCap(t *testing.T) {
 	}
 }
 
-// 6: half a body stores nothing, and is no verdict on the event.
+// 6: an incomplete body stores nothing, and the event may still be sent again.
 func TestABodyCutShortStoresNothing(t *testing.T) {
 	s := newSite(t)
 	address, stop := listen(t, s)
@@ -107,12 +107,12 @@ func TestABodyCutShortStoresNothing(t *testing.T) {
 	}
 	_ = conn.Close()
 	stop()
-	if s.desk.taken() != 0 {
+	if s.fakeDomain.taken() != 0 {
 		t.Error("an event reached the domain")
 	}
 }
 
-// 38: a token of 10 MiB meets the header cap before any of our code.
+// 38: a token of 10 MiB exceeds the header cap before any handler runs.
 func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	s := newSite(t)
 	address, stop := listen(t, s)
@@ -138,7 +138,7 @@ func TestATokenOverTheHeaderCapIs431(t *testing.T) {
 	}
 }
 
-// pipes is a listener over net.Pipe, whose time is the bubble's.
+// pipes is a listener over net.Pipe, which works with the fake clock of a synctest bubble.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -156,7 +156,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// 5: a byte a second is cut at ten seconds.
+// 5: a body that arrives at a byte a second is cut off after ten seconds.
 func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
@@ -187,17 +187,17 @@ func TestASlowBodyIsCutAtTenSeconds(t *testing.T) {
 		_ = client.Close()
 		<-written
 		stop()
-		if s.desk.taken() != 0 {
+		if s.fakeDomain.taken() != 0 {
 			t.Error("an event reached the domain")
 		}
 	})
 }
 
-// IN-4: a request that is stuck behind its body is one to repeat.
+// IN-4: a request that waits for a stuck database is answered with a retryable error.
 func TestAStuckDatabaseEndsTheRequestAtTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
-		s.desk.stuck = true
+		s.fakeDomain.stuck = true
 		began := time.Now()
 		want(t, s.send(text), 503, `{"error":"The events were not stored in time","code":"unavailable"}`)
 		if took := time.Since(began); took != 10*time.Second {

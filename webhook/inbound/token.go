@@ -15,8 +15,8 @@ const (
 	messageInvalid = "Invalid or expired token"
 )
 
-// presentedToken takes the token from the query or from Authorization; where
-// it stands in both it must be the same.
+// presentedToken returns the token of the query or of Authorization. If both are present, they
+// must be equal.
 func presentedToken(r *http.Request) (string, error) {
 	inQuery, err := queryToken(r)
 	if err != nil {
@@ -40,7 +40,7 @@ func presentedToken(r *http.Request) (string, error) {
 }
 
 func queryToken(r *http.Request) (string, error) {
-	// A query the parser refuses in part may hide a second token.
+	// A query that does not parse completely may hide a second token.
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	values := query["token"]
 	if err != nil || len(values) > 1 {
@@ -52,7 +52,7 @@ func queryToken(r *http.Request) (string, error) {
 	return values[0], nil
 }
 
-// bearer is "" when Authorization is absent or of another scheme.
+// bearer returns the bearer token; "" if Authorization is absent or has another scheme.
 func bearer(r *http.Request) (string, error) {
 	headers := r.Header.Values("Authorization")
 	switch len(headers) {
@@ -71,19 +71,19 @@ func bearer(r *http.Request) (string, error) {
 
 func errMissing() error { return protocol.Errorf(protocol.CodeInvalid, "Missing token") }
 
-// tokenError is the row of the 1.4 table for an error of crypto/token.
+// tokenError translates an error of crypto/token by the table of protocol 1.4.
 func tokenError(err error) error {
-	answer := &protocol.Error{Code: protocol.CodeUnauthorized, Message: messageInvalid, Err: err}
+	response := &protocol.Error{Code: protocol.CodeUnauthorized, Message: messageInvalid, Err: err}
 	switch {
 	case errors.Is(err, token.ErrFormat):
-		answer.Code, answer.Message = protocol.CodeInvalid, messageFormat
+		response.Code, response.Message = protocol.CodeInvalid, messageFormat
 	case errors.Is(err, token.ErrPayload):
-		answer.Code, answer.Message = protocol.CodeInvalid, "Invalid token payload"
+		response.Code, response.Message = protocol.CodeInvalid, "Invalid token payload"
 	case errors.Is(err, token.ErrExpired):
-		answer.Code = protocol.CodeTokenExpired
-		answer.Hint = "Renew it at /api/agent/webhook/renew"
+		response.Code = protocol.CodeTokenExpired
+		response.Hint = "Renew it at /api/agent/webhook/renew"
 	case errors.Is(err, token.ErrSecret):
-		answer.Code, answer.Message = protocol.CodeInternal, "Internal error"
+		response.Code, response.Message = protocol.CodeInternal, "Internal error"
 	}
-	return answer
+	return response
 }

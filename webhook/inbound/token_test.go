@@ -12,9 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Every row ends before the body is read; nothing reaches the domain and no
-// token reaches a log. The numbers are those of the fault catalogue.
-func TestATokenThatIsNotRightStoresNothing(t *testing.T) {
+// Every row is rejected before the body is read: nothing reaches the domain and no token
+// reaches a log. The numbers are those of the fault catalogue.
+func TestAnInvalidTokenStoresNothing(t *testing.T) {
 	iat := start.Unix()
 	hs256 := `{"alg":"HS256","typ":"JWT"}`
 	claims := func(exp any, more string) string {
@@ -47,7 +47,7 @@ func TestATokenThatIsNotRightStoresNothing(t *testing.T) {
 		{"28 RS256 over an HS256 MAC", func(s *site) string { return s.forge(`{"alg":"RS256"}`, good) }, 401, invalid},
 		{"28 HS512 over an HS256 MAC", func(s *site) string { return s.forge(`{"alg":"HS512"}`, good) }, 401, invalid},
 		{"29 no alg", func(s *site) string { return s.forge(`{"typ":"JWT"}`, good) }, 401, invalid},
-		{"30 another task's secret", func(s *site) string { return forge(hs256, good, s.desk.secrets[other]) }, 401, invalid},
+		{"30 another task's secret", func(s *site) string { return forge(hs256, good, s.fakeDomain.secrets[other]) }, 401, invalid},
 		{"31 duplicate taskId claim", func(s *site) string {
 			return s.forge(hs256, claims(iat+600, `,"taskId":"task-1"`))
 		}, 401, invalid},
@@ -104,7 +104,7 @@ func TestATokenThatIsNotRightStoresNothing(t *testing.T) {
 			if body.read != 0 {
 				t.Errorf("%d bytes of the body were read", body.read)
 			}
-			if s.desk.taken() != 0 {
+			if s.fakeDomain.taken() != 0 {
 				t.Error("an event reached the domain")
 			}
 			if len(presented) > 20 && strings.Contains(s.logs.String(), presented[:20]) {
@@ -117,7 +117,7 @@ func TestATokenThatIsNotRightStoresNothing(t *testing.T) {
 	}
 }
 
-func TestAnExpiredTokenSaysSoAndItsBodyIsReadAway(t *testing.T) {
+func TestAnExpiredTokenIsNamedAndItsBodyIsDrained(t *testing.T) {
 	s := newSite(t)
 	r, body := post(path+"?token="+s.token(), text)
 	s.clock.Advance(10 * time.Minute)
@@ -125,21 +125,21 @@ func TestAnExpiredTokenSaysSoAndItsBodyIsReadAway(t *testing.T) {
 	if body.read != len(text) {
 		t.Errorf("%d of %d bytes read: the answer may reach the host as a reset", body.read, len(text))
 	}
-	if s.desk.taken() != 0 {
+	if s.fakeDomain.taken() != 0 {
 		t.Error("an event reached the domain")
 	}
 }
 
-func TestAnExpiredTokenOfAnotherSecretIsOnlyWrong(t *testing.T) {
+func TestAnExpiredTokenOfAnotherSecretIsInvalid(t *testing.T) {
 	s := newSite(t)
 	presented := s.token()
 	s.clock.Advance(time.Hour)
-	s.desk.secrets[taskID] = s.desk.secrets[other]
+	s.fakeDomain.secrets[taskID] = s.fakeDomain.secrets[other]
 	r, _ := post(path+"?token="+presented, text)
 	want(t, s.do(r), 401, invalid)
 }
 
-func TestTheTokenStandsInTheQueryOrInAuthorization(t *testing.T) {
+func TestTheTokenMayBeInTheQueryOrInAuthorization(t *testing.T) {
 	s := newSite(t)
 	good, wrong := s.token(), s.sign(other)
 	cases := []struct {
@@ -182,7 +182,7 @@ func TestTheTokenStandsInTheQueryOrInAuthorization(t *testing.T) {
 	}
 }
 
-func TestAFailingSecretIsNotAVerdictOnTheToken(t *testing.T) {
+func TestAFailureToReadTheSecretIsNoTokenError(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -193,12 +193,12 @@ func TestAFailingSecretIsNotAVerdictOnTheToken(t *testing.T) {
 			"database away", &protocol.Error{Code: protocol.CodeUnavailable, Message: "the database is not available", RetryAfter: 1}, 503,
 			`{"error":"the database is not available","code":"unavailable"}`,
 		},
-		{"a fault of ours", errors.New("boom"), 500, `{"error":"Internal error","code":"internal"}`},
+		{"an internal error", errors.New("boom"), 500, `{"error":"Internal error","code":"internal"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
 			r, _ := post(path+"?token="+s.token(), text)
-			s.desk.fail = c.err
+			s.fakeDomain.fail = c.err
 			got := s.do(r)
 			want(t, got, c.status, c.body)
 			if c.status == 503 && got.Header().Get("Retry-After") != "1" {
@@ -208,9 +208,9 @@ func TestAFailingSecretIsNotAVerdictOnTheToken(t *testing.T) {
 	}
 }
 
-func TestASecretTooShortIsOurFault(t *testing.T) {
+func TestASecretTooShortIsAnInternalError(t *testing.T) {
 	s := newSite(t)
 	r, _ := post(path+"?token="+s.token(), text)
-	s.desk.secrets[taskID] = "short"
+	s.fakeDomain.secrets[taskID] = "short"
 	want(t, s.do(r), 500, `{"error":"Internal error","code":"internal"}`)
 }

@@ -9,13 +9,12 @@ import (
 	"bellhop/crypto/token"
 )
 
-// maxVerified bounds what is remembered; then it begins anew.
+// maxVerified bounds the cache; when it is full, it is emptied.
 const maxVerified = 20_000
 
-// verifiedTokens remembers tokens that were found right: a host sends the same one
-// for ten minutes, and to check it again costs more than all else about the token.
-// A token counts only as the exact text that was checked, and only with the secret
-// it was checked with.
+// verifiedTokens caches tokens that were verified: a host sends the same one for ten minutes,
+// and verifying costs more than everything else about a token. An entry is valid only for
+// exactly that text and that secret.
 type verifiedTokens struct {
 	mu      sync.Mutex
 	entries map[[sha256.Size]byte]verifiedToken
@@ -26,7 +25,7 @@ type verifiedToken struct {
 	claims token.Claims
 }
 
-// find returns the token if it was found right before.
+// find returns the entry of a token that was verified before.
 func (v *verifiedTokens) find(presented string) (verifiedToken, bool) {
 	key := sha256.Sum256([]byte(presented))
 	v.mu.Lock()
@@ -45,7 +44,7 @@ func (v *verifiedTokens) add(presented string, secret []byte, claims token.Claim
 	v.entries[key] = verifiedToken{secret: secret, claims: claims}
 }
 
-// holds reports whether a check would find the same again.
-func (t *verifiedToken) holds(secret []byte, now time.Time) bool {
+// stillValid reports whether verifying the token again would succeed.
+func (t *verifiedToken) stillValid(secret []byte, now time.Time) bool {
 	return now.Before(t.claims.ExpiresAt) && bytes.Equal(t.secret, secret)
 }

@@ -10,8 +10,9 @@ import (
 	"bellhop/crypto/token"
 )
 
-// A token that was right once is not right for ever, nor for anything else.
-func TestATokenThatWasRightIsCheckedAgain(t *testing.T) {
+// A verified token is accepted later only if it is unexpired, unchanged and its secret is the
+// same.
+func TestACachedTokenIsCheckedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		then   func(s *site, presented string) string // the token to send next
 		status int
@@ -19,8 +20,8 @@ func TestATokenThatWasRightIsCheckedAgain(t *testing.T) {
 	}{
 		"nothing has changed":       {func(_ *site, p string) string { return p }, 200, taken},
 		"it has expired":            {func(s *site, p string) string { s.clock.Advance(10 * time.Minute); return p }, 401, expired},
-		"the task has a new secret": {func(s *site, p string) string { s.desk.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid},
-		"the task is gone":          {func(s *site, p string) string { delete(s.desk.secrets, taskID); return p }, 404, notFound},
+		"the task has a new secret": {func(s *site, p string) string { s.fakeDomain.secrets[taskID] = token.NewSecretHex(); return p }, 401, invalid},
+		"the task was deleted":      {func(s *site, p string) string { delete(s.fakeDomain.secrets, taskID); return p }, 404, notFound},
 		"its signature is another": {func(s *site, p string) string {
 			other := s.sign(other)
 			return p[:strings.LastIndex(p, ".")] + other[strings.LastIndex(other, "."):]
@@ -39,8 +40,8 @@ func TestATokenThatWasRightIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// What a renewal accepts at any age is no token for events.
-func TestATokenOfARenewalIsNotAFreshOne(t *testing.T) {
+// A renewal accepts tokens of any age; that must not make them valid for events.
+func TestATokenAcceptedForRenewalIsNotValidForEvents(t *testing.T) {
 	s := newSite(t)
 	presented := s.token()
 	s.clock.Advance(time.Hour)

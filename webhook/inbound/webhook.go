@@ -15,27 +15,20 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of a request (reliability IN-3, IN-4 and protocol 1.4).
-const (
-	maxBody   = 1 << 20
-	maxEvents = 100
-	wholeTime = 10 * time.Second
-)
-
-// Ingester takes events whose token was right; broker.Ingest is one.
+// Ingester stores events whose token was verified; broker.Ingest implements it.
 type Ingester interface {
-	// Secret is what the task's webhook tokens are signed with; CodeNotFound
-	// when there is no such task or no secret.
+	// Secret returns the key that signs the task's webhook tokens; CodeNotFound if the task or
+	// its secret does not exist.
 	Secret(ctx context.Context, taskID string) ([]byte, error)
 	Ingest(ctx context.Context, taskID, claimTurn string, events []broker.Inbound) (*protocol.IngestResponse, error)
 }
 
-// Renewer gives a host a fresh webhook URL; broker.Sessions is one.
+// Renewer issues a new webhook URL to a host; broker.Sessions implements it.
 type Renewer interface {
 	Renew(ctx context.Context, webhookToken, password string) (*protocol.RenewResponse, error)
 }
 
-// Options are what a Webhook works with. Ingest and Sessions are required.
+// Options of New. Ingest and Sessions are required.
 type Options struct {
 	Ingest   Ingester
 	Sessions Renewer
@@ -43,19 +36,19 @@ type Options struct {
 	Log      *slog.Logger     // nil = none
 }
 
-// Webhook serves the two routes. It is safe for concurrent use.
+// Webhook serves both routes. It is safe for concurrent use.
 type Webhook struct {
 	ingest Ingester
 	renew  Renewer
 	now    func() time.Time
 	log    *slog.Logger
 
-	tasks    *httpapi.Limiter
-	wrongs   *wrongSignatures
-	verified verifiedTokens
+	tasks                *httpapi.Limiter
+	wrongSignatureCounts *wrongSignatures
+	verified             verifiedTokens
 }
 
-// New returns a Webhook; it starts nothing in the background.
+// New returns a Webhook. It starts no goroutine.
 func New(o Options) *Webhook {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -65,12 +58,12 @@ func New(o Options) *Webhook {
 	}
 	return &Webhook{
 		ingest: o.Ingest, renew: o.Sessions, now: o.Now, log: o.Log,
-		tasks:  httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now}),
-		wrongs: newWrongSignatures(),
+		tasks:                httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now}),
+		wrongSignatureCounts: newWrongSignatures(),
 	}
 }
 
-// Handle is POST /api/agent/webhook.
+// Handle serves POST /api/agent/webhook.
 func (h *Webhook) Handle(c echo.Context) error {
 	ctx, cancel := limitTime(c)
 	defer cancel()
@@ -90,15 +83,15 @@ func (h *Webhook) Handle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
+	response, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
 	if err != nil {
-		return inTime(ctx, events.withIndex(err))
+		return asTimeout(ctx, events.withIndex(err))
 	}
-	return c.JSON(http.StatusOK, answer)
+	return c.JSON(http.StatusOK, response)
 }
 
-// Renew is POST /api/agent/webhook/renew. The webhook token stands in the
-// query, because Authorization carries the agent's password.
+// Renew serves POST /api/agent/webhook/renew. The webhook token is in the query, because
+// Authorization has the agent's password.
 func (h *Webhook) Renew(c echo.Context) error {
 	ctx, cancel := limitTime(c)
 	defer cancel()
@@ -116,17 +109,17 @@ func (h *Webhook) Renew(c echo.Context) error {
 	if _, err := h.authenticate(ctx, c, presented, token.VerifyAnyAge); err != nil {
 		return err
 	}
-	discard(c.Request())
-	answer, err := h.renew.Renew(ctx, presented, password)
+	drain(c.Request())
+	response, err := h.renew.Renew(ctx, presented, password)
 	if err != nil {
-		return inTime(ctx, err)
+		return asTimeout(ctx, err)
 	}
-	return c.JSON(http.StatusOK, answer)
+	return c.JSON(http.StatusOK, response)
 }
 
 type verify func(presented string, secret []byte, now time.Time) (token.Claims, error)
 
-// authenticate is the gates from token shape to rate limit.
+// authenticate runs the checks from token shape to rate limit.
 func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented string, check verify) (token.Claims, error) {
 	known, seen := h.verified.find(presented)
 	taskID, err := known.claims.TaskID, error(nil)
@@ -142,20 +135,20 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 	case protocol.CodeNotFound:
 		return token.Claims{}, &protocol.Error{Code: protocol.CodeNotFound, Message: "Task not found or not configured", Err: err}
 	default:
-		return token.Claims{}, inTime(ctx, err)
+		return token.Claims{}, asTimeout(ctx, err)
 	}
 	claims := known.claims
-	if !seen || !known.holds(secret, h.now()) {
+	if !seen || !known.stillValid(secret, h.now()) {
 		if claims, err = check(presented, secret, h.now()); err == nil {
 			h.verified.add(presented, secret, claims)
 		}
 	}
 	switch {
 	case errors.Is(err, token.ErrExpired):
-		discard(c.Request())
+		drain(c.Request())
 		return token.Claims{}, tokenError(err)
 	case err != nil:
-		wait, first := h.wrongs.add(c.RealIP(), taskID, h.now())
+		wait, first := h.wrongSignatureCounts.add(c.RealIP(), taskID, h.now())
 		if first {
 			h.log.WarnContext(ctx, "many wrong webhook tokens", "peer", c.RealIP(), "taskId", taskID)
 		}
@@ -165,22 +158,23 @@ func (h *Webhook) authenticate(ctx context.Context, c echo.Context, presented st
 		return token.Claims{}, tokenError(err)
 	}
 	if ok, wait := h.tasks.Allow(taskID); !ok {
-		discard(c.Request())
+		drain(c.Request())
 		return token.Claims{}, tooMany("Too many requests for this task", wait)
 	}
 	return claims, nil
 }
 
-// limitTime gives the whole request 10 s. internal/httpapi does the same to the
-// body alone.
+// limitTime bounds the request as a whole to protocol.WebhookTimeout. internal/httpapi bounds only
+// reading the body.
 func limitTime(c echo.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), wholeTime)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), protocol.WebhookTimeout)
 	c.SetRequest(c.Request().WithContext(ctx))
 	return ctx, cancel
 }
 
-// inTime makes a request that ran out of time one to repeat, not our failure.
-func inTime(ctx context.Context, err error) error {
+// asTimeout turns an internal error after the request's deadline into CodeUnavailable, so that
+// the host sends the request again.
+func asTimeout(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && protocol.CodeOf(err) == protocol.CodeInternal {
 		return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The events were not stored in time", RetryAfter: 1, Err: err}
 	}

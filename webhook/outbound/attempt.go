@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	maxAnswer = 2 << 20
-	maxLogged = 4 << 10
-	userAgent = "Bellhop-Webhook/1"
+	maxResponse = 2 << 20
+	maxLogged   = 4 << 10
+	userAgent   = "Bellhop-Webhook/1"
 )
 
-// deliver does what a claimed delivery needs: end it, hold it or attempt it.
+// deliver processes a claimed delivery: it expires it, holds it or attempts it.
 func (w *Worker) deliver(ctx context.Context, d *Delivery, e *Endpoint) {
-	now := w.at()
+	now := w.nowUTC()
 	switch {
 	case !now.Before(d.ExpiresAt):
-		w.conclude(ctx, d, outcome{state: Expired, reason: ReasonExpired})
+		w.conclude(ctx, d, update{state: Expired, reason: ReasonExpired})
 	case e.Disabled():
-		w.conclude(ctx, d, outcome{state: Held, reason: ReasonDisabled, next: now})
+		w.conclude(ctx, d, update{state: Held, reason: ReasonDisabled, next: now})
 	default:
 		w.attempt(ctx, d, e, now)
 	}
@@ -36,67 +36,69 @@ func (w *Worker) attempt(ctx context.Context, d *Delivery, e *Endpoint, now time
 	attempt := &Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now}
 	failpoint.Hit("before-webhook-sent")
 	began := time.Now()
-	reply, v := w.exchange(ctx, d, e, attempt)
+	reply, outcome := w.exchange(ctx, d, e, attempt)
 	attempt.Duration = time.Since(began)
 	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
-		w.lost(ctx, d)
+		w.logLeaseLost(ctx, d)
 		return
 	}
 	failpoint.Hit("after-webhook-sent")
-	w.conclude(ctx, d, w.outcome(d, attempt, v, reply))
+	w.conclude(ctx, d, w.updateFor(d, attempt, outcome, reply))
 }
 
-// exchange renders, signs and sends, and fills in the attempt.
-func (w *Worker) exchange(ctx context.Context, d *Delivery, e *Endpoint, attempt *Attempt) (reply []byte, v verdict) {
+// exchange renders, signs and sends the delivery and records the result in attempt. reply is
+// the complete JSON object of a successful response, otherwise nil.
+func (w *Worker) exchange(ctx context.Context, d *Delivery, e *Endpoint, attempt *Attempt) (reply []byte, outcome attemptOutcome) {
 	if d.Body == nil {
-		if v, ok := w.render(ctx, d); !ok {
-			attempt.Error = v.reason
-			return nil, v
+		if outcome, ok := w.render(ctx, d); !ok {
+			attempt.Error = outcome.reason
+			return nil, outcome
 		}
 	}
-	request, v, ok := w.request(ctx, d, e, attempt.At)
+	request, outcome, ok := w.request(ctx, d, e, attempt.At)
 	if !ok {
-		attempt.Error = v.reason
-		return nil, v
+		attempt.Error = outcome.reason
+		return nil, outcome
 	}
 	response, err := w.o.Client.Do(request)
 	if err != nil {
-		v = judgeError(causeOf(ctx, err))
-		attempt.Error = v.reason
-		return nil, v
+		outcome = outcomeOfError(causeOf(ctx, err))
+		attempt.Error = outcome.reason
+		return nil, outcome
 	}
 	defer response.Body.Close()
 	attempt.Status = response.StatusCode
-	v = judgeStatus(response.StatusCode, response.Header, w.at())
-	answer, whole, err := readAnswer(response.Body, v.next == done)
-	attempt.Answer = answer[:min(len(answer), maxLogged)]
+	outcome = outcomeOfStatus(response.StatusCode, response.Header, w.nowUTC())
+	body, complete, err := readResponse(response.Body, outcome.next == succeed)
+	attempt.Answer = body[:min(len(body), maxLogged)]
 	switch {
-	case v.next != done:
-	case err != nil: // the reply may have been in what is missing
-		v = judgeError(causeOf(ctx, err))
-		attempt.Error = v.reason
-	case whole && protocol.ParseObject(answer) == nil:
-		reply = answer
+	case outcome.next != succeed:
+	case err != nil: // the missing part may have held the reply
+		outcome = outcomeOfError(causeOf(ctx, err))
+		attempt.Error = outcome.reason
+	case complete && protocol.ParseObject(body) == nil:
+		reply = body
 	}
-	return reply, v
+	return reply, outcome
 }
 
-// readAnswer reads what is needed: all of a success, up to the cap, and the
-// logged part of anything else.
-func readAnswer(body io.Reader, success bool) (answer []byte, whole bool, err error) {
+// readResponse reads a successful response up to maxResponse, and of any other only the part
+// that is logged. complete reports that nothing was cut off.
+func readResponse(from io.Reader, success bool) (body []byte, complete bool, err error) {
 	limit := int64(maxLogged)
 	if success {
-		limit = maxAnswer
+		limit = maxResponse
 	}
-	answer, err = io.ReadAll(io.LimitReader(body, limit))
-	if err != nil || int64(len(answer)) < limit {
-		return answer, err == nil, err
+	body, err = io.ReadAll(io.LimitReader(from, limit))
+	if err != nil || int64(len(body)) < limit {
+		return body, err == nil, err
 	}
-	n, err := body.Read(make([]byte, 1))
-	return answer, n == 0 && errors.Is(err, io.EOF), nil
+	n, err := from.Read(make([]byte, 1))
+	return body, n == 0 && errors.Is(err, io.EOF), nil
 }
 
-// causeOf tells our own cancellations from the network's errors.
+// causeOf returns the reason of our own cancellation, if that is what failed the request,
+// otherwise err.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -104,12 +106,13 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// render makes the body and keeps it before it is sent.
-func (w *Worker) render(ctx context.Context, d *Delivery) (verdict, bool) {
+// render makes the body and stores it, so that every attempt sends the same bytes. If ok is
+// false, the outcome says how the attempt ends.
+func (w *Worker) render(ctx context.Context, d *Delivery) (attemptOutcome, bool) {
 	kind := w.o.Kinds[d.Kind]
 	if kind.Render == nil {
-		w.log.ErrorContext(ctx, "nobody renders this kind of delivery", "kind", d.Kind, "delivery", d.ID)
-		return verdict{next: again, reason: FaultRender}, false
+		w.log.ErrorContext(ctx, "no renderer for this kind of delivery", "kind", d.Kind, "delivery", d.ID)
+		return attemptOutcome{next: retryLater, reason: FaultRender}, false
 	}
 	body, err := kind.Render(ctx, d)
 	if err == nil {
@@ -118,27 +121,28 @@ func (w *Worker) render(ctx context.Context, d *Delivery) (verdict, bool) {
 	switch code := protocol.CodeOf(err); {
 	case err == nil:
 		d.Body = body
-		return verdict{}, true
+		return attemptOutcome{}, true
 	case code == protocol.CodeNotFound, code == protocol.CodeGone:
-		return verdict{next: fail, reason: FaultGone}, false
+		return attemptOutcome{next: failForGood, reason: FaultGone}, false
 	case errors.Is(err, ErrLeaseLost):
-		w.flights.cancel(d.ID, d.Lease, ErrLeaseLost)
+		w.inFlight.cancel(d.ID, d.Lease, ErrLeaseLost)
 	default:
 		w.log.WarnContext(ctx, "delivery not rendered", "delivery", d.ID, "error", err)
 	}
-	return verdict{next: again, reason: FaultRender}, false
+	return attemptOutcome{next: retryLater, reason: FaultRender}, false
 }
 
-func (w *Worker) request(ctx context.Context, d *Delivery, e *Endpoint, at time.Time) (*http.Request, verdict, bool) {
+// request builds the signed HTTP request. If ok is false, the outcome says how the attempt ends.
+func (w *Worker) request(ctx context.Context, d *Delivery, e *Endpoint, at time.Time) (_ *http.Request, _ attemptOutcome, ok bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		return nil, verdict{next: fail, reason: FaultTarget}, false
+		return nil, attemptOutcome{next: failForGood, reason: FaultTarget}, false
 	}
 	var keys []signature.Key
 	for _, secret := range e.secrets(at) {
 		key, err := signature.Parse(secret)
-		if err != nil { // sealed with a keyset that is away, perhaps for now only
-			return nil, verdict{next: again, reason: FaultSecret}, false
+		if err != nil { // The secret was sealed with a keyset that is not loaded, perhaps only for now.
+			return nil, attemptOutcome{next: retryLater, reason: FaultSecret}, false
 		}
 		keys = append(keys, key)
 	}
@@ -146,7 +150,7 @@ func (w *Worker) request(ctx context.Context, d *Delivery, e *Endpoint, at time.
 	request.Header.Set("User-Agent", userAgent)
 	if err := signature.Sign(request.Header, d.MessageID, at, d.Body, keys...); err != nil {
 		w.log.ErrorContext(ctx, "delivery cannot be signed", "delivery", d.ID, "error", err)
-		return nil, verdict{next: fail, reason: FaultSecret}, false
+		return nil, attemptOutcome{next: failForGood, reason: FaultSecret}, false
 	}
-	return request, verdict{}, true
+	return request, attemptOutcome{}, true
 }

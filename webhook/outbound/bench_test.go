@@ -17,7 +17,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// bench is a worker and receivers on loopback ports, each a host of its own.
+// bench is a worker with receivers on loopback ports, each a host of its own.
 type bench struct {
 	*testing.B
 	site      *outboundtest.Site
@@ -49,7 +49,7 @@ func newBench(b *testing.B, site *outboundtest.Site, receivers int, takes func(h
 func (n *bench) receiver(i int, takes time.Duration) *outbound.Endpoint {
 	n.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client left
 		n.arrived(r.Header.Get("webhook-id"))
 		select {
 		case <-time.After(takes):
@@ -84,8 +84,7 @@ func (n *bench) arrived(id string) {
 	}
 }
 
-// enqueue places deliveries in one transaction; those that are counted are
-// waited for.
+// enqueue inserts deliveries in one transaction and waits for those that are counted.
 func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
 	n.Helper()
 	now := time.Now()
@@ -110,7 +109,7 @@ func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
 	}
 }
 
-// jobs are some for each of the endpoints, in turns.
+// jobs returns jobs for the endpoints, round robin.
 func (n *bench) jobs(name string, each int, endpoints []*outbound.Endpoint) []outbound.Job {
 	var all []outbound.Job
 	for m := range each {
@@ -146,8 +145,8 @@ func databases(b *testing.B, do func(b *testing.B, site *outboundtest.Site)) {
 
 func fast(int) time.Duration { return 50 * time.Millisecond }
 
-// BenchmarkDeliveries is deliveries per second to 64 receivers that take 50 ms:
-// 4 in flight each, 128 in all, could be 2 560/s.
+// BenchmarkDeliveries measures deliveries per second to 64 receivers that take 50 ms: 4 in
+// flight each, 128 in all, allow at most 2 560/s.
 func BenchmarkDeliveries(b *testing.B) {
 	databases(b, func(b *testing.B, site *outboundtest.Site) {
 		n := newBench(b, site, 64, fast)
@@ -170,8 +169,8 @@ func BenchmarkDeliveries(b *testing.B) {
 	})
 }
 
-// BenchmarkLag is the time from due to arrived with 100 000 deliveries queued
-// for later, 200 becoming due each second.
+// BenchmarkLag measures the time from due to received with 100 000 deliveries queued for later
+// and 200 becoming due each second.
 func BenchmarkLag(b *testing.B) {
 	databases(b, func(b *testing.B, site *outboundtest.Site) {
 		n := newBench(b, site, 200, fast)
@@ -193,10 +192,10 @@ func BenchmarkLag(b *testing.B) {
 	})
 }
 
-// later fills the queue with what is due in an hour and more.
+// later fills the queue with deliveries that are due in an hour or more.
 func (n *bench) later(count int) {
 	n.Helper()
-	const slice = 5000 // each within the time a statement has
+	const slice = 5000 // small enough for the statement timeout
 	for from := 0; from < count; from += slice {
 		n.site.Exec(n.B, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event, order_key, position, state, reason,
 				attempts, lease, next_at, expires_at, created_at)
@@ -243,8 +242,8 @@ func (n *bench) enqueueHeld(jobs []outbound.Job, start time.Time, apart time.Dur
 	}
 }
 
-// BenchmarkOneOfAThousandHangs is the lag of 999 endpoints beside one that
-// hangs with a backlog of 2 000, and beside none.
+// BenchmarkOneOfAThousandHangs measures the lag of 999 endpoints, once beside an endpoint that
+// hangs with a backlog of 2 000 and once beside a healthy one.
 func BenchmarkOneOfAThousandHangs(b *testing.B) {
 	for name, backlog := range map[string]int{"hanging": 2000, "healthy": 0} {
 		b.Run(name, func(b *testing.B) {

@@ -12,52 +12,52 @@ const (
 	maxWindow    = 512
 	depth        = 4096
 	hostsAtATime = 64
-	parked       = 30 * time.Second // the longest a successor waits if nobody advances it
+	parkFor      = 30 * time.Second // the longest a successor waits if Advance was lost
 )
 
-// claim takes what is due and may be sent now. progress says that looking again
-// at once may find more.
+// claim leases due deliveries and starts sending them. progress reports that another claim
+// right away may find more.
 func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 	w.claiming.Lock()
 	defer w.claiming.Unlock()
-	free := w.o.MaxInFlight - w.flights.count()
+	free := w.o.MaxInFlight - w.inFlight.count()
 	if free <= 0 {
 		return false, nil
 	}
-	now := w.at()
+	now := w.nowUTC()
 	window := min(max(4*free, minWindow), maxWindow)
-	choice := choice{now: now, free: free, perHost: w.o.PerHost, busy: w.flights.hosts()}
+	picked := selection{now: now, free: free, perHost: w.o.PerHost, busy: w.inFlight.hosts()}
 	full, more := true, false
-	if w.crowded = w.crowded && len(choice.atLimit()) > 0; !w.crowded {
+	if w.hostsBusy = w.hostsBusy && len(picked.atLimit()) > 0; !w.hostsBusy {
 		due, err := w.store.Candidates(ctx, now, window)
 		if err != nil {
 			return false, err
 		}
-		choice.add(due)
+		picked.add(due)
 		full = len(due) == window
-		w.crowded = full && len(choice.ids)+len(choice.blocked) == 0
+		w.hostsBusy = full && len(picked.ids)+len(picked.blocked) == 0
 	}
-	if full && choice.free > 0 {
-		if more, err = w.further(ctx, &choice, window); err != nil {
+	if full && picked.free > 0 {
+		if more, err = w.claimPastBusyHosts(ctx, &picked, window); err != nil {
 			return false, err
 		}
 	}
-	if len(choice.blocked) > 0 {
-		if err := w.store.Park(ctx, choice.blocked, now, now.Add(parked)); err != nil {
+	if len(picked.blocked) > 0 {
+		if err := w.store.Park(ctx, picked.blocked, now, now.Add(parkFor)); err != nil {
 			return false, err
 		}
 	}
-	if len(choice.ids) > 0 {
-		if err := w.take(ctx, choice.ids, now); err != nil {
+	if len(picked.ids) > 0 {
+		if err := w.leaseAndSend(ctx, picked.ids, now); err != nil {
 			return false, err
 		}
 	}
-	return more || full && len(choice.ids)+len(choice.blocked) > 0, nil
+	return more || full && len(picked.ids)+len(picked.blocked) > 0, nil
 }
 
-// further looks past a window full of deliveries that have to wait for their
-// hosts. more says that it has not seen everything.
-func (w *Worker) further(ctx context.Context, c *choice, window int) (more bool, err error) {
+// claimPastBusyHosts adds candidates for other hosts when busy hosts fill the window. more
+// reports that candidates may be left.
+func (w *Worker) claimPastBusyHosts(ctx context.Context, c *selection, window int) (more bool, err error) {
 	busy := c.atLimit()
 	if len(busy) == 0 {
 		return false, nil
@@ -70,11 +70,12 @@ func (w *Worker) further(ctx context.Context, c *choice, window int) (more bool,
 	if c.free == 0 || !more {
 		return false, nil
 	}
-	return w.byHost(ctx, c)
+	return w.addByHost(ctx, c)
 }
 
-// byHost is for a backlog too long to look past: some hosts each time.
-func (w *Worker) byHost(ctx context.Context, c *choice) (more bool, err error) {
+// addByHost adds candidates host by host, hostsAtATime each call. It is for a backlog that is
+// too long for claimPastBusyHosts.
+func (w *Worker) addByHost(ctx context.Context, c *selection) (more bool, err error) {
 	hosts, err := w.store.DueHosts(ctx, c.now, w.after, hostsAtATime)
 	if err != nil {
 		return false, err
@@ -100,8 +101,9 @@ func (w *Worker) byHost(ctx context.Context, c *choice) (more bool, err error) {
 	return more, nil
 }
 
-// choice picks among candidates.
-type choice struct {
+// selection picks deliveries to claim among candidates, within the limits per host and in
+// total.
+type selection struct {
 	now     time.Time
 	free    int
 	perHost int
@@ -111,8 +113,8 @@ type choice struct {
 	seen    map[string]bool
 }
 
-// atLimit are the hosts that can be sent nothing more at the moment.
-func (c *choice) atLimit() []string {
+// atLimit returns the hosts that cannot take another request now.
+func (c *selection) atLimit() []string {
 	var hosts []string
 	for host, n := range c.busy {
 		if n >= c.perHost {
@@ -122,7 +124,7 @@ func (c *choice) atLimit() []string {
 	return hosts
 }
 
-func (c *choice) add(due []Delivery) {
+func (c *selection) add(due []Delivery) {
 	if c.seen == nil {
 		c.seen = make(map[string]bool, len(due))
 	}
@@ -144,8 +146,8 @@ func (c *choice) add(due []Delivery) {
 	}
 }
 
-// take leases deliveries and sends them.
-func (w *Worker) take(ctx context.Context, ids []string, now time.Time) error {
+// leaseAndSend leases the deliveries and starts sending those it got.
+func (w *Worker) leaseAndSend(ctx context.Context, ids []string, now time.Time) error {
 	claim := Claim{Lease: protocol.NewID(), Now: now, Until: now.Add(w.o.Lease)}
 	var taken []Delivery
 	var endpoints map[string]*Endpoint
@@ -165,8 +167,8 @@ func (w *Worker) take(ctx context.Context, ids []string, now time.Time) error {
 	}
 	for i := range taken {
 		d := &taken[i]
-		if e := endpoints[d.EndpointID]; e != nil { // else it was deleted, and d with it
-			w.flights.start(context.WithoutCancel(ctx), d, func(ctx context.Context) { w.deliver(ctx, d, e) })
+		if e := endpoints[d.EndpointID]; e != nil { // otherwise the endpoint was deleted, and d with it
+			w.inFlight.start(context.WithoutCancel(ctx), d, func(ctx context.Context) { w.deliver(ctx, d, e) })
 		}
 	}
 	return nil

@@ -8,37 +8,37 @@ import (
 	"bellhop/protocol"
 )
 
-// outcome is what is recorded of a claim.
-type outcome struct {
+// update is what is written to a delivery when its claim ends.
+type update struct {
 	state   State
 	reason  string
-	next    time.Time // of queued and held
-	attempt *Attempt  // nil if nothing was tried
+	next    time.Time // for Queued and Held
+	attempt *Attempt  // nil if no request was made
 	reply   []byte
 	disable bool
-	silent  bool // tell nobody
+	silent  bool // the kind's Notices are not called
 }
 
-func (o *outcome) final() bool { return o.state != Queued && o.state != Held }
+func (o *update) final() bool { return o.state != Queued && o.state != Held }
 
-// outcome applies a verdict to a delivery. The end of its life is the last
-// moment it is due: then it expires.
-func (w *Worker) outcome(d *Delivery, attempt *Attempt, v verdict, reply []byte) outcome {
-	o := outcome{attempt: attempt, reply: reply, reason: v.reason, disable: v.disable}
-	now := w.at()
-	switch v.next {
-	case done:
+// updateFor translates the outcome of an attempt. A retry is never scheduled after ExpiresAt:
+// at that time the delivery is due once more and expires.
+func (w *Worker) updateFor(d *Delivery, attempt *Attempt, outcome attemptOutcome, reply []byte) update {
+	o := update{attempt: attempt, reply: reply, reason: outcome.reason, disable: outcome.disable}
+	now := w.nowUTC()
+	switch outcome.next {
+	case succeed:
 		o.state = Delivered
-	case fail:
+	case failForGood:
 		o.state = Failed
-	case atOnce:
+	case retryNow:
 		o.state, o.next, o.reason = Queued, now, ""
 	default:
-		after := v.after
-		if after == 0 {
-			after = gap(attempt.Number, w.o.Random())
+		retryAfter := outcome.retryAfter
+		if retryAfter == 0 {
+			retryAfter = gap(attempt.Number, w.o.Random())
 		}
-		o.state, o.next, o.reason = Queued, now.Add(after), ""
+		o.state, o.next, o.reason = Queued, now.Add(retryAfter), ""
 	}
 	if o.next.After(d.ExpiresAt) {
 		o.next = d.ExpiresAt
@@ -51,9 +51,9 @@ const (
 	recordPause = 250 * time.Millisecond
 )
 
-// conclude records an outcome, through a short outage of the database too. If it
-// cannot, the lease lapses and the delivery is sent again.
-func (w *Worker) conclude(ctx context.Context, d *Delivery, o outcome) {
+// conclude records an update and retries during a short outage of the database. If it cannot,
+// the lease lapses and the delivery is sent retryLater.
+func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 	recording := context.WithoutCancel(ctx)
 	err := w.record(recording, d, o)
 	if permanent(err) && o.state == Delivered {
@@ -61,8 +61,8 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o outcome) {
 		o.state, o.reason, o.reply = Failed, ReasonReply, nil
 		err = w.record(recording, d, o)
 	}
-	if permanent(err) && o.final() { // or it would be sent again and again
-		w.log.ErrorContext(ctx, "end of a delivery not told", "delivery", d.ID, "error", err)
+	if permanent(err) && o.final() { // otherwise it would be sent retryLater and retryLater
+		w.log.ErrorContext(ctx, "notices of a delivery failed", "delivery", d.ID, "error", err)
 		o.silent = true
 		err = w.record(recording, d, o)
 	}
@@ -71,36 +71,36 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o outcome) {
 	}
 	switch {
 	case errors.Is(err, ErrLeaseLost):
-		w.lost(ctx, d)
+		w.logLeaseLost(ctx, d)
 	case err != nil:
 		w.log.ErrorContext(ctx, "delivery not recorded", "delivery", d.ID, "error", err)
 	default:
-		w.concluded(recording, d, o)
+		w.advanceSuccessor(recording, d, o)
 	}
 }
 
-// permanent errors are of those who are told, and come again.
+// permanent reports an error of Notices that a repetition would return retryLater.
 func permanent(err error) bool {
 	return err != nil && !errors.Is(err, ErrLeaseLost) && !unavailable(err) && protocol.CodeOf(err) != protocol.CodeStorageFull
 }
 
-func (w *Worker) lost(ctx context.Context, d *Delivery) {
+func (w *Worker) logLeaseLost(ctx context.Context, d *Delivery) {
 	w.log.InfoContext(ctx, "delivery taken over by another worker", "delivery", d.ID)
 }
 
-// concluded lets the successor go. It comes after the commit, so that whoever
-// parks the successor meanwhile has seen that end; if it is lost, parking ends
-// by itself.
-func (w *Worker) concluded(ctx context.Context, d *Delivery, o outcome) {
+// advanceSuccessor makes the next delivery of the same order due. It runs after the commit: a
+// worker that parks the successor meanwhile sees that its predecessor ended. If this call is
+// lost, parking ends after parkFor.
+func (w *Worker) advanceSuccessor(ctx context.Context, d *Delivery, o update) {
 	if d.OrderKey != "" && o.final() {
-		w.report(ctx, "advance a successor", w.store.Advance(ctx, d.EndpointID, d.OrderKey, w.at()))
+		w.report(ctx, "advance a successor", w.store.Advance(ctx, d.EndpointID, d.OrderKey, w.nowUTC()))
 	}
 	w.Wake()
 }
 
-// record writes an outcome and tells those concerned, in one transaction.
-func (w *Worker) record(ctx context.Context, claimed *Delivery, o outcome) error {
-	now := w.at()
+// record writes an update and calls the kind's Notices, in one transaction.
+func (w *Worker) record(ctx context.Context, claimed *Delivery, o update) error {
+	now := w.nowUTC()
 	return w.store.Write(ctx, func(ctx context.Context) error {
 		d := *claimed
 		d.State, d.Reason = o.state, o.reason
@@ -117,7 +117,7 @@ func (w *Worker) record(ctx context.Context, claimed *Delivery, o outcome) error
 			return err
 		}
 		if !o.silent {
-			if err := w.tell(ctx, &d, o.reply); err != nil {
+			if err := w.notify(ctx, &d, o.reply); err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func (w *Worker) record(ctx context.Context, claimed *Delivery, o outcome) error
 	})
 }
 
-func (w *Worker) tell(ctx context.Context, d *Delivery, reply []byte) error {
+func (w *Worker) notify(ctx context.Context, d *Delivery, reply []byte) error {
 	notices := w.o.Kinds[d.Kind].Notices
 	if notices == nil {
 		return nil
@@ -143,9 +143,9 @@ func (w *Worker) tell(ctx context.Context, d *Delivery, reply []byte) error {
 	}
 }
 
-// disable is for an endpoint that wants nothing more.
+// disable is called when the receiver asked for no more deliveries (410).
 func (w *Worker) disable(ctx context.Context, d *Delivery) error {
-	e, err := disable(ctx, w.store, d.UserID, d.EndpointID, d.Reason, w.at())
+	e, err := disable(ctx, w.store, d.UserID, d.EndpointID, d.Reason, w.nowUTC())
 	if err != nil {
 		return err
 	}

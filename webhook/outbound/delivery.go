@@ -7,17 +7,17 @@ import (
 // State of a delivery.
 type State string
 
-// The states. Queued and held are open, the others final (Retry reopens all but
-// delivered).
+// The states. Queued and Held are open, the others final. Service.Retry reopens all but
+// Delivered.
 const (
-	Queued    State = "queued"    // waits for its time, or is in flight
-	Held      State = "held"      // its endpoint is disabled
-	Delivered State = "delivered" // a 2xx came
-	Failed    State = "failed"    // an answer or error that repeating would not mend
+	Queued    State = "queued"    // waits for NextAt, or is in flight
+	Held      State = "held"      // the endpoint is disabled
+	Delivered State = "delivered" // a 2xx arrived
+	Failed    State = "failed"    // a response or error that a retry would not change
 	Expired   State = "expired"   // not delivered by ExpiresAt
 )
 
-// Lifetime of a delivery whose job names no end.
+// Lifetime of a delivery whose Job has no ExpiresAt.
 const Lifetime = 24 * time.Hour
 
 // Job is what Enqueue takes.
@@ -26,12 +26,12 @@ type Job struct {
 	// MessageID is the webhook-id of every attempt; an endpoint gets one
 	// delivery per MessageID, however often it is enqueued.
 	MessageID string
-	// OrderKey orders deliveries of one endpoint among themselves; "" = any
-	// order. The caller holds the lock of whatever it names.
+	// OrderKey orders deliveries of one endpoint among themselves; "" = any order. The caller
+	// must hold the lock of the object that OrderKey names.
 	OrderKey string
 	Event    string
-	// Body is sent as it is. Nil is rendered by the endpoint's Kind at the first
-	// attempt and then kept.
+	// Body is sent unchanged. A nil Body is rendered by the endpoint's Kind at the first
+	// attempt and then stored.
 	Body      []byte
 	ExpiresAt time.Time // zero = Lifetime from now
 }
@@ -48,40 +48,39 @@ type Delivery struct {
 	OrderKey   string
 	Body       []byte // nil before the first attempt, and in lists
 	State      State
-	Reason     string // of failed, expired, held and waiting
-	Attempts   int    // made and logged
-	// NextAt is when the next attempt is due; while InFlight, when the claim
-	// lapses.
+	Reason     string // for Failed, Expired, Held, and a Queued one that waits for its predecessor
+	Attempts   int    // attempts made and logged
+	// NextAt is when the next attempt is due, or when the claim lapses while InFlight.
 	NextAt      time.Time
 	AttemptedAt *time.Time
 	ExpiresAt   time.Time
 	CreatedAt   time.Time
 	FinishedAt  *time.Time
 
-	// Lease is the name of the claim, "" when nobody holds it.
+	// Lease is the name of the claim; "" when no worker holds one.
 	Lease string
-	// Blocked reports that an earlier delivery of the same order is open.
+	// Blocked reports that an earlier delivery of the same order is still open.
 	Blocked bool
-	// Log has the attempts, oldest first, where they were asked for.
+	// Log has the attempts, oldest first. Only methods that say so fill it.
 	Log []Attempt
 }
 
-// InFlight reports that a worker holds it.
+// InFlight reports that a worker holds a claim.
 func (d *Delivery) InFlight() bool { return d.Lease != "" }
 
-// Attempt is one line of the log.
+// Attempt is one line of a delivery's log.
 type Attempt struct {
 	DeliveryID string
 	Number     int
 	At         time.Time
 	Duration   time.Duration
-	Status     int    // 0 without an answer
-	Error      string // a Fault, "" with a status that needs no word
-	Answer     []byte // the first 4 KiB of the answer
+	Status     int    // 0 if no response arrived
+	Error      string // a Fault; "" if Status says enough
+	Answer     []byte // the first 4 KiB of the response
 }
 
-// Why an attempt brought no answer, or a delivery no success: one word for the
-// log. No URL, no address, no text of the other side.
+// Faults: why an attempt got no response, or a delivery no success. Each is one word for the
+// log, without URLs, addresses or text of the other side.
 const (
 	FaultTimeout     = "timeout"
 	FaultDNS         = "dns"
@@ -89,18 +88,18 @@ const (
 	FaultReset       = "connection_reset"
 	FaultNetwork     = "network"
 	FaultCertificate = "certificate"
-	FaultTarget      = "target_refused" // the guard, or a URL nobody may ask for
-	FaultRender      = "render"         // no body could be made
-	FaultGone        = "gone"           // what it was about is deleted
-	FaultAbandoned   = "abandoned"      // the worker vanished
-	FaultInterrupted = "interrupted"    // the worker was told to stop
-	FaultSecret      = "secret"         // the endpoint's secret does not open
+	FaultTarget      = "target_refused" // the guard refused the address, or the URL is malformed
+	FaultRender      = "render"         // no body could be rendered
+	FaultGone        = "gone"           // the object it describes was deleted
+	FaultAbandoned   = "abandoned"      // the worker disappeared
+	FaultInterrupted = "interrupted"    // the worker was stopped
+	FaultSecret      = "secret"         // the endpoint's secret cannot be unsealed
 )
 
-// Reasons of a delivery's state beside Faults and "status <n>".
+// Reasons of a delivery's state, besides Faults and "status <n>".
 const (
 	ReasonExpired  = "expired"
 	ReasonDisabled = "endpoint_disabled"
-	ReasonWaiting  = "waiting"       // for an earlier delivery of its order
-	ReasonReply    = "reply_refused" // delivered, but its reply could not be stored
+	ReasonWaiting  = "waiting"       // for an earlier delivery of the same order
+	ReasonReply    = "reply_refused" // delivered, but storing its reply failed
 )

@@ -1,9 +1,9 @@
-// Package outbound owns what Bellhop sends to addresses that a user chose: the
-// endpoints, the deliveries table as a queue and as a log, signing, retries and
-// the end of each delivery. Numbers in OUT-n are those of docs/reliability.md.
+// Package outbound owns the requests that Bellhop sends to addresses chosen by users: the
+// endpoints, the deliveries table as queue and as log, signing, retries and the end of each
+// delivery. Numbers in OUT-n are those of docs/reliability.md.
 //
-// It does not know what it sends: a Kind renders the body and hears of the end.
-// Notebooks and tasks are such kinds; neither is imported here.
+// It does not know the contents: a Kind renders the body and is notified of the end. Notebooks
+// and tasks are such kinds; neither is imported here.
 //
 //	           Enqueue (in the caller's transaction)
 //	              │
@@ -16,16 +16,15 @@
 //
 // # The queue
 //
-// A claim gives a worker a delivery for the length of a lease, which it renews
-// while it sends. Each claim has a name of its own, the fence: an outcome is
-// recorded only under the name the row still bears. A worker that stops without
-// a word (kill -9) is noticed when its lease lapses; the attempt is logged as
-// abandoned, counts, and the delivery is sent again with the same webhook-id:
-// at least once.
+// A claim gives a worker a delivery for the length of a lease, which the worker renews while it
+// sends. Each claim has a unique name that serves as a fence: an outcome is recorded only while
+// the row still has that name. A worker that dies (kill -9) is noticed when its lease lapses:
+// the attempt is logged as abandoned and counted, and the delivery is sent again with the same
+// webhook-id. Delivery is therefore at least once.
 //
-// Deliveries of one endpoint that share an OrderKey go one after the other; a
-// row whose turn it is not is put off (parked) until its predecessor ends. Every
-// host has at most four requests in flight per process. What is due is taken in
-// order of time from a window; if busy hosts fill the window, the rest is found
-// host by host, so that a dead host's backlog costs the others nothing.
+// Deliveries of one endpoint that share an OrderKey are sent one after the other. A row whose
+// predecessor is open is parked: it is due again when the predecessor ends. Every host has at
+// most four requests in flight per process. Due deliveries are taken in order of time from a
+// window. If busy hosts fill the window, the claim looks past them host by host, so that a
+// backlog for an unreachable host does not delay the others.
 package outbound

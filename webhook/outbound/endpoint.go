@@ -21,28 +21,28 @@ const (
 	EventFollowupAnswered  = "followup.answered"
 )
 
-// TaskEvents lists them.
+// taskEvents lists them.
 var taskEvents = []string{EventTurnFinished, EventInteractionOpened, EventFollowupAnswered}
 
-// Endpoint is where a user wants deliveries to go.
+// Endpoint is an address that a user chose for deliveries.
 type Endpoint struct {
 	ID             string
 	OwnerID        string // the user
 	Kind           string
 	URL            string
 	Secret         seal.Secret
-	PreviousSecret seal.Secret // signs too until PreviousUntil
+	PreviousSecret seal.Secret // also signs until PreviousUntil
 	PreviousUntil  *time.Time
-	Events         []string // of KindTask
+	Events         []string // only for KindTask
 	DisabledAt     *time.Time
 	DisabledReason string
 	CreatedAt      time.Time
 }
 
-// Disabled endpoints get nothing; their deliveries are held.
+// Disabled endpoints get no requests; their deliveries are held.
 func (e *Endpoint) Disabled() bool { return e.DisabledAt != nil }
 
-// Host is what the limit of requests in flight counts: host and port.
+// Host returns host and port, the key of the limit of requests in flight.
 func (e *Endpoint) Host() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e *Endpoint) Host() string {
 	return net.JoinHostPort(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port)
 }
 
-// secrets that sign a request at now, the current one first.
+// secrets returns the secrets that sign a request at now, the current one first.
 func (e *Endpoint) secrets(now time.Time) []seal.Secret {
 	if e.PreviousSecret.IsZero() || e.PreviousUntil == nil || !now.Before(*e.PreviousUntil) {
 		return []seal.Secret{e.Secret}

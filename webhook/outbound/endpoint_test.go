@@ -25,27 +25,27 @@ func (p *post) webhook(url string, events ...string) *outbound.Endpoint {
 	return e
 }
 
-func TestTaskEventsReachThoseWhoAsked(t *testing.T) {
+func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		both, one := outboundtest.Receive(t, nil), outboundtest.Receive(t, nil)
 		e := p.webhook(both.URL, outbound.EventTurnFinished, outbound.EventInteractionOpened, outbound.EventTurnFinished)
 		p.webhook(one.URL, outbound.EventInteractionOpened)
 		p.endpoint("http://127.0.0.1:65000") // an agent's
-		stranger := outboundtest.Receive(t, nil)
+		otherUser := outboundtest.Receive(t, nil)
 		_, err := p.worker.Register(t.Context(), site.User(t), outbound.EndpointRequest{
-			Kind: outbound.KindTask, URL: stranger.URL, Events: []string{outbound.EventTurnFinished},
+			Kind: outbound.KindTask, URL: otherUser.URL, Events: []string{outbound.EventTurnFinished},
 		})
 		p.must(err)
 		event := outbound.TaskEvent{
 			ID: "evt_1", Type: outbound.EventTurnFinished, TaskID: "task", TurnID: "turn", At: start, Data: map[string]any{"finishReason": "<stop>"},
 		}
 		p.must(p.worker.Emit(t.Context(), p.user, event))
-		p.must(p.worker.Emit(t.Context(), p.user, event)) // told twice
+		p.must(p.worker.Emit(t.Context(), p.user, event)) // emitted twice
 		p.sweep()
 		requests := both.Requests()
-		if len(requests) != 1 || len(one.Requests())+len(stranger.Requests()) != 0 {
-			t.Fatalf("%d, %d, %d", len(requests), len(one.Requests()), len(stranger.Requests()))
+		if len(requests) != 1 || len(one.Requests())+len(otherUser.Requests()) != 0 {
+			t.Fatalf("%d, %d, %d", len(requests), len(one.Requests()), len(otherUser.Requests()))
 		}
 		verify(t, requests, e.Secret)
 		want := `{"type":"turn.finished","taskId":"task","turnId":"turn","timestamp":"2026-03-04T05:06:07Z","data":{"finishReason":"<stop>"}}`
@@ -82,7 +82,7 @@ func TestEmitJoinsTheTransaction(t *testing.T) {
 	})
 }
 
-// Payload completeness: what goes in comes out, whole.
+// The payload arrives complete and unchanged.
 func TestWebhookPayloadCompleteness(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -168,7 +168,7 @@ func TestEndpointsBelongToTheirOwner(t *testing.T) {
 	})
 }
 
-// An agent that registers again keeps its endpoint.
+// An agent that registers again keeps its endpoint and its deliveries.
 func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -201,14 +201,14 @@ func TestRedirectMovesOpenDeliveriesAndReleasesHeldOnes(t *testing.T) {
 	})
 }
 
-// ENC-4: one secret that does not open breaks nothing but its own deliveries.
-func TestADamagedSecretHurtsItsEndpointAlone(t *testing.T) {
+// ENC-4: a secret that cannot be unsealed stops only the deliveries of its own endpoint.
+func TestADamagedSecretAffectsOnlyItsEndpoint(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
-		damaged, whole := p.endpoint(r.URL), p.endpoint(r.URL)
-		site.Exec(t, `UPDATE webhook_endpoints SET secret = (SELECT w.secret FROM webhook_endpoints w WHERE w.id = ?) WHERE id = ?`, whole.ID, damaged.ID)
-		bad, good := p.enqueue(damaged, "", "msg_1")[0], p.enqueue(whole, "", "msg_1")[0]
+		damaged, intact := p.endpoint(r.URL), p.endpoint(r.URL)
+		site.Exec(t, `UPDATE webhook_endpoints SET secret = (SELECT w.secret FROM webhook_endpoints w WHERE w.id = ?) WHERE id = ?`, intact.ID, damaged.ID)
+		bad, good := p.enqueue(damaged, "", "msg_1")[0], p.enqueue(intact, "", "msg_1")[0]
 		p.sweep()
 		if got := p.state(bad) + " " + p.line(bad) + ", " + p.state(good); got != "queued secret, delivered" {
 			t.Error(got)
@@ -217,13 +217,13 @@ func TestADamagedSecretHurtsItsEndpointAlone(t *testing.T) {
 		if !errors.Is(err, seal.ErrCiphertext) {
 			t.Error(err)
 		}
-		mended, err := p.worker.Rotate(t.Context(), p.user, agentKind, damaged.ID, seal.Secret{})
+		rotated, err := p.worker.Rotate(t.Context(), p.user, agentKind, damaged.ID, seal.Secret{})
 		p.must(err)
 		p.next(bad)
 		if got := p.state(bad); got != "delivered" {
 			t.Error(got)
 		}
-		verify(t, r.Requests()[1:], mended.Secret)
+		verify(t, r.Requests()[1:], rotated.Secret)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Overlap is how long the previous secret signs too.
+	// Overlap is how long the previous secret also signs after a rotation.
 	Overlap = 24 * time.Hour
 
 	maxTaskEndpoints = 20
@@ -19,17 +19,17 @@ const (
 
 // EndpointRequest registers an endpoint.
 type EndpointRequest struct {
-	ID     string // "" = a new one
+	ID     string // "" = a new id
 	Kind   string
 	URL    string
-	Secret seal.Secret // zero = one is made
-	Events []string    // of KindTask
+	Secret seal.Secret // zero = one is generated
+	Events []string    // only for KindTask
 }
 
-// Register saves a new endpoint; its Secret may be shown this once. It joins
-// the caller's transaction.
+// Register stores a new endpoint. The Endpoint returned has its Secret, which must not be shown
+// again later. It joins the caller's transaction.
 func (s *Service) Register(ctx context.Context, ownerID string, r EndpointRequest) (*Endpoint, error) {
-	e := &Endpoint{ID: r.ID, OwnerID: ownerID, Kind: r.Kind, URL: r.URL, Events: r.Events, CreatedAt: s.at()}
+	e := &Endpoint{ID: r.ID, OwnerID: ownerID, Kind: r.Kind, URL: r.URL, Events: r.Events, CreatedAt: s.nowUTC()}
 	if e.ID == "" {
 		e.ID = protocol.NewID()
 	}
@@ -47,7 +47,7 @@ func (s *Service) Register(ctx context.Context, ownerID string, r EndpointReques
 	}
 	err = s.store.Write(ctx, func(ctx context.Context) error {
 		if r.Kind == KindTask {
-			if err := s.room(ctx, ownerID); err != nil {
+			if err := s.checkTaskLimit(ctx, ownerID); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,9 @@ func (s *Service) Register(ctx context.Context, ownerID string, r EndpointReques
 	return e, nil
 }
 
-func (s *Service) room(ctx context.Context, ownerID string) error {
+// checkTaskLimit returns CodeConflict if the user already has maxTaskEndpoints endpoints for
+// tasks.
+func (s *Service) checkTaskLimit(ctx context.Context, ownerID string) error {
 	have, err := s.store.Endpoints(ctx, ownerID, KindTask)
 	if err != nil {
 		return err
@@ -72,10 +74,9 @@ func (s *Service) room(ctx context.Context, ownerID string) error {
 	return nil
 }
 
-// Redirect gives an endpoint, found by id, another URL and another secret, made
-// if zero; the previous one signs too for Overlap. It enables the endpoint,
-// releases what was held, and makes an endpoint that does not exist. It joins
-// the caller's transaction.
+// Redirect changes the URL and the secret of the endpoint r.ID, or creates it. A zero secret is
+// generated; the previous one also signs for Overlap. The endpoint is enabled and its held
+// deliveries are released. It joins the caller's transaction.
 func (s *Service) Redirect(ctx context.Context, ownerID string, r EndpointRequest) (*Endpoint, error) {
 	if err := s.checkURL(r.URL); err != nil {
 		return nil, err
@@ -96,14 +97,14 @@ func (s *Service) Redirect(ctx context.Context, ownerID string, r EndpointReques
 		}
 		e, err = s.store.UpdateEndpoint(ctx, ownerID, r.ID, func(e *Endpoint) error {
 			e.URL, e.DisabledAt, e.DisabledReason = r.URL, nil, ""
-			e.rotate(r.Secret, s.at(), Overlap)
+			e.rotate(r.Secret, s.nowUTC(), Overlap)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		database.AfterCommit(ctx, s.Wake)
-		return s.store.Release(ctx, r.ID, s.at())
+		return s.store.Release(ctx, r.ID, s.nowUTC())
 	})
 	if err != nil {
 		return nil, err
@@ -124,13 +125,13 @@ func (s *Service) Endpoints(ctx context.Context, ownerID, kind string) ([]Endpoi
 	return s.store.Endpoints(ctx, ownerID, kind)
 }
 
-// Remove deletes an endpoint and what was to be sent to it.
+// Remove deletes an endpoint and its deliveries.
 func (s *Service) Remove(ctx context.Context, ownerID, kind, id string) error {
 	return s.store.DeleteEndpoint(ctx, ownerID, kind, id)
 }
 
-// Rotate gives an endpoint another secret, made if zero; the old one signs too
-// for Overlap. The Endpoint returned shows the new one, this once.
+// Rotate replaces an endpoint's secret; a zero secret is generated. The old one also signs for
+// Overlap. The Endpoint returned has the new secret, which must not be shown again later.
 func (s *Service) Rotate(ctx context.Context, ownerID, kind, id string, secret seal.Secret) (*Endpoint, error) {
 	secret, err := usableSecret(secret)
 	if err != nil {
@@ -140,16 +141,16 @@ func (s *Service) Rotate(ctx context.Context, ownerID, kind, id string, secret s
 		if e.Kind != kind {
 			return errNoEndpoint()
 		}
-		e.rotate(secret, s.at(), Overlap)
+		e.rotate(secret, s.nowUTC(), Overlap)
 		return nil
 	})
 }
 
-// Disable stops deliveries to an endpoint: those under way end, the others are
-// held until Enable or their expiry. It joins the caller's transaction.
+// Disable stops deliveries to an endpoint: requests in flight finish, other deliveries are held
+// until Enable or their expiry. It joins the caller's transaction.
 func (s *Service) Disable(ctx context.Context, ownerID, id, reason string) error {
 	return s.store.Write(ctx, func(ctx context.Context) error {
-		if _, err := disable(ctx, s.store, ownerID, id, reason, s.at()); err != nil {
+		if _, err := disable(ctx, s.store, ownerID, id, reason, s.nowUTC()); err != nil {
 			return err
 		}
 		return s.store.Hold(ctx, id)
@@ -165,8 +166,8 @@ func disable(ctx context.Context, store Store, ownerID, id, reason string, now t
 	})
 }
 
-// Enable releases what was held for an endpoint of a kind. It joins the caller's
-// transaction.
+// Enable releases the held deliveries of an endpoint. An endpoint of another kind is
+// CodeNotFound. It joins the caller's transaction.
 func (s *Service) Enable(ctx context.Context, ownerID, kind, id string) error {
 	return s.store.Write(ctx, func(ctx context.Context) error {
 		_, err := s.store.UpdateEndpoint(ctx, ownerID, id, func(e *Endpoint) error {
@@ -180,7 +181,7 @@ func (s *Service) Enable(ctx context.Context, ownerID, kind, id string) error {
 			return err
 		}
 		database.AfterCommit(ctx, s.Wake)
-		return s.store.Release(ctx, id, s.at())
+		return s.store.Release(ctx, id, s.nowUTC())
 	})
 }
 

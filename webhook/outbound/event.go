@@ -11,10 +11,9 @@ import (
 	"bellhop/protocol"
 )
 
-// TaskEvent is what users' own endpoints are told.
+// TaskEvent is an event of a task, for the endpoints that its user registered.
 type TaskEvent struct {
-	// ID is the webhook-id; "" = a new one. The same event told twice has the
-	// same ID and is sent once.
+	// ID is the webhook-id; "" = a new one. Events with the same ID are sent once.
 	ID     string
 	Type   string // one of the Event constants
 	TaskID string
@@ -23,7 +22,7 @@ type TaskEvent struct {
 	Data   any // must marshal to JSON
 }
 
-// taskBody is protocol section 3, "Task webhooks".
+// taskBody is the body of protocol section 3, "Task webhooks".
 type taskBody struct {
 	Type      string `json:"type"`
 	TaskID    string `json:"taskId"`
@@ -32,9 +31,9 @@ type taskBody struct {
 	Data      any    `json:"data"`
 }
 
-// Emit enqueues an event, inside the caller's transaction, for every endpoint of
-// the user that asked for it. They keep no order: an event the receiver chokes on
-// must not hold back a question that waits for its answer.
+// Emit enqueues an event for every endpoint of the user that subscribed to its type, inside the
+// caller's transaction. The deliveries have no order: an event that the receiver cannot handle
+// must not delay a later question.
 func (s *Service) Emit(ctx context.Context, userID string, event TaskEvent) error {
 	if !slices.Contains(taskEvents, event.Type) {
 		return fmt.Errorf("outbound: %q is no event for task webhooks", event.Type)

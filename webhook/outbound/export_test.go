@@ -1,4 +1,4 @@
 package outbound
 
-// SetDepth makes a backlog long with fewer rows.
+// SetDepth lowers the depth, so that fewer rows count as a long backlog.
 func SetDepth(w *Worker, depth int) { w.depth = depth }

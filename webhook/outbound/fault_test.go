@@ -31,7 +31,7 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 		})
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		if got := p.state(id) + ", " + p.told.take(); got != fmt.Sprintf("failed status %d, failed msg_1 status %[1]d", status) {
+		if got := p.state(id) + ", " + p.recordedNotices.take(); got != fmt.Sprintf("failed status %d, failed msg_1 status %[1]d", status) {
 			t.Error(got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 	}
 }
 
-// counting counts the bytes that are read of answers.
+// counting counts the bytes read from response bodies.
 type counting struct {
 	outbound.Doer
 	read *atomic.Int64
@@ -66,7 +66,7 @@ func (b countingBody) Read(p []byte) (int, error) {
 }
 
 // Case 50.
-func TestAHugeAnswerIsReadToTwoMebibytes(t *testing.T) {
+func TestAHugeResponseIsReadUpToTwoMebibytes(t *testing.T) {
 	for status, limit := range map[int]int64{200: 2<<20 + 1, 400: 4<<10 + 1} {
 		var read atomic.Int64
 		p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) { o.Client = counting{o.Client, &read} })
@@ -86,14 +86,14 @@ func TestAHugeAnswerIsReadToTwoMebibytes(t *testing.T) {
 		if read.Load() > limit || len(d.Log) != 1 || len(d.Log[0].Answer) != 4<<10 {
 			t.Errorf("%d: %d read, %+v", status, read.Load(), d)
 		}
-		if got := p.told.take(); status == 200 && got != "delivered msg_1" {
+		if got := p.recordedNotices.take(); status == 200 && got != "delivered msg_1" {
 			t.Error(got)
 		}
 	}
 }
 
-// Cases 51 and 52, with limits for a test.
-func TestSilentAndDrippingReceiversAreCutAndTriedAgain(t *testing.T) {
+// Cases 51 and 52, with shorter limits.
+func TestSilentAndSlowReceiversTimeOutAndAreRetried(t *testing.T) {
 	guard := netguard.New(netguard.Options{AllowLoopback: true})
 	client := guard.Client(netguard.Timeouts{Header: 60 * time.Millisecond, Total: 240 * time.Millisecond})
 	t.Cleanup(client.CloseIdleConnections)
@@ -131,7 +131,7 @@ func TestSilentAndDrippingReceiversAreCutAndTriedAgain(t *testing.T) {
 }
 
 // Case 53.
-func TestAResetAfterTheRequestIsTriedAgain(t *testing.T) {
+func TestAResetAfterTheRequestIsRetried(t *testing.T) {
 	p := newPost(t, outboundtest.SQLite(t))
 	for name, answer := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAResetAfterTheRequestIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAClosedPortIsTriedAgain(t *testing.T) {
+func TestAClosedPortIsRetried(t *testing.T) {
 	p := newPost(t, outboundtest.SQLite(t))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	p.must(err)
@@ -178,7 +178,7 @@ func TestAClosedPortIsTriedAgain(t *testing.T) {
 }
 
 // Case 54.
-func TestAnUnknownNameIsTriedAgain(t *testing.T) {
+func TestAnUnknownNameIsRetried(t *testing.T) {
 	resolve(t, func(string) []string { return nil })
 	p := newPost(t, outboundtest.SQLite(t))
 	id := p.enqueue(p.endpoint("https://hooks.example.com/x"), "", "msg_1")[0]
@@ -197,18 +197,18 @@ func TestABadCertificateFailsAtOnce(t *testing.T) {
 	t.Cleanup(server.Close)
 	id := p.enqueue(p.endpoint(server.URL), "", "msg_1")[0]
 	p.sweep()
-	if got := p.state(id) + ", " + p.line(id) + ", " + p.told.take(); got != "failed certificate, certificate, failed msg_1 certificate" {
+	if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "failed certificate, certificate, failed msg_1 certificate" {
 		t.Error(got)
 	}
 }
 
-// strict sends with the guard of production.
+// strict sends with the production guard.
 func strict(o *outbound.WorkerOptions) {
 	o.Client = netguard.New(netguard.Options{}).Client(netguard.Timeouts{})
 }
 
 // Case 56.
-func TestNamesThatLeadInsideAreRefusedBeforeConnecting(t *testing.T) {
+func TestNamesOfPrivateAddressesAreRefusedBeforeConnecting(t *testing.T) {
 	var address atomic.Value
 	resolve(t, func(string) []string { return []string{address.Load().(string)} })
 	p := newPost(t, outboundtest.SQLite(t), strict)
@@ -219,13 +219,14 @@ func TestNamesThatLeadInsideAreRefusedBeforeConnecting(t *testing.T) {
 		address.Store(inside)
 		id := p.enqueue(p.endpoint(fmt.Sprintf("https://h%d.example.com/", i)), "", "msg_1")[0]
 		p.sweep()
-		if got := p.state(id) + ", " + p.told.take(); got != "failed target_refused, failed msg_1 target_refused" {
+		if got := p.state(id) + ", " + p.recordedNotices.take(); got != "failed target_refused, failed msg_1 target_refused" {
 			t.Errorf("%s: %s", inside, got)
 		}
 	}
 }
 
-// Case 57: what was public when it was saved is private when it is sent.
+// Case 57: a name that had a public address when it was saved has a private one when it is
+// sent.
 func TestDNSRebindingGainsNothing(t *testing.T) {
 	var asked atomic.Int32
 	resolve(t, func(string) []string {
@@ -244,8 +245,8 @@ func TestDNSRebindingGainsNothing(t *testing.T) {
 	}
 }
 
-// Case 58: also for a row that was saved when the rules were others.
-func TestURLsInDisguiseAreRefusedWhenSavedAndWhenSent(t *testing.T) {
+// Case 58: also for a row that was saved under older rules.
+func TestDisguisedURLsAreRefusedWhenSavedAndWhenSent(t *testing.T) {
 	site := outboundtest.SQLite(t)
 	p := newPost(t, site, strict)
 	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: netguard.New(netguard.Options{}).CheckURL, Now: p.clock.Now})

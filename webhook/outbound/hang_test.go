@@ -12,11 +12,11 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// Case 64, on a fake clock, which only waiting moves: what the others lag is
-// waiting for the one that hangs and its backlog.
+// Case 64, on a fake clock that moves only while everything waits: the lag of the others is the
+// time they wait for the endpoint that hangs and its backlog.
 func TestOneOfAThousandEndpointsHangs(t *testing.T) {
 	endpoints, backlog := 1000, 700
-	if testing.Short() { // the race detector needs its time
+	if testing.Short() { // too slow under the race detector
 		endpoints = 100
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -23,21 +23,21 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 const agentKind = "agent"
 
-// post is a service and a worker with a clock set by hand.
+// post is a service and a worker with a manual clock.
 type post struct {
 	*testing.T
-	site   *outboundtest.Site
-	clock  *testenv.Clock
-	worker *outbound.Worker
-	told   *told
-	user   string
+	site            *outboundtest.Site
+	clock           *testenv.Clock
+	worker          *outbound.Worker
+	recordedNotices *recordedNotices
+	user            string
 }
 
 var start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func newPost(t *testing.T, site *outboundtest.Site, change ...func(*outbound.WorkerOptions)) *post {
 	t.Helper()
-	p := &post{T: t, site: site, clock: testenv.NewClock(start), told: &told{}, user: site.User(t)}
+	p := &post{T: t, site: site, clock: testenv.NewClock(start), recordedNotices: &recordedNotices{}, user: site.User(t)}
 	p.worker = p.process(site.Store, change...)
 	return p
 }
@@ -50,7 +50,7 @@ func (p *post) process(store outbound.Store, change ...func(*outbound.WorkerOpti
 	service := outbound.New(outbound.Options{Store: store, CheckURL: guard.CheckURL, Now: p.clock.Now, Log: slog.New(slog.NewTextHandler(p.Output(), nil))})
 	o := outbound.WorkerOptions{
 		Client: client, Random: func() float64 { return 0.5 },
-		Kinds: map[string]outbound.Kind{agentKind: {Render: render, Notices: p.told}, outbound.KindTask: {Notices: p.told}},
+		Kinds: map[string]outbound.Kind{agentKind: {Render: render, Notices: p.recordedNotices}, outbound.KindTask: {Notices: p.recordedNotices}},
 	}
 	for _, c := range change {
 		c(&o)
@@ -91,8 +91,8 @@ func (p *post) delivery(id string) *outbound.Delivery {
 	return d
 }
 
-// next sets the clock to the moment a delivery is due, sends, and returns how
-// long that was.
+// next advances the clock to the moment a delivery is due, sends, and returns by how much it
+// advanced.
 func (p *post) next(id string) time.Duration {
 	p.Helper()
 	d := p.delivery(id)
@@ -119,14 +119,14 @@ func (p *post) code(err error, want protocol.Code) {
 	}
 }
 
-// state is "failed status 400" and the like.
+// state returns the state and reason, such as "failed status 400".
 func (p *post) state(id string) string {
 	p.Helper()
 	d := p.delivery(id)
 	return strings.TrimSpace(string(d.State) + " " + d.Reason)
 }
 
-// line is a delivery's log in short: "500 500 200", "timeout 200".
+// line returns a delivery's log in short: "500 500 200", "timeout 200".
 func (p *post) line(id string) string {
 	p.Helper()
 	var words []string
@@ -143,21 +143,21 @@ func (p *post) line(id string) string {
 	return strings.Join(words, " ")
 }
 
-// told remembers what a kind is told.
-type told struct {
+// recordedNotices records the calls of Notices.
+type recordedNotices struct {
 	mu     sync.Mutex
 	lines  []string
 	refuse func(d *outbound.Delivery) error
 }
 
-func (n *told) add(line string) error {
+func (n *recordedNotices) add(line string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lines = append(n.lines, line)
 	return nil
 }
 
-func (n *told) take() string {
+func (n *recordedNotices) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all := strings.Join(n.lines, "; ")
@@ -165,7 +165,7 @@ func (n *told) take() string {
 	return all
 }
 
-func (n *told) Delivered(_ context.Context, d *outbound.Delivery, reply []byte) error {
+func (n *recordedNotices) Delivered(_ context.Context, d *outbound.Delivery, reply []byte) error {
 	if n.refuse != nil {
 		if err := n.refuse(d); err != nil {
 			return err
@@ -174,11 +174,11 @@ func (n *told) Delivered(_ context.Context, d *outbound.Delivery, reply []byte) 
 	return n.add(strings.TrimSpace("delivered " + d.MessageID + " " + string(reply)))
 }
 
-func (n *told) Failed(_ context.Context, d *outbound.Delivery, reason string) error {
+func (n *recordedNotices) Failed(_ context.Context, d *outbound.Delivery, reason string) error {
 	return n.add("failed " + d.MessageID + " " + reason)
 }
 
-func (n *told) Disabled(_ context.Context, e *outbound.Endpoint, reason string) error {
+func (n *recordedNotices) Disabled(_ context.Context, e *outbound.Endpoint, reason string) error {
 	return n.add("disabled " + e.OwnerID + " " + reason)
 }
 

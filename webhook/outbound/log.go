@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	usualLimit = 50
-	maxLimit   = 200
-	retryPause = time.Second // between attempts, however often Retry is called
+	defaultLimit = 50
+	maxLimit     = 200
+	retryPause   = time.Second // minimum time between attempts, however often Retry is called
 )
 
-// List returns a user's deliveries, newest first, with their attempts; more says
-// that there are older ones. Limit is 50 unless given, and at most 200.
+// List returns a user's deliveries, newest first, with their attempts; more reports that older
+// ones exist. Limit is 50 unless given, and at most 200.
 func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more bool, err error) {
 	switch f.State {
 	case "", Queued, Held, Delivered, Failed, Expired:
@@ -23,7 +23,7 @@ func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more boo
 		return nil, false, protocol.Errorf(protocol.CodeInvalid, "state must be one of queued, held, delivered, failed, expired")
 	}
 	if f.Limit <= 0 {
-		f.Limit = usualLimit
+		f.Limit = defaultLimit
 	}
 	limit := min(f.Limit, maxLimit)
 	f.Limit = limit + 1
@@ -33,10 +33,10 @@ func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more boo
 	return list, more, err
 }
 
-// Retry makes a delivery due now, whatever its schedule; a failed or expired one
-// lives again for Lifetime. One that is in flight stays as it is, and no two
-// attempts begin within a second, so that repeating it sends once. It is
-// CodeConflict for a delivered one and where the endpoint is disabled.
+// Retry makes a delivery due now, whatever its schedule. A failed or expired one gets a new
+// Lifetime; one in flight is left unchanged. Two attempts never begin within a second, so
+// repeated calls send once. It returns CodeConflict if the delivery was delivered or its
+// endpoint is disabled.
 func (s *Service) Retry(ctx context.Context, ownerID, id string) (*Delivery, error) {
 	err := s.store.Write(ctx, func(ctx context.Context) error {
 		d, err := s.store.LockDelivery(ctx, ownerID, id)
@@ -69,7 +69,7 @@ func (s *Service) Retry(ctx context.Context, ownerID, id string) (*Delivery, err
 }
 
 func (s *Service) reopen(d *Delivery) {
-	now := s.at()
+	now := s.nowUTC()
 	due := now
 	if d.AttemptedAt != nil && now.Before(d.AttemptedAt.Add(retryPause)) {
 		due = d.AttemptedAt.Add(retryPause)

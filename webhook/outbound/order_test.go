@@ -53,7 +53,7 @@ func TestAConversationKeepsItsOrderAndOthersDoNotWait(t *testing.T) {
 	})
 }
 
-func TestASuccessorGoesWhenItsPredecessorFailsOrExpires(t *testing.T) {
+func TestASuccessorIsSentWhenItsPredecessorFailsOrExpires(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(404, 500, 500, 200))
@@ -69,13 +69,13 @@ func TestASuccessorGoesWhenItsPredecessorFailsOrExpires(t *testing.T) {
 		p.next(ids[1])
 		p.clock.Advance(2 * time.Second)
 		p.sweep()
-		if got := p.state(ids[1]) + ", " + p.state(id) + ", " + p.told.take(); got != "expired expired, delivered, failed m1 status 404; failed m2 expired; delivered m3" {
+		if got := p.state(ids[1]) + ", " + p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, delivered, failed m1 status 404; failed m2 expired; delivered m3" {
 			t.Error(got)
 		}
 	})
 }
 
-// A delivery reopened by hand goes behind those of its order that wait.
+// A delivery reopened by the user is queued behind the waiting ones of its order.
 func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -98,8 +98,8 @@ func TestAReopenedDeliveryNeverRunsBesideItsSuccessor(t *testing.T) {
 	})
 }
 
-// Whatever fails and whoever works: per order the first success of each message
-// comes in the order of the messages, and each message succeeds.
+// Under random failures and several workers, the first successes of an order come in the order
+// of its messages, and every message succeeds.
 func TestOrderHoldsUnderRandomFailures(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		n := 0

@@ -14,8 +14,8 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// OUT-2: no message, no delivery.
-func TestEnqueueLivesAndDiesWithItsTransaction(t *testing.T) {
+// OUT-2: a delivery exists only if the message it reports was committed.
+func TestEnqueueCommitsAndRollsBackWithItsTransaction(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -44,8 +44,8 @@ func TestEnqueueLivesAndDiesWithItsTransaction(t *testing.T) {
 	})
 }
 
-// Case 61: sent, and killed before the outcome was recorded.
-func TestAnAbandonedLeaseIsSentAgainWithTheSameID(t *testing.T) {
+// Case 61: the worker sends and is killed before it records the outcome.
+func TestAnAbandonedDeliveryIsSentAgainWithTheSameID(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
@@ -71,7 +71,7 @@ func TestAnAbandonedLeaseIsSentAgainWithTheSameID(t *testing.T) {
 		if got := p.state(id) + ", " + p.line(id); got != "delivered, abandoned 204" {
 			t.Error(got)
 		}
-		// The dead worker was only slow: it cannot record any more.
+		// The first worker was only slow: it cannot record any more.
 		late := taken[0]
 		late.State = outbound.Failed
 		if err := site.Store.Record(t.Context(), &late, nil); !errors.Is(err, outbound.ErrLeaseLost) {
@@ -86,8 +86,8 @@ func TestAnAbandonedLeaseIsSentAgainWithTheSameID(t *testing.T) {
 	})
 }
 
-// A lease that lapses while the receiver thinks: the worker that lost it gives
-// up and records nothing.
+// A lease lapses while the receiver is busy: the worker that lost it gives up and records
+// nothing.
 func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -108,13 +108,13 @@ func TestAWorkerThatLostItsLeaseRecordsNothing(t *testing.T) {
 		p.must(other.Sweep(t.Context()))
 		close(release)
 		slow.Wait()
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.told.take(); got != "delivered, abandoned 200, delivered msg_1" {
+		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "delivered, abandoned 200, delivered msg_1" {
 			t.Error(got)
 		}
 	})
 }
 
-// Two processes at once: nothing is sent twice, nothing is left.
+// Two processes share the queue: every delivery is sent exactly once.
 func TestProcessesShareTheQueue(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -133,7 +133,7 @@ func TestProcessesShareTheQueue(t *testing.T) {
 			})
 		}
 		all.Wait()
-		p.sweep() // what another had just claimed when the last one looked
+		p.sweep() // deliveries that another process had claimed at the first look
 		count := map[string]int{}
 		for _, q := range r.Requests() {
 			count[q.ID()]++
@@ -151,7 +151,7 @@ func TestRetryNowFiftyTimesSendsOnce(t *testing.T) {
 		r := outboundtest.Receive(t, outboundtest.Statuses(500))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		p.clock.Advance(900 * time.Millisecond) // the automatic retry is near
+		p.clock.Advance(900 * time.Millisecond) // the automatic retry is due in 100 ms
 		var all sync.WaitGroup
 		for i := range 50 {
 			all.Go(func() {
@@ -215,10 +215,10 @@ func verifyIDs(t *testing.T, r *outboundtest.Receiver, id string) {
 	}
 }
 
-// OUT-9: at most four at once per host, and a host that hangs takes nothing from
-// the others.
+// OUT-9: a host has at most four requests in flight, and a host that hangs does not delay the
+// others.
 func TestFourInFlightPerHost(t *testing.T) {
-	for name, depth := range map[string]int{"a backlog to look past": 4096, "a backlog too long for that": 100} {
+	for name, depth := range map[string]int{"a backlog to look past": 4096, "a backlog longer than the depth": 100} {
 		t.Run(name, func(t *testing.T) { fourInFlight(t, depth) })
 	}
 }
@@ -244,7 +244,7 @@ func fourInFlight(t *testing.T, depth int) {
 		})
 		healthy := outboundtest.Receive(t, func(http.ResponseWriter, *http.Request, int) { arrived <- struct{}{} })
 		dead := p.endpoint(hanging.URL)
-		const backlog = 600 // more than a worker looks at in one go
+		const backlog = 600 // more than one window
 		p.must(site.Store.Write(t.Context(), func(ctx context.Context) error {
 			for i := range backlog {
 				if _, err := p.worker.Enqueue(ctx, outbound.Job{EndpointID: dead.ID, MessageID: fmt.Sprintf("dead_%d", i)}); err != nil {

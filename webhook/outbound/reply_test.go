@@ -12,7 +12,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-func TestAJSONObjectInTheAnswerIsTheReply(t *testing.T) {
+func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 	p := newPost(t, outboundtest.SQLite(t))
 	big := `{"codeUpdate":{"code":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for _, c := range []struct{ name, answer, reply string }{
@@ -34,7 +34,7 @@ func TestAJSONObjectInTheAnswerIsTheReply(t *testing.T) {
 			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = w.Write([]byte(c.answer)) })
 			id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 			p.sweep()
-			if got := p.told.take(); p.state(id) != "delivered" || got != strings.TrimSpace("delivered msg_1 "+c.reply) {
+			if got := p.recordedNotices.take(); p.state(id) != "delivered" || got != strings.TrimSpace("delivered msg_1 "+c.reply) {
 				t.Errorf("%s, told %.100s", p.state(id), got)
 			}
 			if got := string(p.delivery(id).Log[0].Answer); got != c.answer[:min(len(c.answer), 4<<10)] {
@@ -48,20 +48,20 @@ func TestAJSONObjectInTheAnswerIsTheReply(t *testing.T) {
 func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
-		p.told.refuse = func(*outbound.Delivery) error { return errors.New("no place for it") }
+		p.recordedNotices.refuse = func(*outbound.Delivery) error { return errors.New("no place for it") }
 		r := outboundtest.Receive(t, outboundtest.Statuses(200))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.told.take(); got != "failed reply_refused, 200, failed msg_1 reply_refused" {
+		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "failed reply_refused, 200, failed msg_1 reply_refused" {
 			t.Error(got)
 		}
 	})
 }
 
-func TestAnOutageWhileRecordingIsSatOut(t *testing.T) {
+func TestRecordingSurvivesAShortOutage(t *testing.T) {
 	p := newPost(t, outboundtest.SQLite(t))
 	tries := 0
-	p.told.refuse = func(*outbound.Delivery) error {
+	p.recordedNotices.refuse = func(*outbound.Delivery) error {
 		if tries++; tries < 3 {
 			return protocol.Errorf(protocol.CodeUnavailable, "the database is not available")
 		}
@@ -75,17 +75,21 @@ func TestAnOutageWhileRecordingIsSatOut(t *testing.T) {
 	}
 }
 
-// deaf cannot be told of failures.
-type deaf struct{}
+// failingNotices fails when it is notified of a failure.
+type failingNotices struct{}
 
-func (deaf) Delivered(context.Context, *outbound.Delivery, []byte) error { return errors.New("deaf") }
+func (failingNotices) Delivered(context.Context, *outbound.Delivery, []byte) error {
+	return errors.New("deaf")
+}
 
-func (deaf) Failed(context.Context, *outbound.Delivery, string) error { return errors.New("deaf") }
+func (failingNotices) Failed(context.Context, *outbound.Delivery, string) error {
+	return errors.New("deaf")
+}
 
-func TestAnEndThatNobodyTakesIsRecordedAllTheSame(t *testing.T) {
+func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {
 	for status, want := range map[int]string{200: "failed reply_refused", 404: "failed status 404"} {
 		p := newPost(t, outboundtest.SQLite(t), func(o *outbound.WorkerOptions) {
-			o.Kinds = map[string]outbound.Kind{agentKind: {Render: render, Notices: deaf{}}}
+			o.Kinds = map[string]outbound.Kind{agentKind: {Render: render, Notices: failingNotices{}}}
 		})
 		r := outboundtest.Receive(t, outboundtest.Statuses(status))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolve makes this process ask a name server of the test's own: answer gives
-// the addresses of a name, none for NXDOMAIN.
+// resolve makes this process use a name server of the test: answer returns the addresses of a
+// name, none for NXDOMAIN.
 func resolve(t *testing.T, answer func(name string) []string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

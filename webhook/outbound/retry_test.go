@@ -19,7 +19,7 @@ func TestTwoFailuresThenSuccess(t *testing.T) {
 		p.sweep()
 		p.next(id)
 		p.next(id)
-		if got := p.state(id) + ", " + p.line(id) + ", " + p.told.take(); got != "delivered, 500 500 200, delivered msg_1" {
+		if got := p.state(id) + ", " + p.line(id) + ", " + p.recordedNotices.take(); got != "delivered, 500 500 200, delivered msg_1" {
 			t.Error(got)
 		}
 		requests := r.Requests()
@@ -59,20 +59,20 @@ func TestFastLaneSlowLaneExpired(t *testing.T) {
 			}
 		}
 		sent := len(r.Requests())
-		p.next(id) // its end comes before the next attempt
-		if got := p.state(id) + ", " + p.told.take(); got != "expired expired, failed msg_1 expired" || p.clock.Now() != start.Add(24*time.Hour) {
+		p.next(id) // it expires before the next attempt
+		if got := p.state(id) + ", " + p.recordedNotices.take(); got != "expired expired, failed msg_1 expired" || p.clock.Now() != start.Add(24*time.Hour) {
 			t.Error(got, p.clock.Now())
 		}
 		p.clock.Advance(48 * time.Hour)
 		p.sweep()
-		if got := p.told.take(); got != "" || len(r.Requests()) != sent || sent != len(want)+1 {
+		if got := p.recordedNotices.take(); got != "" || len(r.Requests()) != sent || sent != len(want)+1 {
 			t.Errorf("%q, %d requests", got, sent)
 		}
 	})
 }
 
 // The attempt count survives a restart.
-func TestAnotherProcessGoesOnInTheLane(t *testing.T) {
+func TestAnotherProcessContinuesTheSchedule(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(503))
@@ -98,7 +98,7 @@ func TestJitterIsATwentyPercentBand(t *testing.T) {
 	}
 }
 
-// Case 46 and the rest of OUT-5 for statuses.
+// Case 46 and the other statuses of OUT-5.
 func TestEveryStatusHasItsRule(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
@@ -117,7 +117,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 			if got := p.state(id); got != want || len(r.Requests()) != 1 {
 				t.Errorf("%d: %s, want %s", status, got, want)
 			}
-			notice := p.told.take()
+			notice := p.recordedNotices.take()
 			if failed := want[:6] == "failed"; failed != (notice == "failed msg_1 "+p.delivery(id).Reason) {
 				t.Errorf("%d: told %q", status, notice)
 			}
@@ -143,9 +143,9 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 		{"a date", start.Add(90 * time.Second).Format(http.TimeFormat), 429, 90 * time.Second},
 		{"a date in the past", start.Add(-time.Hour).Format(http.TimeFormat), 429, time.Second},
 		{"a date in a year", start.AddDate(1, 0, 0).Format(http.TimeFormat), 429, time.Hour},
-		{"nonsense is as none", "soon", 429, time.Second},
+		{"an invalid value counts as absent", "soon", 429, time.Second},
 		{"none", "", 429, time.Second},
-		{"500 has its schedule", "7", 500, time.Second},
+		{"500 follows the schedule", "7", 500, time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := outboundtest.Receive(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -164,7 +164,7 @@ func TestRetryAfterIsHonouredAndClamped(t *testing.T) {
 }
 
 // Case 48.
-func TestGoneDisablesTheEndpointAndTheUserIsTold(t *testing.T) {
+func TestGoneDisablesTheEndpointAndNotifiesTheUser(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, outboundtest.Statuses(410, 200))
@@ -179,7 +179,7 @@ func TestGoneDisablesTheEndpointAndTheUserIsTold(t *testing.T) {
 				t.Errorf("%d: %s", i, got)
 			}
 		}
-		if got := p.told.take(); got != "failed msg_1 status 410; disabled "+p.user+" status 410" {
+		if got := p.recordedNotices.take(); got != "failed msg_1 status 410; disabled "+p.user+" status 410" {
 			t.Error(got)
 		}
 		list, err := p.worker.Endpoints(t.Context(), p.user, agentKind)
@@ -191,13 +191,13 @@ func TestGoneDisablesTheEndpointAndTheUserIsTold(t *testing.T) {
 		p.code(err, "conflict")
 		p.must(p.worker.Enable(t.Context(), p.user, agentKind, e.ID))
 		p.sweep()
-		if got := p.told.take(); got != "delivered msg_2; delivered msg_3" {
+		if got := p.recordedNotices.take(); got != "delivered msg_2; delivered msg_3" {
 			t.Error(got)
 		}
 	})
 }
 
-func TestWhatIsHeldExpires(t *testing.T) {
+func TestHeldDeliveriesExpire(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		e := p.endpoint("http://127.0.0.1:65000")
@@ -207,7 +207,7 @@ func TestWhatIsHeldExpires(t *testing.T) {
 		n, err := site.Store.ExpireHeld(t.Context(), p.clock.Now())
 		p.must(err)
 		p.sweep()
-		if got := p.state(id) + ", " + p.told.take(); n != 1 || got != "expired expired, failed msg_1 expired" {
+		if got := p.state(id) + ", " + p.recordedNotices.take(); n != 1 || got != "expired expired, failed msg_1 expired" {
 			t.Error(n, got)
 		}
 	})

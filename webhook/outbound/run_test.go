@@ -15,7 +15,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// doer answers without a network, so that a bubble's clock can run.
+// doer answers without a network, so that the fake clock of a bubble can advance.
 type doer func(r *http.Request, n int) (status int, err error)
 
 type counted struct {
@@ -51,7 +51,7 @@ func (c *counted) sent() []string {
 	return append([]string(nil), c.ids...)
 }
 
-// running is a worker that runs in a bubble.
+// running is a worker that runs in a synctest bubble.
 type running struct {
 	*testing.T
 	site   *outboundtest.Site
@@ -213,7 +213,7 @@ func TestAWorkerThatLosesItsLeaseCutsItsRequest(t *testing.T) {
 	})
 }
 
-func TestShutdownGivesWhatIsInFlightAMoment(t *testing.T) {
+func TestShutdownWaitsGraceForRequestsInFlight(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes time.Duration
 		state outbound.State
@@ -286,7 +286,7 @@ func TestTheLogIsPruned(t *testing.T) {
 	})
 }
 
-// A database that is away for a while costs nothing but time.
+// An outage of the database delays deliveries and loses none.
 func TestAClosedDatabaseDoesNotEndTheWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, always(200))

@@ -2,7 +2,7 @@ package outbound
 
 import "testing"
 
-func TestTheGapsStayInTheirBand(t *testing.T) {
+func TestGapsStayWithinTheJitter(t *testing.T) {
 	for attempts := range 20 {
 		low, high := gap(attempts, 0), gap(attempts, 0.999999)
 		base := gaps[min(max(attempts, 1), len(gaps))-1]

@@ -12,14 +12,14 @@ import (
 // Options of New. All but Log are required.
 type Options struct {
 	Store Store
-	// CheckURL judges an endpoint's URL when it is saved; netguard.Guard has it.
-	// The same guard stands behind WorkerOptions.Client.
+	// CheckURL validates an endpoint's URL when it is saved; netguard.Guard has it.
+	// WorkerOptions.Client must use the same guard.
 	CheckURL func(url string) error
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-// Service has the use cases.
+// Service has the use cases of endpoints and deliveries.
 type Service struct {
 	store    Store
 	checkURL func(string) error
@@ -28,7 +28,7 @@ type Service struct {
 	wake     chan struct{}
 }
 
-// New returns the use cases; Worker does the sending.
+// New returns the use cases; a Worker does the sending.
 func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -36,7 +36,7 @@ func New(o Options) *Service {
 	return &Service{store: o.Store, checkURL: o.CheckURL, now: o.Now, log: o.Log, wake: make(chan struct{}, 1)}
 }
 
-// Wake lets this process's worker look for work at once.
+// Wake makes this process's worker look for due deliveries at once.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -44,12 +44,11 @@ func (s *Service) Wake() {
 	}
 }
 
-// at is now as the database keeps it.
-func (s *Service) at() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+// nowUTC returns the time with the precision that the database keeps.
+func (s *Service) nowUTC() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// Enqueue joins the caller's transaction: the delivery exists if and only if
-// what it tells of does. It returns the delivery's id, "" if the endpoint has
-// this message already.
+// Enqueue joins the caller's transaction, so that the delivery is committed with the change it
+// reports. It returns the delivery's id, "" if the endpoint already has this message.
 func (s *Service) Enqueue(ctx context.Context, job Job) (id string, err error) {
 	err = s.store.Write(ctx, func(ctx context.Context) error {
 		found, err := s.store.EndpointsByID(ctx, []string{job.EndpointID})
@@ -67,7 +66,7 @@ func (s *Service) Enqueue(ctx context.Context, job Job) (id string, err error) {
 }
 
 func (s *Service) enqueue(ctx context.Context, e *Endpoint, job Job) (string, error) {
-	now := s.at()
+	now := s.nowUTC()
 	d := &Delivery{
 		ID: protocol.NewID(), EndpointID: e.ID, UserID: e.OwnerID, Kind: e.Kind, Host: e.Host(), MessageID: job.MessageID,
 		Event: job.Event, OrderKey: job.OrderKey, Body: job.Body, State: Queued, NextAt: now, CreatedAt: now,

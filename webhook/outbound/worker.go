@@ -12,38 +12,38 @@ import (
 	"bellhop/protocol"
 )
 
-// Doer sends a request. netguard.Guard.Client has the limits of OUT-7 and the
-// guard of OUT-8; nothing less will do outside tests.
+// Doer sends a request. Outside tests it must be netguard.Guard.Client, which has the limits of
+// OUT-7 and the address guard of OUT-8.
 type Doer interface {
 	Do(r *http.Request) (*http.Response, error)
 }
 
-// WorkerOptions of NewWorker; zero members have the values named.
+// WorkerOptions of NewWorker. Zero fields get the value in their comment.
 type WorkerOptions struct {
 	Client      Doer            // required
 	Kinds       map[string]Kind // required; deliveries of other kinds wait
 	MaxInFlight int             // 128
 	PerHost     int             // 4
 	Lease       time.Duration   // 15 s, renewed every third of it
-	Poll        time.Duration   // 1 s: how long work of other processes may lie
-	Grace       time.Duration   // 3 s: what is in flight may end when Run has to
+	Poll        time.Duration   // 1 s: the longest until deliveries of other processes are noticed
+	Grace       time.Duration   // 3 s: how long requests in flight may take to finish when Run ends
 	Keep        time.Duration   // 30 days: how long final deliveries stay in the log
 	Random      func() float64  // in [0,1), for the jitter
 }
 
-// Worker sends. Any number of processes may run one on the same database.
+// Worker sends deliveries. Any number of processes may run one on the same database.
 type Worker struct {
 	*Service
-	o       WorkerOptions
-	flights flights
-	depth   int // how far a claim looks past busy hosts
+	o        WorkerOptions
+	inFlight inFlight
+	depth    int // how many deliveries a claim looks through to get past busy hosts
 
-	claiming sync.Mutex // one claim at a time; it guards what follows
-	after    string     // where the search by host goes on
-	crowded  bool       // what is due first has to wait for its hosts: look past it at once
+	claiming  sync.Mutex // serialises claims; guards the fields below
+	after     string     // the last host that addByHost looked at
+	hostsBusy bool       // the first window is full of busy hosts: look past it at once
 }
 
-// NewWorker does not start anything.
+// NewWorker starts no goroutine; Run does.
 func NewWorker(s *Service, o WorkerOptions) *Worker {
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 128)
 	o.PerHost = cmp.Or(o.PerHost, 4)
@@ -58,18 +58,18 @@ func NewWorker(s *Service, o WorkerOptions) *Worker {
 }
 
 const (
-	pace       = 5 * time.Millisecond // between two claims, so that they come in batches
+	pace       = 5 * time.Millisecond // between two claims, so that deliveries are claimed in batches
 	pruneEvery = 10 * time.Minute
 	pruneBatch = 1000
 	heldEvery  = 10 * time.Second
 )
 
-// Run sends until ctx ends. Then it claims nothing more, gives what is in flight
-// Grace to end and puts back what did not.
+// Run sends until ctx ends. Then it claims nothing more, lets requests in flight finish within
+// Grace, and requeues the others.
 func (w *Worker) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
-	background.Go(func() { w.renewals(alive) })
+	background.Go(func() { w.renewLoop(alive) })
 	background.Go(func() { w.maintain(ctx) })
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -82,31 +82,31 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		sleep(ctx, pace-time.Since(began))
 	}
-	w.flights.end(w.o.Grace)
+	w.inFlight.end(w.o.Grace)
 	stop()
 	background.Wait()
 	return nil
 }
 
-// Sweep sends what is due now, one batch after the other, and returns when
-// nothing is left that could be sent.
+// Sweep sends everything that is due now, batch by batch, and returns when nothing more can be
+// sent.
 func (w *Worker) Sweep(ctx context.Context) error {
 	for {
 		progress, err := w.claim(ctx)
 		if err != nil {
 			return err
 		}
-		idle := w.flights.wait()
+		idle := w.inFlight.wait()
 		if !progress && idle {
 			return nil
 		}
 	}
 }
 
-// wait returns when there may be something to do.
+// wait returns when a delivery may be due, after Poll at the latest.
 func (w *Worker) wait(ctx context.Context) {
 	d := w.o.Poll
-	now := w.at()
+	now := w.nowUTC()
 	if at, found, err := w.store.NextDue(ctx, now); err == nil && found {
 		d = min(d, at.Sub(now))
 	}
@@ -130,19 +130,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (w *Worker) renewals(ctx context.Context) {
+func (w *Worker) renewLoop(ctx context.Context) {
 	for sleep(ctx, w.o.Lease/3) {
 		w.renew(ctx)
 	}
 }
 
-// renew prolongs what is in flight and gives up what another worker has taken.
+// renew prolongs the leases of requests in flight and cancels those that another worker has
+// taken over.
 func (w *Worker) renew(ctx context.Context) {
-	claims := w.flights.claims()
+	claims := w.inFlight.claims()
 	if len(claims) == 0 {
 		return
 	}
-	held, err := w.store.Renew(ctx, claims, w.at().Add(w.o.Lease))
+	held, err := w.store.Renew(ctx, claims, w.nowUTC().Add(w.o.Lease))
 	if err != nil {
 		w.log.WarnContext(ctx, "leases not renewed", "error", err)
 		return
@@ -151,15 +152,15 @@ func (w *Worker) renew(ctx context.Context) {
 		delete(claims, id)
 	}
 	for id, lease := range claims {
-		w.flights.cancel(id, lease, ErrLeaseLost)
+		w.inFlight.cancel(id, lease, ErrLeaseLost)
 	}
 }
 
-// maintain ends held deliveries in time and prunes the log.
+// maintain expires held deliveries and prunes the log.
 func (w *Worker) maintain(ctx context.Context) {
 	pruned := time.Time{}
 	for {
-		now := w.at()
+		now := w.nowUTC()
 		n, err := w.store.ExpireHeld(ctx, now)
 		w.report(ctx, "expire held deliveries", err)
 		if n > 0 {
@@ -190,7 +191,7 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 	}
 }
 
-// errInterrupted ends attempts that Grace was too short for.
+// errInterrupted cancels attempts that did not finish within Grace.
 var errInterrupted = errors.New("the worker stops")
 
 func unavailable(err error) bool { return protocol.CodeOf(err) == protocol.CodeUnavailable }

@@ -14,7 +14,7 @@ import (
 
 func convert(t *testing.T, version int, parts ...string) []string {
 	t.Helper()
-	c := uistream.New("m1", version)
+	c := uistream.New("m", version)
 	var out []string
 	for _, p := range parts {
 		chunks, err := c.Convert([]byte(p))
@@ -106,7 +106,7 @@ func TestTheSDKsOwnStreams(t *testing.T) {
 func TestConvert(t *testing.T) {
 	const (
 		tool     = `,"dynamic":true,"providerExecuted":true`
-		start    = `{"type":"start","messageId":"m1"} {"type":"start-step"} `
+		start    = `{"type":"start","messageId":"m"} {"type":"start-step"} `
 		request  = `{"type":"tool-approval-request","approvalId":"a","toolCall":{"type":"tool-call","toolCallId":"c","toolName":"Bash","input":{"x":1}},"event":{"id":"e","seq":1,"turnId":"t"}}`
 		approved = `{"type":"tool-approval-response","approvalId":"a","approved":true,"toolCall":{}}`
 		denied   = `{"type":"tool-output-denied","toolCallId":"c","toolName":"Bash"}`
@@ -150,7 +150,7 @@ func TestConvert(t *testing.T) {
 		{
 			"a resume comes behind the start and is not kept", uistream.V6,
 			[]string{`{"type":"data-resume","data":{"verdict":"gap"}}`},
-			`{"type":"start","messageId":"m1"} {"type":"data-resume","data":{"verdict":"gap"},"transient":true}`,
+			`{"type":"start","messageId":"m"} {"type":"data-resume","data":{"verdict":"gap"},"transient":true}`,
 		},
 		{
 			"a question stays", uistream.V6,
@@ -160,12 +160,12 @@ func TestConvert(t *testing.T) {
 		{
 			"an error has words", uistream.V6,
 			[]string{`{"type":"error","error":{"name":"Error","message":"kaboom"}}`},
-			`{"type":"start","messageId":"m1"} {"type":"error","errorText":"kaboom"}`,
+			`{"type":"start","messageId":"m"} {"type":"error","errorText":"kaboom"}`,
 		},
 		{
 			"version 5 gets no members that it refuses", uistream.V5,
 			[]string{`{"type":"abort","reason":"aborted"}`, `{"type":"finish","finishReason":"stop","totalUsage":{"inputTokens":1}}`},
-			`{"type":"start","messageId":"m1"} {"type":"abort"} {"type":"finish","messageMetadata":{"usage":{"inputTokens":1}}}`,
+			`{"type":"start","messageId":"m"} {"type":"abort"} {"type":"finish","messageMetadata":{"usage":{"inputTokens":1}}}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,38 +3,31 @@ package acp
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
-	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// call is a tool call of this turn, as far as the agent has told of it.
+// call is a tool call of this turn, as far as the agent has described it.
 type call struct {
-	id        string
+	stdio.Call
 	latest    update // members of all its updates, the last one of each
 	announced bool
-	answered  bool
-	name      string
-	denied    bool // under turn.mu
 }
 
-// call returns the call of an update, with the update taken in.
+// call returns the call of an update, after merging the update into it.
 func (t *turn) call(u update) *call {
-	var c *call
-	for _, known := range t.calls {
-		if known.id == u.ToolCallID {
-			c = known
-		}
+	i := slices.IndexFunc(t.calls, func(c *call) bool { return c.ID == u.ToolCallID })
+	if i < 0 {
+		i = len(t.calls)
+		t.calls = append(t.calls, &call{Call: stdio.Call{ID: u.ToolCallID}, latest: update{ToolCallID: u.ToolCallID}})
 	}
-	if c == nil {
-		c = &call{id: u.ToolCallID, latest: update{ToolCallID: u.ToolCallID}}
-		t.calls = append(t.calls, c)
-	}
-	c.take(u)
-	return c
+	t.calls[i].merge(u)
+	return t.calls[i]
 }
 
-func (c *call) take(u update) {
+func (c *call) merge(u update) {
 	l := &c.latest
 	l.Title = cmp.Or(u.Title, l.Title)
 	l.Name = cmp.Or(u.Name, l.Name)
@@ -55,15 +48,15 @@ func (c *call) take(u update) {
 	}
 }
 
-// toolUpdate maps a tool_call or tool_call_update. A call is announced when its
-// input is whole: while it is pending, agents tell it piece by piece.
+// toolUpdate maps a tool_call or tool_call_update. A call is announced when its input is
+// complete: while it is pending, agents send it piece by piece.
 func (t *turn) toolUpdate(u update) error {
 	if u.ToolCallID == "" {
-		t.skip("a tool call without an id")
+		t.Skip("a tool call without an id")
 		return nil
 	}
 	c := t.call(u)
-	if c.answered {
+	if c.Answered() {
 		return nil
 	}
 	ended := u.Status == "completed" || u.Status == "failed"
@@ -75,24 +68,24 @@ func (t *turn) toolUpdate(u update) error {
 	if !ended {
 		return nil
 	}
-	return t.result(c, c.output(u), u.Status == "failed")
+	return t.Result(&c.Call, c.output(u), u.Status == "failed")
 }
 
-// announce tells of a call, once.
+// announce shows a call, once.
 func (t *turn) announce(c *call) error {
 	if c.announced {
 		return nil
 	}
 	c.announced = true
-	c.name = c.latest.tool()
-	if err := t.speech.end(); err != nil {
+	c.Name, c.Input = c.latest.tool(), c.latest.input()
+	if err := t.blocks.end(); err != nil {
 		return err
 	}
-	return t.out.ToolCall(agenthost.ToolCall{ID: c.id, Name: c.name, Input: c.latest.input()})
+	return t.Announce(&c.Call)
 }
 
-// announceAll tells of the calls that wait for their input: the agent has gone
-// on, it is whole.
+// announceAll shows the calls that wait for their input: the agent has gone on, so that it
+// is complete.
 func (t *turn) announceAll() error {
 	for _, c := range t.calls {
 		if err := t.announce(c); err != nil {
@@ -102,17 +95,7 @@ func (t *turn) announceAll() error {
 	return nil
 }
 
-func (t *turn) result(c *call, output json.RawMessage, failed bool) error {
-	c.answered = true
-	t.mu.Lock()
-	denied := c.denied
-	t.mu.Unlock()
-	return t.out.ToolResult(agenthost.ToolResult{
-		ID: c.id, Name: c.name, Output: output, IsError: failed && !denied, Denied: denied,
-	})
-}
-
-// tool is the agent's own name of the tool, where it tells it, else its kind.
+// tool returns the agent's own name of the tool, or else its kind.
 func (u *update) tool() string {
 	name := cmp.Or(u.Meta.ClaudeCode.ToolName, u.Name)
 	// Gemini CLI puts it before the id: write_file__call_1.
@@ -125,23 +108,23 @@ func (u *update) tool() string {
 	return cmp.Or(name, u.Title, "tool")
 }
 
-// input is the agent's own, else what can be told of it: what changes, which
+// input returns the agent's own input, or else what is known of it: what changes, which
 // files it is about, which command runs.
 func (u *update) input() json.RawMessage {
 	if present(u.RawInput) {
 		return u.RawInput
 	}
-	input := object{}
+	input := stdio.Object{}
 	if u.Title != "" {
 		input["title"] = u.Title
 	}
 	if u.ToolKind == "execute" && u.Title != "" {
-		input = object{"command": u.Title}
+		input = stdio.Object{"command": u.Title}
 	}
-	var changes []object
+	var changes []stdio.Object
 	for _, b := range u.blocks() {
 		if b.Type == "diff" {
-			changes = append(changes, object{"path": b.Path, "oldText": b.OldText, "newText": b.NewText})
+			changes = append(changes, stdio.Object{"path": b.Path, "oldText": b.OldText, "newText": b.NewText})
 		}
 	}
 	switch {
@@ -150,11 +133,11 @@ func (u *update) input() json.RawMessage {
 	case len(u.Locations) > 0:
 		input["path"] = u.Locations[0].Path
 	}
-	return encode(input)
+	return stdio.Encode(input)
 }
 
-// output is the agent's own, else the text that the update which ends the call
-// shows: what earlier ones show is not of the result.
+// output returns the agent's own output, or else the text in the update that ends the call:
+// the text of earlier updates does not belong to the result.
 func (c *call) output(last update) json.RawMessage {
 	if present(c.latest.RawOutput) {
 		return c.latest.RawOutput
@@ -166,7 +149,7 @@ func (c *call) output(last update) json.RawMessage {
 		}
 	}
 	if len(texts) > 0 {
-		return encode(strings.Join(texts, "\n"))
+		return stdio.Encode(strings.Join(texts, "\n"))
 	}
-	return encode(object{"status": last.Status})
+	return stdio.Encode(stdio.Object{"status": last.Status})
 }

@@ -3,9 +3,6 @@ package acp_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"bellhop/agenthost"
@@ -60,74 +57,25 @@ const (
 	withdrawn = `{"outcome":"cancelled"}`
 )
 
-// fixture is an agent whose program plays scripts, one for each start.
+// fixture has the options of the provider under test.
 type fixture struct {
-	t       *testing.T
+	*providertest.Fixture
 	options acp.Options
-	spec    agenthost.AgentSpec
-	agent   agenthost.Agent
 }
 
 func newFixture(t *testing.T, scripts ...string) *fixture {
 	t.Helper()
-	dir := t.TempDir()
-	for i, script := range scripts {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.jsonl", i+1)), []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	return fixtureOf(providertest.NewFixture(t, scripts...))
+}
+
+func fixtureOf(base *providertest.Fixture) *fixture {
+	f := &fixture{Fixture: base, options: acp.Options{
+		Command: func(context.Context) ([]string, error) { return []string{base.Program}, nil },
+		Env:     base.Env,
+		Grace:   providertest.Guard,
+	}}
+	f.Open = func(spec agenthost.AgentSpec) (agenthost.Agent, error) {
+		return acp.New(f.options).Open(base.T.Context(), spec)
 	}
-	f := &fixture{t: t}
-	f.options, f.spec = scripted(t, dir)
 	return f
-}
-
-// begin starts a turn; its end is awaited with the returned function.
-func (f *fixture) begin(out *providertest.Recorder, prompt agenthost.Prompt) (end func() (agenthost.Outcome, error)) {
-	f.t.Helper()
-	if f.agent == nil {
-		f.agent = open(f.t, f.options, f.spec)
-	}
-	var outcome agenthost.Outcome
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		outcome, err = f.agent.Run(f.t.Context(), prompt, out)
-		out.Finish()
-	}()
-	return func() (agenthost.Outcome, error) {
-		<-done
-		return outcome, err
-	}
-}
-
-// run plays a whole turn that begins.
-func (f *fixture) run(out *providertest.Recorder, prompt string) agenthost.Outcome {
-	f.t.Helper()
-	outcome, err := f.begin(out, agenthost.Prompt{TurnID: "turn-1", Text: prompt})()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if broken := out.Broken(true); len(broken) > 0 {
-		f.t.Errorf("the contract is broken: %q", broken)
-	}
-	return outcome
-}
-
-func (f *fixture) await(out *providertest.Recorder, kind string) {
-	f.t.Helper()
-	if err := out.WaitFor(f.t.Context(), kind, 1); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-func (f *fixture) want(got agenthost.Outcome, want agenthost.Outcome) {
-	f.t.Helper()
-	if got.FinishReason != want.FinishReason || got.Reason != want.Reason || !strings.Contains(got.Err, want.Err) {
-		f.t.Errorf("got the outcome %+v, want %+v", got, want)
-	}
-}
-
-func always(answer agenthost.Answer) func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
-	return func(context.Context, string, agenthost.Question) (agenthost.Answer, error) { return answer, nil }
 }

@@ -39,7 +39,7 @@ func Gemini(options Options) *Provider {
 		if err := configfile.Write(path, geminiTemplate, variables, configfile.JSON); err != nil {
 			return err
 		}
-		if err := judge(spec); err != nil {
+		if err := writeTrust(spec); err != nil {
 			return err
 		}
 		if prepare != nil {

@@ -44,9 +44,9 @@ func TestSessions(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, strings.ReplaceAll(c.script, "%", "5"))
-			f.spec.Native = "s"
+			f.Spec.Native = "s"
 			out := &providertest.Recorder{Memory: "what was said"}
-			f.want(f.run(out, "hello"), finished)
+			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {
 				if e.Kind != providertest.KindText && e.Kind != providertest.KindEndText {
@@ -62,45 +62,45 @@ func TestSessions(t *testing.T) {
 
 func TestATurnAfterStopLoadsTheSession(t *testing.T) {
 	f := newFixture(t, begun+ended, initialize+sessionLoad+prompted+ended)
-	f.want(f.run(&providertest.Recorder{}, "first"), finished)
-	if err := f.agent.Stop(t.Context()); err != nil {
+	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
+	if err := f.Agent.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
 func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
 	f := newFixture(t, begun+ended+`{"dir":"in","msg":{"method":"session/prompt"}}
 {"dir":"exit","msg":0}
 `, initialize+sessionLoad+prompted+chunk("here")+ended)
-	f.want(f.run(&providertest.Recorder{}, "first"), finished)
-	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
+	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
+func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f := newFixture(t, begun+chunk("I die")+
 		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"execute","title":"rm x","status":"pending"}`)+
 		`{"dir":"stderr","msg":"panic: oh no"}
 {"dir":"exit","msg":3}
 `, initialize+sessionLoad+prompted+ended)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
+	f.Want(f.Run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
 	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.IsError {
 		t.Errorf("got %+v", results)
 	}
-	f.want(f.run(&providertest.Recorder{}, "again"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
 }
 
 func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
 	f := newFixture(t, begun+asking(9, usual)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
-	if got := f.run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+	if got := f.Run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
 		t.Errorf("got %+v, %d expired", got, out.Expired())
 	}
 }
 
-func TestTheHostsServerIsOfferedToAnAgentThatSpeaksHTTPWithIt(t *testing.T) {
+func TestTheHostsServerIsOfferedToAnAgentWithHTTPSupport(t *testing.T) {
 	offered := `{"dir":"in","msg":{"id":2,"method":"session/new","params":{"mcpServers":[{"type":"http","name":"bellhop","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer s3cret"}]}]}}}
 {"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}
 `
@@ -110,13 +110,13 @@ func TestTheHostsServerIsOfferedToAnAgentThatSpeaksHTTPWithIt(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			f := newFixture(t, script+prompted+ended)
-			f.spec.Local = &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: "s3cret"}
-			f.want(f.run(&providertest.Recorder{}, "hello"), finished)
+			f.Spec.Local = &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: "s3cret"}
+			f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
 		})
 	}
 }
 
-func TestTheModelIsSetWhereTheAgentCanBeToldOne(t *testing.T) {
+func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
 	models := strings.Replace(sessionNew, `"sessionId":"s"`, `"sessionId":"s","models":{"availableModels":[],"currentModelId":"m1"}`, 1)
 	set := `{"dir":"in","msg":{"id":3,"method":"session/set_model","params":{"modelId":"m2","sessionId":"s"}}}
 {"dir":"out","msg":{"id":3,"result":{}}}
@@ -132,9 +132,9 @@ func TestTheModelIsSetWhereTheAgentCanBeToldOne(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			prompt := strings.ReplaceAll(prompted+ended, `"id":3`, `"id":7`)
 			f := newFixture(t, initialize+c.script+prompt)
-			f.spec.Model = c.model
+			f.Spec.Model = c.model
 			out := &providertest.Recorder{}
-			f.want(f.run(out, "hello"), finished)
+			f.Want(f.Run(out, "hello"), providertest.Finished)
 			if notices := out.Of(providertest.KindNotice); len(notices) != c.notices {
 				t.Errorf("got %+v", notices)
 			}
@@ -155,13 +155,13 @@ func TestAttachments(t *testing.T) {
 			f := newFixture(t, c.initialize+sessionNew+
 				`{"dir":"in","msg":{"id":3,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"look"}`+c.image+`]}}}`+"\n"+ended)
 			out := &providertest.Recorder{}
-			outcome, err := f.begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
+			outcome, err := f.Begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
 				{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
 			}})()
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.want(outcome, finished)
+			f.Want(outcome, providertest.Finished)
 			if notices := out.Of(providertest.KindNotice); len(notices) != c.notices {
 				t.Errorf("got %+v", notices)
 			}
@@ -172,13 +172,13 @@ func TestAttachments(t *testing.T) {
 func TestUsage(t *testing.T) {
 	f := newFixture(t, begun+saying(`{"sessionUpdate":"usage_update","used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}`)+
 		`{"dir":"out","msg":{"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":20,"totalTokens":30,"thoughtTokens":5,"cachedReadTokens":1}}}}`+"\n")
-	outcome := f.run(&providertest.Recorder{}, "hello")
+	outcome := f.Run(&providertest.Recorder{}, "hello")
 	var got, want any
 	if err := errors.Join(json.Unmarshal(outcome.Usage, &got), json.Unmarshal([]byte(`{"inputTokens":10,"outputTokens":20,"totalTokens":30,
 		"reasoningTokens":5,"cachedInputTokens":1,"context":{"used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}}`), &want)); err != nil {
 		t.Fatal(err)
 	}
-	if !contains(got, want) {
+	if !providertest.Contains(got, want) {
 		t.Errorf("got %s", outcome.Usage)
 	}
 }
@@ -190,28 +190,28 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 		prepared = true
 		return nil
 	}
-	f.spec.Model = `g"emini`
-	agent, err := acp.Gemini(f.options).Open(t.Context(), f.spec)
+	f.Spec.Model = `g"emini`
+	agent, err := acp.Gemini(f.options).Open(t.Context(), f.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.agent = agent
+	f.Agent = agent
 	t.Cleanup(func() { _ = agent.Close(t.Context()) })
-	outcome, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	outcome, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.want(outcome, finished)
+	f.Want(outcome, providertest.Finished)
 	var settings struct {
 		Model     struct{ Name string }
 		Telemetry struct{ Enabled *bool }
 	}
-	content, err := os.ReadFile(filepath.Join(f.spec.StateDir, ".gemini", "settings.json"))
-	if err != nil || json.Unmarshal(content, &settings) != nil || settings.Model.Name != f.spec.Model || *settings.Telemetry.Enabled {
+	content, err := os.ReadFile(filepath.Join(f.Spec.StateDir, ".gemini", "settings.json"))
+	if err != nil || json.Unmarshal(content, &settings) != nil || settings.Model.Name != f.Spec.Model || *settings.Telemetry.Enabled {
 		t.Errorf("got %s, %v", content, err)
 	}
-	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
-	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "DISABLE_AUTOUPDATER=1", "HOME=" + f.spec.StateDir, "ARGS=--acp"} {
+	env, err := os.ReadFile(filepath.Join(f.Spec.StateDir, "environment"))
+	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "DISABLE_AUTOUPDATER=1", "HOME=" + f.Spec.StateDir, "ARGS=--acp"} {
 		if err != nil || !strings.Contains("\n"+string(env)+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is not in %s, %v", want, env, err)
 		}
@@ -224,9 +224,9 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_SECRET", "canary")
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+ended)
-	f.spec.Env = []string{"OWN=1"}
-	f.want(f.run(&providertest.Recorder{}, "hello"), finished)
-	env, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
+	f.Spec.Env = []string{"OWN=1"}
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
+	env, err := os.ReadFile(filepath.Join(f.Spec.StateDir, "environment"))
 	if err != nil || strings.Contains(string(env), "canary") || !strings.Contains(string(env), "OWN=1") {
 		t.Errorf("got %s, %v", env, err)
 	}

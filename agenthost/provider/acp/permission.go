@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
 // question is a permission request that waits for its answer.
@@ -19,36 +21,27 @@ type question struct {
 
 func (q *question) answer(outcome sdk.RequestPermissionOutcome) { q.reply <- outcome }
 
-// ask passes a request to the turn that runs, behind all that the agent said
-// before it, and waits for the answer. Nobody can decide between turns.
-func (a *agent) ask(ctx context.Context, from *program, request sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
-	cancelled := sdk.NewRequestPermissionOutcomeCancelled()
-	t := a.playing(from)
-	if t == nil {
-		return cancelled
-	}
+// permission passes a request to the running turn, behind all that the agent sent before
+// it, and waits for the answer. Between turns it is cancelled, as no user can decide it.
+func (c *connection) permission(ctx context.Context, request sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
 	q := &question{ctx: ctx, request: request, reply: make(chan sdk.RequestPermissionOutcome, 1)}
-	select {
-	case t.said <- saying{question: q}:
-	case <-t.done:
-		return cancelled
-	case <-ctx.Done():
-		return cancelled
+	if !c.deliver(message{question: q}) {
+		return sdk.NewRequestPermissionOutcomeCancelled()
 	}
 	select {
 	case outcome := <-q.reply:
 		return outcome
 	case <-ctx.Done():
-		return cancelled
+		return sdk.NewRequestPermissionOutcomeCancelled()
 	}
 }
 
-// permit puts a permission request to the user; the agent may go on talking
-// meanwhile. The request may be the first word of its call.
+// permit puts a permission request to the user in the background. The request may be the
+// first message about its call.
 func (t *turn) permit(q *question) error {
 	var u update
-	if readable := json.Unmarshal(encode(q.request.ToolCall), &u) == nil; !readable || u.ToolCallID == "" {
-		t.skip("a permission request without its tool call")
+	if readable := json.Unmarshal(stdio.Encode(q.request.ToolCall), &u) == nil; !readable || u.ToolCallID == "" {
+		t.Skip("a permission request without its tool call")
 		q.answer(sdk.NewRequestPermissionOutcomeCancelled())
 		return nil
 	}
@@ -57,49 +50,35 @@ func (t *turn) permit(q *question) error {
 		q.answer(sdk.NewRequestPermissionOutcomeCancelled())
 		return err
 	}
-	conn := t.program.conn.Done()
-	t.questions.Go(func() {
-		ctx, cancel := context.WithCancel(t.asking)
-		defer cancel()
+	t.permissions++
+	id := strconv.Itoa(t.permissions)
+	asked := agenthost.Question{
+		Prompt: cmp.Or(c.latest.Title, "Run "+c.Name+"?"), ToolCallID: c.ID, ToolName: c.Name, Args: c.latest.input(),
+	}
+	t.Question(id, func(ctx context.Context) error {
 		defer context.AfterFunc(q.ctx, func() {
-			if !closed(conn) { // else the program is gone, and exited expires the question
-				cancel()
+			if !isClosed(t.connection.rpc.Done()) { // else the program is gone, and the question expires with it
+				t.Withdraw(id, nil)
 			}
 		})()
-		answer, err := t.out.Confirm(ctx, agenthost.Question{
-			Prompt: cmp.Or(c.latest.Title, "Run "+c.name+"?"), ToolCallID: c.id, ToolName: c.name, Args: c.latest.input(),
-		})
+		answer, err := t.Out.Confirm(ctx, asked)
 		if ctx.Err() != nil || err != nil {
 			q.answer(sdk.NewRequestPermissionOutcomeCancelled())
-			t.fail(ctx, err)
-			return
+			return err
 		}
 		q.answer(t.choose(c, answer.Approved, q.request.Options))
+		return nil
 	})
 	return nil
 }
 
-// fail ends the turn for an Output that failed; a question withdrawn is no
-// failure.
-func (t *turn) fail(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	select {
-	case t.failed <- err:
-	default:
-	}
-}
-
-// choose picks the option that decides this once. The host remembers by
-// itself: an agent told to remember changes its mode, for good.
+// choose returns the option that decides this call only. The host remembers answers itself:
+// an agent that is told to remember changes its mode for good.
 func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sdk.RequestPermissionOutcome {
 	kind := sdk.PermissionOptionKindAllowOnce
 	if !approved {
 		kind = sdk.PermissionOptionKindRejectOnce
-		t.mu.Lock()
-		c.denied = true
-		t.mu.Unlock()
+		c.SetDenied(true)
 	}
 	for _, option := range options {
 		if option.Kind == kind {
@@ -107,7 +86,7 @@ func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sd
 		}
 	}
 	if approved {
-		t.out.Notice("warning", "The agent does not let this call be allowed once, so it is cancelled")
+		t.Out.Notice("warning", "The agent does not let this call be allowed once, so it is cancelled")
 	}
 	return sdk.NewRequestPermissionOutcomeCancelled()
 }

@@ -4,26 +4,25 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
-	"os"
+	"fmt"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/internal/process"
+	"bellhop/agenthost/provider/stdio"
 )
 
 // Options say which program to run and how. Command is required.
 type Options struct {
 	Name string // in messages to the user; "" = "acp"
 
-	// Command returns the program and its arguments. Its error is Run's: it
-	// names the command that mends it.
+	// Command returns the program and its arguments. Its error is Run's: it names the
+	// command that installs the program.
 	Command func(ctx context.Context) ([]string, error)
 
 	Env []string // for every session, KEY=value
 
-	// Prepare readies a session's home before its program starts, such as the
-	// agent's own configuration files; nil = nothing to do.
+	// Prepare writes what the program reads from the session's home when it starts,
+	// such as the agent's own configuration files; nil = nothing to do.
 	Prepare func(spec agenthost.AgentSpec) error
 
 	// Mode is the session mode to set, for agents whose own does not ask before
@@ -44,9 +43,6 @@ type Provider struct{ options Options }
 // New makes a provider; it does not look for the program.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "acp")
-	if options.Grace <= 0 {
-		options.Grace = process.DefaultGrace
-	}
 	return &Provider{options: options}
 }
 
@@ -55,35 +51,44 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	if p.options.Command == nil {
 		return nil, errors.New("acp: no command configured")
 	}
-	if spec.Log == nil {
-		spec.Log = slog.New(slog.DiscardHandler)
-	}
-	return &agent{options: p.options, spec: spec, native: spec.Native}, nil
+	o := p.options
+	config := stdio.Config{Name: o.Name, Records: o.Records, Grace: o.Grace, MaxLine: maxLine}
+	return stdio.New(config, spec, &program{options: o, spec: spec}), nil
 }
 
-// inherited is what a program needs to run at all. Everything else, the host's
-// own secrets above all, stays out of its environment.
-var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
+// maxLine is below the SDK's own limit, beyond which it closes the connection.
+const maxLine = 10<<20 - 1<<10
 
-// quiet keeps the programs that heed it from any traffic but that to their model.
-var quiet = []string{
+// telemetryOff disables telemetry, error reporting and auto-update in agents that support
+// these variables.
+var telemetryOff = []string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_TELEMETRY=1",
 	"DISABLE_ERROR_REPORTING=1",
 	"DISABLE_AUTOUPDATER=1",
 }
 
-// environment of a session's program; of two values the later one counts.
-func environment(options Options, spec agenthost.AgentSpec) []string {
-	var env []string
-	for _, name := range inherited {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
+// program implements stdio.Protocol for one session.
+type program struct {
+	options Options
+	spec    agenthost.AgentSpec
+}
+
+// Command prepares the session's home and returns the configured program.
+func (p *program) Command(ctx context.Context) (args, env []string, err error) {
+	if args, err = p.options.Command(ctx); err != nil {
+		return nil, nil, err
+	}
+	if p.options.Prepare != nil {
+		if err := p.options.Prepare(p.spec); err != nil {
+			return nil, nil, fmt.Errorf("prepare the agent %s: %w", p.options.Name, err)
 		}
 	}
-	env = append(env, "NO_COLOR=1") // its stderr is shown to people
-	env = append(env, quiet...)
-	env = append(env, options.Env...)
-	env = append(env, spec.Env...)
-	return append(env, "HOME="+spec.StateDir)
+	own := append([]string{"NO_COLOR=1"}, telemetryOff...) // its stderr is shown to people
+	return args, stdio.Environment(own, p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
+}
+
+// Connect implements stdio.Protocol.
+func (p *program) Connect(child *stdio.Child, deliver func(message) bool) stdio.Connection[message] {
+	return connect(p, child, deliver)
 }

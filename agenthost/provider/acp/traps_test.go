@@ -17,11 +17,6 @@ import (
 	"bellhop/protocol"
 )
 
-var (
-	finished = agenthost.Outcome{FinishReason: protocol.FinishStop}
-	aborted  = agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
-)
-
 func TestChoices(t *testing.T) {
 	for _, c := range []struct {
 		rule, options, outcome string
@@ -34,8 +29,8 @@ func TestChoices(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+saying(completed)+ended)
-			out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: c.approved})}
-			f.want(f.run(out, "hello"), finished)
+			out := providertest.Answering(agenthost.Answer{Approved: c.approved})
+			f.Want(f.Run(out, "hello"), providertest.Finished)
 			if results := out.Of(providertest.KindResult); len(results) != 1 || results[0].Result.Denied != c.denied {
 				t.Errorf("got %+v", out.Entries())
 			}
@@ -46,16 +41,12 @@ func TestChoices(t *testing.T) {
 func TestASecondPromptWhileBusyIsRefusedForItWouldCancelTheFirst(t *testing.T) {
 	f := newFixture(t, begun+chunk("busy")+cancelled)
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "first"})
-	f.await(out, providertest.KindText)
-	if _, err := f.agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
+	end := f.Begin(out, agenthost.Prompt{Text: "first"})
+	f.Await(out, providertest.KindText)
+	if _, err := f.Agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
 		t.Error("a second turn began")
 	}
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	f.Interrupt(end)
 }
 
 func TestACancelAnswersEveryOpenPermissionAndThoseThatStillCome(t *testing.T) {
@@ -65,15 +56,11 @@ func TestACancelAnswersEveryOpenPermissionAndThoseThatStillCome(t *testing.T) {
 		`{"dir":"ins","msg":[{"id":0,"result":{"outcome":{"outcome":"cancelled"}}},{"id":1,"result":{"outcome":{"outcome":"cancelled"}}},{"method":"session/cancel"}]}`+"\n"+
 		late+answered(2, withdrawn)+`{"dir":"out","msg":{"id":3,"result":{"stopReason":"cancelled"}}}`+"\n")
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "hello"})
+	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
 	if err := out.WaitFor(t.Context(), providertest.KindConfirm, 2); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	f.Interrupt(end)
 	if calls := out.Of(providertest.KindCall); len(calls) != 2 {
 		t.Errorf("got the calls %+v", calls)
 	}
@@ -95,7 +82,7 @@ func TestAPermissionThatTheAgentGivesUpIsWithdrawn(t *testing.T) {
 		close(gone)
 		return agenthost.Answer{Approved: true}, nil
 	}}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	<-gone
 }
 
@@ -104,21 +91,21 @@ func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
 		`{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
 {"dir":"out","msg":{"id":4,"result":{"stopReason":"end_turn"}}}
 `)
-	spoke := make(logged, 1)
-	f.spec.Log = slog.New(spoke)
-	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
-	f.want(f.run(out, "first"), finished)
-	if err := os.WriteFile(filepath.Join(f.spec.StateDir, "gate"), nil, 0o600); err != nil {
+	rejected := make(providertest.DebugLog, 1)
+	f.Spec.Log = slog.New(rejected)
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	f.Want(f.Run(out, "first"), providertest.Finished)
+	if err := os.WriteFile(filepath.Join(f.Spec.StateDir, "gate"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	<-spoke
-	f.want(f.run(silent(t), "second"), finished)
+	<-rejected
+	f.Want(f.Run(silent(t), "second"), providertest.Finished)
 	if len(out.Of(providertest.KindConfirm)) > 0 {
 		t.Errorf("got %+v", out.Entries())
 	}
 }
 
-// silent is an output that nothing may be said to.
+// silent is an output that must stay empty.
 func silent(t *testing.T) *providertest.Recorder {
 	t.Helper()
 	out := &providertest.Recorder{}
@@ -130,25 +117,11 @@ func silent(t *testing.T) *providertest.Recorder {
 	return out
 }
 
-// logged gets a value for each debug record.
-type logged chan struct{}
-
-func (l logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l logged) WithGroup(string) slog.Handler            { return l }
-
-func (l logged) Handle(_ context.Context, r slog.Record) error {
-	if r.Level == slog.LevelDebug {
-		l <- struct{}{}
-	}
-	return nil
-}
-
-func TestARejectedCallWithoutAWordIsDeniedBeforeTheAgentGoesOn(t *testing.T) {
+func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheAgentGoesOn(t *testing.T) {
 	f := newFixture(t, begun+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"n"}`)+chunk("I go on")+
 		saying(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)+ended)
-	out := &providertest.Recorder{Decide: always(agenthost.Answer{})}
-	f.want(f.run(out, "hello"), finished)
+	out := providertest.Answering(agenthost.Answer{})
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	var kinds []string
 	for _, e := range out.Entries() {
 		kinds = append(kinds, e.Kind)
@@ -163,31 +136,31 @@ func TestARejectedCallWithoutAWordIsDeniedBeforeTheAgentGoesOn(t *testing.T) {
 }
 
 func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
-	say := func(kind, id, text string) string {
+	piece := func(kind, id, text string) string {
 		return saying(fmt.Sprintf(`{"sessionUpdate":%q,"messageId":%q,"content":{"type":"text","text":%q}}`, kind, id, text))
 	}
 	f := newFixture(t, begun+
-		say("agent_message_chunk", "m1", "one ")+say("agent_message_chunk", "m1", "block")+
-		say("agent_message_chunk", "m2", "another")+
-		say("agent_thought_chunk", "m2", "hm")+say("agent_message_chunk", "m2", "third")+
+		piece("agent_message_chunk", "m1", "one ")+piece("agent_message_chunk", "m1", "block")+
+		piece("agent_message_chunk", "m2", "another")+
+		piece("agent_thought_chunk", "m2", "hm")+piece("agent_message_chunk", "m2", "third")+
 		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"read","status":"in_progress"}`)+saying(completed)+
-		say("agent_message_chunk", "m2", "fourth")+ended)
+		piece("agent_message_chunk", "m2", "fourth")+ended)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); !slices.Equal(got, []string{"one block", "another", "third", "fourth"}) {
 		t.Errorf("got the texts %q", got)
 	}
 }
 
-func TestWhatThePermissionIsAboutIsSaidBeforeIt(t *testing.T) {
+func TestUpdatesBeforeAPermissionRequestAreShownBeforeIt(t *testing.T) {
 	// The SDK alone would run the request beside the updates before it.
 	var many strings.Builder
 	for range 2000 { // more than it holds, too
 		many.WriteString(chunk("x"))
 	}
 	f := newFixture(t, begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+saying(completed)+ended)
-	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
-	f.want(f.run(out, "hello"), finished)
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); len(got) != 1 || len(got[0]) != 2000 {
 		t.Errorf("%d texts", len(got))
 	}
@@ -198,17 +171,17 @@ func TestStopReasons(t *testing.T) {
 		response string
 		want     agenthost.Outcome
 	}{
-		{`"result":{"stopReason":"end_turn"}`, finished},
+		{`"result":{"stopReason":"end_turn"}`, providertest.Finished},
 		{`"result":{"stopReason":"max_tokens"}`, agenthost.Outcome{FinishReason: protocol.FinishLength}},
 		{`"result":{"stopReason":"max_turn_requests"}`, agenthost.Outcome{FinishReason: protocol.FinishLength}},
 		{`"result":{"stopReason":"refusal"}`, agenthost.Outcome{FinishReason: protocol.FinishContentFilter}},
-		{`"result":{"stopReason":"cancelled"}`, aborted},
+		{`"result":{"stopReason":"cancelled"}`, providertest.Aborted},
 		{`"error":{"code":-32000,"message":"Authentication required"}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Authentication required"}},
 		{`"error":{"code":-32603,"message":"Internal error","data":{"details":"no quota"}}`, agenthost.Outcome{FinishReason: protocol.FinishError, Err: "Internal error: no quota"}},
 	} {
 		t.Run(c.response, func(t *testing.T) {
 			f := newFixture(t, begun+chunk("hi")+`{"dir":"out","msg":{"id":3,`+c.response+`}}`+"\n")
-			f.want(f.run(&providertest.Recorder{}, "hello"), c.want)
+			f.Want(f.Run(&providertest.Recorder{}, "hello"), c.want)
 		})
 	}
 }
@@ -225,7 +198,7 @@ func TestNewerKindsOfUpdatesAreNoError(t *testing.T) {
 {"dir":"in","msg":{"id":8,"error":"*"}}
 `+chunk("still here")+ended)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if notices := out.Of(providertest.KindNotice); len(notices) != 5 || !slices.Equal(out.Texts(), []string{"still here"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
@@ -241,16 +214,9 @@ func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
 		close(asked)
 		return command(ctx)
 	}
-	end := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
+	end := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
 	<-asked
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, err := end()
-	if err != nil {
-		t.Error(err)
-	}
-	f.want(outcome, aborted)
+	f.Interrupt(end)
 }
 
 func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
@@ -259,29 +225,23 @@ func TestAProgramThatIgnoresTheCancelIsEndedBySignals(t *testing.T) {
 `)
 	f.options.Grace = time.Millisecond
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "hello"})
-	f.await(out, providertest.KindText)
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	f.InterruptAt(out, providertest.KindText)
 }
 
 func TestTheErrorOfCommandIsTheErrorOfRun(t *testing.T) {
 	f := newFixture(t)
 	missing := errors.New("install it: bellhop agents install gemini")
 	f.options.Command = func(context.Context) ([]string, error) { return nil, missing }
-	if _, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
+	if _, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAProgramThatDoesNotStartSaysWhyWithItsLastWords(t *testing.T) {
+func TestAProgramThatDoesNotStartIsReportedWithItsLastLines(t *testing.T) {
 	f := newFixture(t, `{"dir":"stderr","msg":"needs Node.js 22"}
 {"dir":"exit","msg":1}
 `)
-	_, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	_, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
 	if err == nil || !strings.Contains(err.Error(), "needs Node.js 22") || !strings.Contains(err.Error(), "exit status 1") {
 		t.Errorf("got %v", err)
 	}

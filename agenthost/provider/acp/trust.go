@@ -2,42 +2,42 @@ package acp
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/configfile"
 )
 
-// maxMemory is as much of a repository's memory as Gemini CLI is told of it.
+// maxMemory is as much of a repository's memory as is copied for Gemini CLI.
 const maxMemory = 64 << 10
 
-// distrust makes claude-agent-acp take the memory of the workspace and nothing
-// else from it; other agents ignore it, as the protocol says of _meta.
-func distrust(dir string) object {
-	return object{"claudeCode": object{"options": object{
+// distrust makes claude-agent-acp read the memory of the workspace and nothing else of it;
+// other agents ignore it, as the protocol demands for _meta.
+func distrust(dir string) stdio.Object {
+	return stdio.Object{"claudeCode": stdio.Object{"options": stdio.Object{
 		"settingSources":        []string{"user"},
 		"additionalDirectories": []string{dir},
-		"env":                   object{"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"},
+		"env":                   stdio.Object{"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"},
 	}}}
 }
 
-// judge writes whether Gemini CLI may trust the workspace. One that has settings
-// for it is not trusted: they start servers, run hooks and allow tools that
-// nobody was asked about. Gemini CLI then reads no memory of the workspace either,
-// so that this is copied, and uses no MCP server, the host's included.
-func judge(spec agenthost.AgentSpec) error {
-	verdict, text := "TRUST_FOLDER", ""
+// writeTrust writes whether Gemini CLI may trust the workspace. One that has settings for
+// it is not trusted: they start servers, run hooks and allow tools without asking. Gemini
+// CLI then reads no memory of the workspace either, which is why it is copied, and uses no
+// MCP server, not even the host's.
+func writeTrust(spec agenthost.AgentSpec) error {
+	level, text := "TRUST_FOLDER", ""
 	if configures(spec.Dir) {
-		verdict, text = "DO_NOT_TRUST", memory(filepath.Join(spec.Dir, "GEMINI.md"))
+		level, text = "DO_NOT_TRUST", stdio.ReadMemory(filepath.Join(spec.Dir, "GEMINI.md"), maxMemory)
 		if spec.Log != nil {
 			spec.Log.Warn("the repository configures Gemini CLI, which does not trust it and has none of the host's tools", "dir", spec.Dir)
 		}
 	}
-	folders := map[string]string{spec.Dir: verdict}
+	folders := map[string]string{spec.Dir: level}
 	if real, err := filepath.EvalSymlinks(spec.Dir); err == nil {
-		folders[real] = verdict
+		folders[real] = level
 	}
 	encoded, err := json.Marshal(folders)
 	if err != nil {
@@ -67,22 +67,4 @@ func configures(dir string) bool {
 		}
 		dir = parent
 	}
-}
-
-// memory is "" for a file that is none: a link could show one of the host's to
-// the model.
-func memory(path string) string {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxMemory))
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

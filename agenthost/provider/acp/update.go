@@ -51,37 +51,25 @@ type block struct {
 	NewText string  `json:"newText"`
 }
 
-// chunk is the content of a chunk.
+// chunk decodes the content of a chunk.
 func (u *update) chunk() block {
 	var b block
 	_ = json.Unmarshal(u.Content, &b)
 	return b
 }
 
-// blocks are the content of a call.
+// blocks decodes the content of a call.
 func (u *update) blocks() []block {
 	var list []block
 	_ = json.Unmarshal(u.Content, &list)
 	return list
 }
 
-// present tells whether a JSON value says anything.
+// present reports whether a JSON value has content.
 func present(raw json.RawMessage) bool {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", "{}", "[]", `""`:
 		return false
 	}
 	return true
-}
-
-// object builds JSON objects without a type for each.
-type object map[string]any
-
-// encode never fails: what it is given is decoded JSON and plain values.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage(`null`)
-	}
-	return raw
 }

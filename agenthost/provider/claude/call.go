@@ -3,47 +3,76 @@ package claude
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
-	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// call is a tool call of this turn, of the main agent or of a sub-agent.
-type call struct {
-	id       string
-	name     string
-	input    json.RawMessage
-	answered bool
-	denied   bool // by us
-}
+// unnamed is the id of a call without one.
+const unnamed = "call"
 
-// call announces a call once: the message with it and the request for its
-// permission come in either order.
-func (t *turn) call(id, name string, input json.RawMessage) (*call, error) {
-	if c := t.calls[id]; c != nil {
+// call announces a call of the main agent or of a sub-agent once: the message with it and
+// the request for its permission come in either order.
+func (t *turn) call(id, name string, input json.RawMessage) (*stdio.Call, error) {
+	id = cmp.Or(id, unnamed)
+	if c := t.Find(id); c != nil {
 		return c, nil
 	}
-	c := &call{id: cmp.Or(id, "call"), name: cmp.Or(name, "tool"), input: input}
-	if len(c.input) == 0 || string(c.input) == "null" {
-		c.input = json.RawMessage("{}")
-	}
-	t.calls[id] = c
-	t.order = append(t.order, c)
-	if err := t.endReasoning(); err != nil {
+	if err := t.blocks.interrupt(); err != nil {
 		return nil, err
 	}
-	t.speech.closed = len(t.speech.block)
-	return c, t.out.ToolCall(agenthost.ToolCall{ID: c.id, Name: c.name, Input: c.input})
+	c := &stdio.Call{ID: id, Name: cmp.Or(name, "tool"), Input: stdio.OrEmpty(input)}
+	return c, t.Announce(c)
 }
 
-func (t *turn) result(c *call, output json.RawMessage, isError, rejected bool) error {
-	if c.answered {
-		return nil
+// result gives the call its result. Not every version of the program reports that a call
+// was denied.
+func (t *turn) result(c *stdio.Call, output json.RawMessage, isError, rejected bool) error {
+	c.SetDenied(isError && (c.Denied() || rejected))
+	return t.Result(c, output, isError)
+}
+
+// user maps the results of calls. The rest of the message is the prompt's echo, or text
+// from the program to the model.
+func (t *turn) user(m *chat) error {
+	rejected := map[string]bool{}
+	for _, meta := range m.Results {
+		rejected[meta.ID] = meta.Decision.Decision == "reject"
 	}
-	c.answered = true
-	t.mu.Lock()
-	denied := isError && (c.denied || rejected)
-	t.mu.Unlock()
-	return t.out.ToolResult(agenthost.ToolResult{
-		ID: c.id, Name: c.name, Output: output, IsError: isError && !denied, Denied: denied,
-	})
+	for _, b := range m.blocks() {
+		if b.Type != "tool_result" {
+			continue
+		}
+		c := t.Find(cmp.Or(b.ToolUseID, unnamed))
+		if c == nil {
+			t.Skip("a tool result without its call")
+			continue
+		}
+		if err := t.result(c, plainText(b.Content), b.IsError, rejected[b.ToolUseID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainText returns the text of a result; one with images in it stays as it is.
+func plainText(content json.RawMessage) json.RawMessage {
+	var text string
+	var blocks []block
+	switch {
+	case len(content) == 0 || string(content) == "null":
+	case json.Unmarshal(content, &text) == nil:
+	case json.Unmarshal(content, &blocks) == nil:
+		var texts []string
+		for _, b := range blocks {
+			if b.Type != "text" {
+				return content
+			}
+			texts = append(texts, b.Text)
+		}
+		text = strings.Join(texts, "\n")
+	default:
+		return content
+	}
+	return stdio.Encode(text)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // playChat in the environment makes this test binary a Claude Code that answers
-// whatever is said to it.
+// every prompt.
 const playChat = "CLAUDE_TEST_CHAT"
 
 // chat is one line of the host.
@@ -131,14 +131,14 @@ func requested(tool, input string, lines <-chan chatLine) string {
 func TestTheContract(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		return providertest.Subject{
-			Provider:    claude.New(claude.Options{Find: found(os.Args[0]), Env: []string{playChat + "=1", endsAtOnce}}),
+			Provider:    claude.New(claude.Options{Find: found(os.Args[0]), Env: []string{playChat + "=1", providertest.EndsAtOnce}}),
 			CannotStart: claude.New(claude.Options{Find: found(filepath.Join(t.TempDir(), "no-such-program"))}),
-			Spec:        agenthost.AgentSpec{Env: []string{mark + "=" + t.Name()}},
+			Spec:        agenthost.AgentSpec{Env: []string{providertest.Mark(t)}},
 			Prompts: providertest.Prompts{
 				Text: "hello", Tool: "tool", Confirm: "confirm", Ask: "ask", Endless: "endless",
-				Crash: "crash", Fail: "fail", LastWords: "panic: oh no", CrashAsking: "crash asking",
+				Crash: "crash", Fail: "fail", LastLines: "panic: oh no", CrashAsking: "crash asking",
 			},
-			Running: running(t),
+			Running: providertest.Running(t),
 		}
 	})
 }

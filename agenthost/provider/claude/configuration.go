@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/configfile"
 )
 
@@ -19,67 +20,66 @@ var templates embed.FS
 
 // write expands a template into a file of the session's own folder and returns
 // its path.
-func (a *agent) write(template, name string) (string, error) {
+func (p *program) write(template, name string) (string, error) {
 	text, err := templates.ReadFile("templates/" + template)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(a.spec.StateDir, name)
-	return path, configfile.Write(path, string(text), a.variables(), configfile.JSON)
+	path := filepath.Join(p.spec.StateDir, name)
+	return path, configfile.Write(path, string(text), p.variables(), configfile.JSON)
 }
 
-func (a *agent) variables() map[string]string {
-	variables := map[string]string{"WORKSPACE": a.spec.Dir}
-	if a.spec.Local != nil {
-		variables["MCP_URL"] = a.spec.Local.MCPURL
-		variables["HOOK_URL"] = a.spec.Local.HookURL
-		variables["SECRET"] = a.spec.Local.Secret
+func (p *program) variables() map[string]string {
+	variables := map[string]string{"WORKSPACE": p.spec.Dir}
+	if p.spec.Local != nil {
+		variables["MCP_URL"] = p.spec.Local.MCPURL
+		variables["HOOK_URL"] = p.spec.Local.HookURL
+		variables["SECRET"] = p.spec.Local.Secret
 	}
 	return variables
 }
 
-// writeMCP makes the host known to the agent; "" if it has no listener. Its few
-// tools are always offered: else the model would have to search for them.
-func (a *agent) writeMCP() (string, error) {
-	if a.spec.Local == nil || a.spec.Local.MCPURL == "" {
+// writeMCP configures the host's MCP server; "" if it has no listener. Its few tools are
+// always offered: otherwise the model would have to search for them.
+func (p *program) writeMCP() (string, error) {
+	if p.spec.Local == nil || p.spec.Local.MCPURL == "" {
 		return "", nil
 	}
-	return a.write("mcp.json", "bellhop-mcp.json")
+	return p.write("mcp.json", "bellhop-mcp.json")
 }
 
 // writeHooks makes the terminal client report to the host; "" if it has no
 // listener.
-func (a *agent) writeHooks() (string, error) {
-	if a.spec.Local == nil || a.spec.Local.HookURL == "" {
+func (p *program) writeHooks() (string, error) {
+	if p.spec.Local == nil || p.spec.Local.HookURL == "" {
 		return "", nil
 	}
-	return a.write("hooks.json", "bellhop-settings.json")
+	return p.write("hooks.json", "bellhop-settings.json")
 }
 
-// folder is where the program keeps its sessions.
-func (a *agent) folder() string {
-	env := environment(a.options, a.spec)
-	if folder := lookup(env, "CLAUDE_CONFIG_DIR"); folder != "" {
+// folder returns where the program keeps its sessions.
+func (p *program) folder() string {
+	env := environment(p.options, p.spec)
+	if folder := stdio.Lookup(env, "CLAUDE_CONFIG_DIR"); folder != "" {
 		return folder
 	}
-	return filepath.Join(lookup(env, "HOME"), ".claude")
+	return filepath.Join(stdio.Lookup(env, "HOME"), ".claude")
 }
 
-// stateFile is where the program remembers what it has asked the person.
-func (a *agent) stateFile() string {
-	env := environment(a.options, a.spec)
-	return filepath.Join(cmp.Or(lookup(env, "CLAUDE_CONFIG_DIR"), lookup(env, "HOME")), ".claude.json")
+// stateFile returns where the program remembers what it has asked the person.
+func (p *program) stateFile() string {
+	env := environment(p.options, p.spec)
+	return filepath.Join(cmp.Or(stdio.Lookup(env, "CLAUDE_CONFIG_DIR"), stdio.Lookup(env, "HOME")), ".claude.json")
 }
 
-// seed answers what the terminal client asks a person who starts it for the
-// first time: it would stop there, at a page of the vendor's. What the file says
-// already stays.
-func (a *agent) seed() error {
+// seed answers what the terminal client asks a person who starts it for the first time: it
+// would stop there, at a page of the vendor's. Existing values stay.
+func (p *program) seed() error {
 	text, err := templates.ReadFile("templates/state.json")
 	if err != nil {
 		return err
 	}
-	seeded, err := configfile.Expand(string(text), a.variables(), configfile.JSON)
+	seeded, err := configfile.Expand(string(text), p.variables(), configfile.JSON)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *agent) seed() error {
 	if err := json.Unmarshal([]byte(seeded), &more); err != nil {
 		return err
 	}
-	path := a.stateFile()
+	path := p.stateFile()
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -99,7 +99,7 @@ func (a *agent) seed() error {
 		}
 	}
 	state = merge(state, more)
-	a.approveKey(state)
+	p.approveKey(state)
 	merged, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ func merge(state, more map[string]any) map[string]any {
 	return state
 }
 
-// approveKey lets the terminal client use the key of its environment, which it
-// knows by its end; else it asks first, and takes no for the answer.
-func (a *agent) approveKey(state map[string]any) {
+// approveKey lets the terminal client use the key of its environment, which it identifies by
+// its end; otherwise it asks first, with no as the default.
+func (p *program) approveKey(state map[string]any) {
 	const shown = 20
-	key := lookup(environment(a.options, a.spec), "ANTHROPIC_API_KEY")
+	key := stdio.Lookup(environment(p.options, p.spec), "ANTHROPIC_API_KEY")
 	if key == "" {
 		return
 	}

@@ -1,20 +1,16 @@
 package claude
 
 import (
-	"os"
 	"slices"
 	"strings"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// inherited is what a program needs to run at all. Everything else, the host's
-// own secrets above all, stays out of its environment.
-var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TERM", "TMPDIR"}
-
-// quiet keeps the program from any traffic but that to its model, and from
-// trying for minutes what fails for good.
-var quiet = []string{
+// telemetryOff disables all traffic but that to the model; the program tries a request that
+// fails only a few times.
+var telemetryOff = []string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_TELEMETRY=1",
 	"DISABLE_ERROR_REPORTING=1",
@@ -22,45 +18,28 @@ var quiet = []string{
 	"CLAUDE_CODE_MAX_RETRIES=2",
 }
 
-// stateEvents makes the program say when it is idle: the one sign that no turn
-// without a prompt follows.
+// stateEvents makes the program report when it is idle: the only sign that no turn without
+// a prompt follows.
 const stateEvents = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1"
 
-// memory makes the program read the memory (CLAUDE.md, .claude/rules) of the
-// directories it is given by --add-dir.
+// memory makes the program read the memory (CLAUDE.md, .claude/rules) of the directories in
+// --add-dir.
 const memory = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
 
-// environment of a session's program; of two values the later one counts.
 func environment(options Options, spec agenthost.AgentSpec) []string {
-	var env []string
-	for _, name := range inherited {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return append(append(env, stateEvents), own(options, spec)...)
+	return stdio.Environment(stdio.Inherit("TERM"), []string{stateEvents}, own(options, spec))
 }
 
-// own is the part of the environment that the terminal client needs too.
+// own returns the part of the environment that the terminal client needs too.
 func own(options Options, spec agenthost.AgentSpec) []string {
-	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, quiet, options.Env, spec.Env)
+	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, telemetryOff, options.Env, spec.Env)
 }
 
-// lookup returns the value that counts.
-func lookup(env []string, name string) string {
-	for _, variable := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(variable, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-// alarms are tools by which the program begins a turn at some later time, when
-// no Run is there to show it.
+// alarms are tools by which the program begins a turn at some later time, when no Run shows
+// it.
 const alarms = "ScheduleWakeup,CronCreate"
 
-// arguments of the headless program. Session is --resume or --session-id with
+// arguments returns those of the headless program. session is --resume or --session-id with
 // its id.
 func arguments(path string, session []string, spec agenthost.AgentSpec, mcp string) []string {
 	args := []string{
@@ -73,10 +52,10 @@ func arguments(path string, session []string, spec agenthost.AgentSpec, mcp stri
 	return append(append(args, session...), common(spec, mcp)...)
 }
 
-// common are the arguments of both clients. A repository is not trusted: its
-// settings would allow tools that nobody was asked about, and its hooks, servers
-// and key helpers run by themselves. Without them goes its memory, which is only
-// text; as a directory that was added the workspace brings that back.
+// common returns the arguments of both clients. A repository is not trusted: its settings
+// would allow tools without asking, and its hooks, servers and key helpers run by themselves.
+// Ignoring its settings also leaves out its memory, which is only text; --add-dir brings that
+// back.
 func common(spec agenthost.AgentSpec, mcp string) []string {
 	args := []string{"--setting-sources", "user", "--add-dir=" + spec.Dir}
 	if model := strings.TrimSpace(spec.Model); model != "" {

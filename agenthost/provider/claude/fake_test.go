@@ -21,11 +21,11 @@ import (
 // of its life behind a dot. The lines of a script:
 //
 //	<           wait for a line of the host
-//	{…}         say this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
+//	{…}         send this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
 //	            the last control request, ${SESSION} the session of the arguments
-//	raw: …      say this as it is
-//	big: N      say a line of N bytes
-//	err: …      say this on stderr
+//	raw: …      send this as it is
+//	big: N      send a line of N bytes
+//	err: …      write this to stderr
 //	exit: N     end
 //	<?          wait for a line or for the end of the input
 //	numb        ignore signals but SIGKILL from here on
@@ -57,14 +57,14 @@ func fake() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	p := &player{in: bufio.NewReader(os.Stdin), heard: filepath.Join(home, "heard"), ids: map[string]string{}}
+	p := &player{in: bufio.NewReader(os.Stdin), received: filepath.Join(home, "received"), ids: map[string]string{}}
 	if i := slices.IndexFunc(os.Args, func(a string) bool { return a == "--resume" || a == "--session-id" }); i >= 0 {
 		p.ids["${SESSION}"] = os.Args[i+1]
 	}
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	if lines[0] != "mute" {
-		p.hear()
-		p.say(`{"type":"control_response","response":{"subtype":"success","request_id":"${CONTROL}","response":{"commands":[]}}}`)
+		p.receive()
+		p.send(`{"type":"control_response","response":{"subtype":"success","request_id":"${CONTROL}","response":{"commands":[]}}}`)
 	}
 	for _, line := range lines {
 		p.step(line)
@@ -73,16 +73,16 @@ func fake() {
 }
 
 type player struct {
-	in    *bufio.Reader
-	heard string
-	ids   map[string]string
+	in       *bufio.Reader
+	received string
+	ids      map[string]string
 }
 
 func (p *player) step(line string) {
 	verb, rest, _ := strings.Cut(line, ": ")
 	switch verb {
 	case "<":
-		p.hear()
+		p.receive()
 	case "raw":
 		fmt.Println(rest)
 	case "big":
@@ -104,19 +104,19 @@ func (p *player) step(line string) {
 		<-never
 	case "mute":
 	default:
-		p.say(line)
+		p.send(line)
 	}
 }
 
-func (p *player) say(line string) {
+func (p *player) send(line string) {
 	for name, id := range p.ids {
 		line = strings.ReplaceAll(line, name, id)
 	}
 	fmt.Println(line)
 }
 
-// hear takes one line of the host; its end is ours.
-func (p *player) hear() {
+// receive takes one line of the host; the program ends with its input.
+func (p *player) receive() {
 	raw, err := p.in.ReadBytes('\n')
 	if err != nil {
 		os.Exit(0)
@@ -136,7 +136,7 @@ func (p *player) hear() {
 	case "control_request":
 		p.ids["${CONTROL}"] = line.RequestID
 	}
-	note(p.heard, json.RawMessage(raw))
+	note(p.received, json.RawMessage(raw))
 }
 
 func note(path string, v any) {
@@ -173,12 +173,12 @@ func lives(t *testing.T, home string) []life {
 	return all
 }
 
-// heard are the lines that a fake with that HOME took, without the handshakes
+// received are the lines that a fake with that HOME took, without the handshakes
 // and with the ids of prompts named.
-func heard(t *testing.T, home string) []string {
+func received(t *testing.T, home string) []string {
 	t.Helper()
 	var lines []string
-	for _, line := range noted(t, filepath.Join(home, "heard")) {
+	for _, line := range noted(t, filepath.Join(home, "received")) {
 		var v map[string]any
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Fatal(err)

@@ -50,33 +50,17 @@ func TestRecordingsBecomeOutput(t *testing.T) {
 			var out *providertest.Recorder
 			var outcome agenthost.Outcome
 			if c.interrupt == "" {
-				out = answering(c.answer)
+				out = providertest.Answering(c.answer)
 				outcome = s.run(t, out)
 			} else {
 				out = &providertest.Recorder{}
 				outcome = s.interrupt(t, out, c.interrupt, 1)
 			}
-			lines := append(said(out), fmt.Sprintf("outcome %s %q %s %s", outcome.FinishReason, outcome.Err, outcome.Reason, outcome.Usage), "")
-			compare(t, filepath.Join(dir, "output.golden"), strings.Join(append(lines, heard(t, s.spec.StateDir)...), "\n")+"\n")
+			lines := append(shown(out), fmt.Sprintf("outcome %s %q %s %s", outcome.FinishReason, outcome.Err, outcome.Reason, outcome.Usage), "")
+			providertest.Golden(t, *update, filepath.Join(dir, "output.golden"), []byte(strings.Join(append(lines, received(t, s.spec.StateDir)...), "\n")+"\n"))
 			if err := s.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-func compare(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -28,7 +28,7 @@ func TestATurnIsOverOnlyWhenNothingOfItGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines    []string
 		followUp time.Duration
-		said     []string
+		shown    []string
 	}{
 		"a result with a task in the background is not the end": {
 			[]string{task, whole("one"), ends, noTask, notified, begins, whole("two")}, 0, []string{`end "one"`, `end "two"`},
@@ -57,7 +57,7 @@ func TestATurnIsOverOnlyWhenNothingOfItGoesOn(t *testing.T) {
 			s := open(t, opening{options: claude.Options{FollowUp: c.followUp}}, script(lines...))
 			out := &providertest.Recorder{}
 			outcome := s.run(t, out)
-			if got := said(out)[1:]; !slices.Equal(got, c.said) || outcome.FinishReason != protocol.FinishStop {
+			if got := shown(out)[1:]; !slices.Equal(got, c.shown) || outcome.FinishReason != protocol.FinishStop {
 				t.Errorf("got %q, %+v", got, outcome)
 			}
 		})
@@ -131,15 +131,15 @@ func TestAnInterrupt(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		s.run(t, &providertest.Recorder{})
-		if got := heard(t, s.spec.StateDir); len(got) != 3 || !strings.Contains(got[1], "interrupt") {
+		if got := received(t, s.spec.StateDir); len(got) != 3 || !strings.Contains(got[1], "interrupt") {
 			t.Errorf("the program got %q", got)
 		}
 	})
 	t.Run("ends a command in the background with the program, which is resumed", func(t *testing.T) {
 		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("numb", "<", works, begins, task, whole("started"), ends, idle, "<?", idle, noTask, "deaf"), turn(whole("again")))
 		out := &providertest.Recorder{}
-		if got := s.interrupt(t, out, providertest.KindEndText, 1); got.Reason != protocol.ReasonAborted || len(running(t)()) > 0 {
-			t.Errorf("got %+v, left %q", got, running(t)())
+		if got := s.interrupt(t, out, providertest.KindEndText, 1); got.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
+			t.Errorf("got %+v, left %q", got, providertest.Running(t)())
 		}
 		s.run(t, &providertest.Recorder{})
 		if got := lives(t, s.spec.StateDir); len(got) != 2 || !slices.Contains(got[1].Args, "--resume") {
@@ -148,8 +148,8 @@ func TestAnInterrupt(t *testing.T) {
 	})
 	t.Run("that is ignored takes the program, with SIGKILL at last", func(t *testing.T) {
 		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("<", begins, delta("so"), "deaf"))
-		if got := s.interrupt(t, &providertest.Recorder{}, providertest.KindText, 1); got.Reason != protocol.ReasonAborted || len(running(t)()) > 0 {
-			t.Errorf("got %+v, left %q", got, running(t)())
+		if got := s.interrupt(t, &providertest.Recorder{}, providertest.KindText, 1); got.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
+			t.Errorf("got %+v, left %q", got, providertest.Running(t)())
 		}
 	})
 	t.Run("before the program can be spoken to", func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestAnInterrupt(t *testing.T) {
 		if err := s.Interrupt(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if o := <-outcome; o.Reason != protocol.ReasonAborted || len(running(t)()) > 0 {
-			t.Errorf("got %+v, left %q", o, running(t)())
+		if o := <-outcome; o.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
+			t.Errorf("got %+v, left %q", o, providertest.Running(t)())
 		}
 	})
 }
@@ -205,11 +205,11 @@ func TestAKillWhileAPermissionIsPending(t *testing.T) {
 	s := open(t, opening{}, string(recording)+script("exit: 137"), turn(whole("again")))
 	out := &providertest.Recorder{}
 	if got := s.run(t, out); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 {
-		t.Errorf("got %+v, %q", got, said(out))
+		t.Errorf("got %+v, %q", got, shown(out))
 	}
 	out = &providertest.Recorder{}
 	s.run(t, out)
-	if got := said(out); len(got) != 1 { // it is not asked again
+	if got := shown(out); len(got) != 1 { // it is not asked again
 		t.Errorf("got %q", got)
 	}
 }
@@ -219,7 +219,7 @@ func TestAProgramThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 	s.run(t, &providertest.Recorder{})
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	if got := said(out); !slices.Contains(got, `end "two"`) {
+	if got := shown(out); !slices.Contains(got, `end "two"`) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -242,7 +242,7 @@ func TestResume(t *testing.T) {
 		out := &providertest.Recorder{Memory: "memory "}
 		s.run(t, out)
 		if args := lives(t, s.spec.StateDir)[0].Args; args[slices.Index(args, "--resume")+1] != "0f0f" || len(out.Entries()) != 1 {
-			t.Errorf("started with %q, said %q", args, said(out))
+			t.Errorf("started with %q, shown %q", args, shown(out))
 		}
 	})
 	t.Run("an unknown id: one retry without it, with what was said before", func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestResume(t *testing.T) {
 		if len(got) != 2 || slices.Contains(got[1].Args, "--resume") || len(native) != 1 || native[0].Text == "0f0f" {
 			t.Errorf("started %+v, told %+v", got, native)
 		}
-		if prompt := heard(t, s.spec.StateDir)[0]; !strings.Contains(prompt, `"memory go"`) {
+		if prompt := received(t, s.spec.StateDir)[0]; !strings.Contains(prompt, `"memory go"`) {
 			t.Errorf("asked %s", prompt)
 		}
 	})
@@ -298,7 +298,7 @@ func TestATurnThatCannotBegin(t *testing.T) {
 		t.Helper()
 		out := &providertest.Recorder{}
 		if _, err := s.Run(t.Context(), prompt, out); !want(err) || len(out.Entries()) > 0 {
-			t.Errorf("got %v, said %q", err, said(out))
+			t.Errorf("got %v, shown %q", err, shown(out))
 		}
 	}
 	t.Run("the program is missing: the error names the command that mends it", func(t *testing.T) {

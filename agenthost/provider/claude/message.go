@@ -2,33 +2,35 @@ package claude
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+
+	"bellhop/agenthost/provider/stdio"
 )
 
-// saying is one line of the program, or what was wrong with it. One of the
-// pointers is set, by the line's type; none for a line that says nothing here.
-type saying struct {
+// message is one line of the program. One of the pointers is set, by the line's type; none
+// for a line that has no meaning here.
+type message struct {
 	envelope
-	garbage string // "" for a line that can be used
-
-	said    *said    // assistant, user
+	chat    *chat    // assistant, user
 	stream  *stream  // stream_event
 	system  *system  // system
 	result  *result  // result
 	request *request // control_request, control_cancel_request
 	reply   *reply   // control_response
+
+	followUp *followUp // instead of a line: this wait is over
 }
 
 type envelope struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
-	Parent    string `json:"parent_tool_use_id"` // the call whose sub-agent speaks
+	Parent    string `json:"parent_tool_use_id"` // the call of the sub-agent that sent it
 }
 
-// said is a message of the conversation.
-type said struct {
+// chat is a message of the conversation.
+type chat struct {
 	Message struct {
 		Content json.RawMessage `json:"content"` // text, or blocks
 	} `json:"message"`
@@ -57,14 +59,14 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// blocks of the message; a text alone is one.
-func (s *said) blocks() []block {
+// blocks returns the message's blocks; a text alone is one.
+func (m *chat) blocks() []block {
 	var text string
-	if json.Unmarshal(s.Message.Content, &text) == nil {
+	if json.Unmarshal(m.Message.Content, &text) == nil {
 		return []block{{Type: "text", Text: text}}
 	}
 	var found []block
-	_ = json.Unmarshal(s.Message.Content, &found) // parse has checked it
+	_ = json.Unmarshal(m.Message.Content, &found) // parse has checked it
 	return found
 }
 
@@ -85,7 +87,7 @@ type system struct {
 	Tasks      []json.RawMessage `json:"tasks"`       // background_tasks_changed
 	Attempt    int               `json:"attempt"`     // api_retry
 	MaxRetries int               `json:"max_retries"` // api_retry
-	Error      json.RawMessage   `json:"error"`       // api_retry: a word
+	Error      json.RawMessage   `json:"error"`       // api_retry: a kind of error
 	Status     json.RawMessage   `json:"error_status"`
 }
 
@@ -135,71 +137,57 @@ type reply struct {
 	Subtype   string `json:"subtype"`
 }
 
-// parse reads one line; nothing of raw is kept.
-func parse(raw []byte) saying {
-	var s saying
-	if json.Unmarshal(raw, &s.envelope) != nil || s.Type == "" {
-		return saying{garbage: "a line that is no message: " + excerpt(raw)}
+// parse reads one line; nothing of raw is kept. The error tells the user what came instead
+// of a message.
+func parse(raw []byte) (m message, err error) {
+	if json.Unmarshal(raw, &m.envelope) != nil || m.Type == "" {
+		return m, errors.New("a line that is no message: " + stdio.Excerpt(raw))
 	}
-	var err error
-	switch s.Type {
+	switch m.Type {
 	case "assistant", "user":
-		if err = json.Unmarshal(raw, &s.said); err == nil {
-			err = s.said.check()
+		if err = json.Unmarshal(raw, &m.chat); err == nil {
+			err = m.chat.check()
 		}
 	case "stream_event":
-		err = json.Unmarshal(raw, &s.stream)
+		err = json.Unmarshal(raw, &m.stream)
 	case "system":
-		err = json.Unmarshal(raw, &s.system)
+		err = json.Unmarshal(raw, &m.system)
 	case "result":
-		err = json.Unmarshal(raw, &s.result)
+		err = json.Unmarshal(raw, &m.result)
 	case "control_request", "control_cancel_request":
-		err = json.Unmarshal(raw, &s.request)
+		err = json.Unmarshal(raw, &m.request)
 	case "control_response":
 		var outer struct {
 			Response reply `json:"response"`
 		}
 		err = json.Unmarshal(raw, &outer)
-		s.reply = &outer.Response
+		m.reply = &outer.Response
 	}
 	if err != nil {
-		return saying{garbage: fmt.Sprintf("a message of type %.40q that cannot be read", s.Type)}
+		return m, fmt.Errorf("a message of type %.40q that cannot be read", m.Type)
 	}
-	return s
+	return m, nil
 }
 
-func (s *said) check() error {
+func (m *chat) check() error {
 	var found []block
-	if len(s.Message.Content) == 0 || s.Message.Content[0] == '"' {
+	if len(m.Message.Content) == 0 || m.Message.Content[0] == '"' {
 		return nil
 	}
-	return json.Unmarshal(s.Message.Content, &found)
+	return json.Unmarshal(m.Message.Content, &found)
 }
-
-// excerpt is the beginning of a line, as printable text.
-func excerpt(raw []byte) string {
-	const most = 120
-	cut := ""
-	if len(raw) > most {
-		raw, cut = raw[:most], "…"
-	}
-	return strings.Trim(fmt.Sprintf("%+q", raw), `"`) + cut
-}
-
-// object is a line for the program.
-type object = map[string]any
 
 // handshake is the request id of the first control request.
 const handshake = "initialize"
 
-func controlRequest(id, subtype string) object {
-	return object{"type": "control_request", "request_id": id, "request": object{"subtype": subtype}}
+func controlRequest(id, subtype string) stdio.Object {
+	return stdio.Object{"type": "control_request", "request_id": id, "request": stdio.Object{"subtype": subtype}}
 }
 
-func controlResponse(id string, response any) object {
-	return object{"type": "control_response", "response": object{"subtype": "success", "request_id": id, "response": response}}
+func controlResponse(id string, response any) stdio.Object {
+	return stdio.Object{"type": "control_response", "response": stdio.Object{"subtype": "success", "request_id": id, "response": response}}
 }
 
-func controlError(id, message string) object {
-	return object{"type": "control_response", "response": object{"subtype": "error", "request_id": id, "error": message}}
+func controlError(id, message string) stdio.Object {
+	return stdio.Object{"type": "control_response", "response": stdio.Object{"subtype": "error", "request_id": id, "error": message}}
 }

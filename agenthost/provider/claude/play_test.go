@@ -8,15 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/claude"
 	"bellhop/agenthost/provider/providertest"
 )
-
-// guard is a time that no test waits for.
-const guard = time.Hour
 
 // subject is an agent whose program is the fake.
 type subject struct {
@@ -45,15 +41,15 @@ func open(t *testing.T, o opening, scripts ...string) *subject {
 	}
 	o.spec.SessionID = "s1"
 	o.spec.Dir, o.spec.StateDir = t.TempDir(), t.TempDir()
-	o.spec.Env = append(o.spec.Env, playFake+"="+path, mark+"="+t.Name(), endsAtOnce)
+	o.spec.Env = append(o.spec.Env, playFake+"="+path, providertest.Mark(t), providertest.EndsAtOnce)
 	if o.options.Find == nil {
 		o.options.Find = found(os.Args[0])
 	}
 	if o.options.Grace == 0 {
-		o.options.Grace = guard
+		o.options.Grace = providertest.Guard
 	}
 	if o.options.FollowUp == 0 {
-		o.options.FollowUp = guard
+		o.options.FollowUp = providertest.Guard
 	}
 	a, err := claude.New(o.options).Open(t.Context(), o.spec)
 	if err != nil {
@@ -63,7 +59,7 @@ func open(t *testing.T, o opening, scripts ...string) *subject {
 		if err := a.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := running(t)(); len(left) > 0 {
+		if left := providertest.Running(t)(); len(left) > 0 {
 			t.Errorf("left %q", left)
 		}
 	})
@@ -111,33 +107,26 @@ func (s *subject) interrupt(t *testing.T, out *providertest.Recorder, kind strin
 	return o
 }
 
-// answering makes an output that answers every question the same.
-func answering(answer agenthost.Answer) *providertest.Recorder {
-	return &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
-		return answer, nil
-	}}
-}
-
-// said is what the output got, without empty ends of blocks and without the
+// shown is what the output got, without empty ends of blocks and without the
 // start of a new session.
-func said(out *providertest.Recorder) []string {
-	words := []string{}
+func shown(out *providertest.Recorder) []string {
+	lines := []string{}
 	for _, e := range out.Entries() {
 		switch e.Kind {
 		case providertest.KindEndText:
 			if e.Text != "" {
-				words = append(words, fmt.Sprintf("end %q", e.Text))
+				lines = append(lines, fmt.Sprintf("end %q", e.Text))
 			}
 		case providertest.KindCall:
-			words = append(words, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
+			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			words = append(words, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			words = append(words, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+			lines = append(lines, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
 		case providertest.KindRestored:
 		default:
-			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s%q", e.Kind, e.Level, e.Text)))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s%q", e.Kind, e.Level, e.Text)))
 		}
 	}
-	return words
+	return lines
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
@@ -12,99 +13,97 @@ import (
 type progress struct {
 	echoed   bool // the program has taken the prompt
 	inTurn   bool // init was seen, its result not
-	states   bool // the program says when it is idle
-	idle     bool // the last that it said
+	states   bool // the program reports when it is idle
+	idle     bool // its last report
 	tasks    int  // in the background
 	notified bool // a task ended: a turn without a prompt may follow
 
-	last  *agenthost.Outcome // of the results so far
-	spent spent
+	last *agenthost.Outcome // of the results so far
+	cost cost
 
-	asked   bool // the interrupt was sent
-	settled bool // the program has stopped since
+	interrupted bool // the interrupt was sent
+	stopped     bool // the program has stopped since
 }
 
-// track takes in one message. id is that of the prompt.
-func (p *progress) track(id string, s *saying) {
+// track updates the progress with one message. id is that of the prompt.
+func (p *progress) track(id string, m *message) {
 	switch {
-	case s.result != nil:
-		p.result(s.result)
-	case s.reply != nil && s.reply.RequestID == interruption:
-		p.settled = p.settled || p.asked && !p.states && !p.inTurn
-	case s.said != nil && s.said.IsReplay && s.said.UUID == id:
+	case m.result != nil:
+		p.result(m.result)
+	case m.reply != nil && m.reply.RequestID == interruption:
+		p.stopped = p.stopped || p.interrupted && !p.states && !p.inTurn
+	case m.chat != nil && m.chat.IsReplay && m.chat.UUID == id:
 		p.echoed = true
-	case s.system != nil:
-		p.system(s)
+	case m.system != nil:
+		p.system(m)
 	}
 }
 
-func (p *progress) system(s *saying) {
-	switch s.Subtype {
+func (p *progress) system(m *message) {
+	switch m.Subtype {
 	case "init":
 		p.inTurn, p.notified = true, false
 	case "background_tasks_changed":
-		p.notified = p.notified || p.tasks > 0 && len(s.system.Tasks) == 0
-		p.tasks = len(s.system.Tasks)
+		p.notified = p.notified || p.tasks > 0 && len(m.system.Tasks) == 0
+		p.tasks = len(m.system.Tasks)
 	case "task_notification":
 		p.notified = true
 	case "session_state_changed":
-		p.states, p.idle = true, s.system.State == "idle"
+		p.states, p.idle = true, m.system.State == "idle"
 		if p.idle {
 			p.notified = p.notified && p.tasks > 0
-			p.settled = p.settled || p.asked
+			p.stopped = p.stopped || p.interrupted
 		}
 	}
 }
 
-// result takes in the end of one of the program's turns. An error among several
-// results stays: the turns that follow do not take it back.
+// result records the end of one of the program's turns. An error among several results
+// stays the outcome, whatever the later turns report.
 func (p *progress) result(r *result) {
 	p.inTurn = false
-	p.settled = p.settled || p.asked && !p.states
-	p.spent.add(r)
+	p.stopped = p.stopped || p.interrupted && !p.states
+	p.cost.add(r)
 	outcome := r.outcome()
 	if p.last == nil || p.last.FinishReason != protocol.FinishError {
 		p.last = &outcome
 	}
 }
 
-// begun tells whether the program works on the prompt.
+// begun reports whether the program works on the prompt.
 func (p *progress) begun() bool { return p.echoed || p.inTurn || p.last != nil }
 
-// busy tells whether the program works on anything.
+// busy reports whether the program works on anything.
 func (p *progress) busy() bool { return p.inTurn || p.tasks > 0 }
 
-// over tells whether the prompt has its answer and nothing more will come.
+// over reports whether the prompt has its answer and nothing more will come.
 func (p *progress) over() bool {
-	return p.said() && !p.busy() && !p.notified && p.quiet()
+	return p.answered() && !p.busy() && !p.notified && p.quiet()
 }
 
-// quiet tells whether the program does not say that it is at work.
+// quiet reports whether the program has not reported that it is at work.
 func (p *progress) quiet() bool { return !p.states || p.idle }
 
-// said tells whether there is an outcome. A program that has taken the prompt
-// and is idle again without a result gives none any more.
-func (p *progress) said() bool {
+// answered reports whether there is an outcome. A program that has taken the prompt and is
+// idle again without a result will give none.
+func (p *progress) answered() bool {
 	return p.last != nil || p.states && p.idle && p.echoed && !p.inTurn
 }
 
-// expecting tells whether nothing goes on and only a turn without a prompt is
-// awaited.
+// expecting reports whether nothing goes on and only a turn without a prompt is awaited.
 func (p *progress) expecting() bool {
 	return p.last != nil && !p.busy() && p.notified && p.quiet()
 }
 
-// interrupt notes that the interrupt was sent; stopped tells whether it worked.
-func (p *progress) interrupt()    { p.asked = true }
-func (p *progress) stopped() bool { return p.settled }
+// interruptible reports whether it is time to send the interrupt.
+func (p *progress) interruptible() bool { return !p.interrupted && p.begun() }
 
 func (p *progress) outcome() agenthost.Outcome {
 	if p.last == nil {
-		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: "The agent took the prompt and gave no answer"}
+		return *stdio.Failure("The agent took the prompt and gave no answer")
 	}
 	outcome := *p.last
 	outcome.Usage = p.usage()
 	return outcome
 }
 
-func (p *progress) usage() json.RawMessage { return p.spent.json() }
+func (p *progress) usage() json.RawMessage { return p.cost.usage() }

@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"bellhop/agenthost"
-	"bellhop/internal/process"
+	"bellhop/agenthost/provider/stdio"
 )
 
 // Options say which program to run. Find is required.
 type Options struct {
 	Name string // in messages to the user; "" = claude
 
-	// Find returns the path of the program. It is called before each start; its
-	// error, which names the command that mends it, is Run's.
+	// Find returns the path of the program. It is called before each start; its error,
+	// which names the command that installs the program, is Run's.
 	Find func(ctx context.Context) (string, error)
 
 	Env []string // for every session, KEY=value; HOME here replaces the session's own
@@ -28,13 +30,12 @@ type Options struct {
 	// 0 = process.DefaultGrace.
 	Grace time.Duration
 
-	// Start bounds how long the program may take until it can be spoken to;
-	// 0 = 60 s.
+	// Start bounds how long the program may take until it accepts a prompt; 0 = 60 s.
 	Start time.Duration
 
-	// FollowUp bounds the wait for the turn that the program begins by itself
-	// when a background task has ended; 0 = 5 s. Only a program that never begins
-	// one, and does not say that it is idle either, makes a turn as long as this.
+	// FollowUp bounds the wait for the turn that the program begins by itself when a
+	// background task has ended; 0 = 5 s. It counts only for a program that begins no such
+	// turn and does not report that it is idle either.
 	FollowUp time.Duration
 }
 
@@ -44,9 +45,6 @@ type Provider struct{ options Options }
 // New makes a provider; it does not look for the program.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "claude")
-	if options.Grace <= 0 {
-		options.Grace = process.DefaultGrace
-	}
 	if options.Start <= 0 {
 		options.Start = time.Minute
 	}
@@ -61,8 +59,43 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	if p.options.Find == nil {
 		return nil, errors.New("claude: no program configured")
 	}
-	if spec.Log == nil {
-		spec.Log = slog.New(slog.DiscardHandler)
+	program := &program{options: p.options, spec: spec, session: spec.Native, announced: spec.Native}
+	config := stdio.Config{Name: p.options.Name, Records: p.options.Records, Grace: p.options.Grace, LimitPrompt: true}
+	return &agent{Agent: stdio.New(config, spec, program), program: program}, nil
+}
+
+// program implements stdio.Protocol for one session.
+type program struct {
+	options Options
+	spec    agenthost.AgentSpec
+
+	// The goroutine of Run uses them, and Terminal between turns.
+	session   string // of the program, "" before it has one
+	announced string // the session that the host knows
+	starting  string // session of the child that was started last
+}
+
+// Command configures the program. It resumes the session, or starts a new one.
+func (p *program) Command(ctx context.Context) (args, env []string, err error) {
+	path, err := p.options.Find(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return &agent{options: p.options, spec: spec, native: spec.Native, announced: spec.Native}, nil
+	mcp, err := p.writeMCP()
+	if err != nil {
+		return nil, nil, fmt.Errorf("configure the agent: %w", err)
+	}
+	session := []string{"--resume", p.session}
+	p.starting = p.session
+	if p.session == "" {
+		p.starting = uuid.NewString()
+		session = []string{"--session-id", p.starting}
+	}
+	return arguments(path, session, p.spec, mcp), environment(p.options, p.spec), nil
+}
+
+// Connect sends the handshake; Open waits for its answer.
+func (p *program) Connect(child *stdio.Child, deliver func(message) bool) stdio.Connection[message] {
+	child.Offer(controlRequest(handshake, "initialize"))
+	return &connection{program: p, child: child, deliver: deliver, ready: make(chan struct{})}
 }

@@ -14,13 +14,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/claude"
@@ -38,7 +35,7 @@ func options(t *testing.T, llm *mockllm.Server) claude.Options {
 	return claude.Options{
 		Find:  found(agents.Find(t, "claude")),
 		Grace: unhurried,
-		Env:   []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", mark + "=" + t.Name()},
+		Env:   []string{"ANTHROPIC_BASE_URL=" + llm.URL, "ANTHROPIC_API_KEY=mock-key-0123456789-0123456789", providertest.Mark(t)},
 	}
 }
 
@@ -86,27 +83,16 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 			Prompts: providertest.Prompts{
 				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me", Endless: "SLOW 6000", Fail: "fail",
 			},
-			Kill: kill,
+			Kill: func(t *testing.T) { providertest.Signal(t, syscall.SIGKILL) },
 			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
 				if err := os.RemoveAll(filepath.Join(spec.StateDir, ".claude", "projects")); err != nil {
 					t.Fatal(err)
 				}
 			},
-			Told:    told(llm),
-			Running: running(t),
+			Told:    providertest.ModelInput(llm),
+			Running: providertest.Running(t),
 		}
 	})
-}
-
-// told is all that the model has heard.
-func told(llm *mockllm.Server) func() string {
-	return func() string {
-		var all bytes.Buffer
-		for _, request := range llm.Requests() {
-			all.Write(request.Body)
-		}
-		return all.String()
-	}
 }
 
 // openReal opens an agent of the real program.
@@ -133,7 +119,7 @@ func reopen(t *testing.T, llm *mockllm.Server, spec agenthost.AgentSpec) *subjec
 	return &subject{Agent: a, spec: spec}
 }
 
-func (s *subject) say(t *testing.T, out *providertest.Recorder, prompt string) agenthost.Outcome {
+func (s *subject) prompt(t *testing.T, out *providertest.Recorder, prompt string) agenthost.Outcome {
 	t.Helper()
 	outcome, err := s.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: prompt}, out)
 	out.Finish()
@@ -152,7 +138,7 @@ func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
 		}
 		return agenthost.Answer{Approved: true}, nil
 	}}
-	if outcome := s.say(t, out, "WRITE hello.txt"); outcome.FinishReason != protocol.FinishStop || len(outcome.Usage) == 0 {
+	if outcome := s.prompt(t, out, "WRITE hello.txt"); outcome.FinishReason != protocol.FinishStop || len(outcome.Usage) == 0 {
 		t.Errorf("got %+v", outcome)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "hello from the mock LLM\n" {
@@ -168,16 +154,16 @@ func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
 func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	for range 2 {
-		out := answering(agenthost.Answer{Approved: true})
-		s.say(t, out, "BASH touch made.txt")
+		out := providertest.Answering(agenthost.Answer{Approved: true})
+		s.prompt(t, out, "BASH touch made.txt")
 		if asked := out.Of(providertest.KindConfirm); len(asked) != 1 {
 			t.Errorf("asked %d times", len(asked))
 		}
 	}
-	out := answering(agenthost.Answer{})
-	s.say(t, out, "WRITE denied.txt")
+	out := providertest.Answering(agenthost.Answer{})
+	s.prompt(t, out, "WRITE denied.txt")
 	if asked := out.Of(providertest.KindConfirm); len(asked) != 1 {
-		t.Errorf("an edit was not asked for: %q", said(out))
+		t.Errorf("an edit was not asked for: %q", shown(out))
 	}
 	var left []string
 	err := filepath.WalkDir(s.spec.Dir, func(path string, _ os.DirEntry, err error) error {
@@ -191,7 +177,7 @@ func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 
 func TestTheRealProgramSetsItselfNoAlarm(t *testing.T) {
 	s, llm := openReal(t, agenthost.AgentSpec{})
-	s.say(t, &providertest.Recorder{}, "Say hello")
+	s.prompt(t, &providertest.Recorder{}, "Say hello")
 	for _, request := range llm.Requests() {
 		if tools := request.Tools(); slices.Contains(tools, "ScheduleWakeup") || slices.Contains(tools, "CronCreate") {
 			t.Errorf("it is offered %q", tools)
@@ -201,77 +187,50 @@ func TestTheRealProgramSetsItselfNoAlarm(t *testing.T) {
 
 func TestARealSubAgentsTurnBelongsToTheRun(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
-	out := answering(agenthost.Answer{Approved: true})
-	s.say(t, out, `CALL Agent {"description":"write it","prompt":"WRITE sub.txt","subagent_type":"general-purpose"}`)
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	s.prompt(t, out, `CALL Agent {"description":"write it","prompt":"WRITE sub.txt","subagent_type":"general-purpose"}`)
 	if !exists(filepath.Join(s.spec.Dir, "sub.txt")) || len(out.Texts()) < 2 {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 	before := len(out.Entries())
-	s.say(t, &providertest.Recorder{}, "Say hello")
+	s.prompt(t, &providertest.Recorder{}, "Say hello")
 	if after := len(out.Entries()); after != before {
-		t.Errorf("it went on: %q", said(out)[before:])
+		t.Errorf("it went on: %q", shown(out)[before:])
 	}
-}
-
-// kill ends the program as the kernel would.
-func kill(t *testing.T) {
-	t.Helper()
-	end(t, syscall.SIGKILL)
 }
 
 // keeps waits until the program has written a word of the session to the disk:
 // what it has not is lost with it.
 func (s *subject) keeps(t *testing.T, word string) {
 	t.Helper()
-	for t.Context().Err() == nil {
-		files, _ := filepath.Glob(filepath.Join(s.spec.StateDir, ".claude", "projects", "*", "*.jsonl"))
-		for _, file := range files {
-			if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(word)) {
-				return
-			}
-		}
-		runtime.Gosched()
-	}
+	providertest.AwaitWritten(t, filepath.Join(s.spec.StateDir, ".claude", "projects", "*", "*.jsonl"), word)
 }
 
 // leave closes the terminal and waits until the client has gone.
 func leave(t *testing.T) {
 	t.Helper()
-	end(t, syscall.SIGHUP)
-	for len(running(t)()) > 0 && t.Context().Err() == nil {
+	providertest.Signal(t, syscall.SIGHUP)
+	for len(providertest.Running(t)()) > 0 && t.Context().Err() == nil {
 		runtime.Gosched()
-	}
-}
-
-func end(t *testing.T, how syscall.Signal) {
-	t.Helper()
-	for _, process := range running(t)() {
-		pid, err := strconv.Atoi(filepath.Base(process))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, how); err != nil {
-			t.Log(err) // a child of one that is dead already
-		}
 	}
 }
 
 func TestTheRealProgramRemembersAfterSIGKILL(t *testing.T) {
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	first := &providertest.Recorder{}
-	s.say(t, first, "My word is xylophone")
+	s.prompt(t, first, "My word is xylophone")
 	s.keeps(t, "Hello from the mock LLM")
-	kill(t)
+	providertest.Signal(t, syscall.SIGKILL)
 	s.spec.Native = first.Of(providertest.KindNative)[0].Text
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s = reopen(t, llm, s.spec)
 	out := &providertest.Recorder{Memory: "not asked for"}
-	s.say(t, out, "Say it again")
+	s.prompt(t, out, "Say it again")
 	requests := llm.Requests()
 	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("xylophone")) || len(out.Of(providertest.KindRestored)) > 0 {
-		t.Errorf("it has forgotten: %q", said(out))
+		t.Errorf("it has forgotten: %q", shown(out))
 	}
 }
 
@@ -279,34 +238,34 @@ func TestTheRealProgramResumesAfterSIGKILLWithAPermissionPending(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
 		s.keeps(t, "WRITE k.txt")
-		kill(t)
+		providertest.Signal(t, syscall.SIGKILL)
 		<-ctx.Done()
 		return agenthost.Answer{Approved: true}, nil
 	}}
-	if outcome := s.say(t, out, "WRITE k.txt"); outcome.Reason != protocol.ReasonAgentExited {
+	if outcome := s.prompt(t, out, "WRITE k.txt"); outcome.Reason != protocol.ReasonAgentExited {
 		t.Errorf("got %+v", outcome)
 	}
 	out = &providertest.Recorder{}
-	s.say(t, out, "Say hello")
+	s.prompt(t, out, "Say hello")
 	if exists(filepath.Join(s.spec.Dir, "k.txt")) || len(out.Of(providertest.KindConfirm)) > 0 || len(out.Of(providertest.KindNative)) > 0 {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
-func TestARealSessionThatIsLostIsToldWhatWasSaid(t *testing.T) {
+func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
 	s, llm := openReal(t, agenthost.AgentSpec{Native: "0193a5c0-0000-4000-8000-000000000001"})
 	out := &providertest.Recorder{Memory: "the word was xylophone. "}
-	s.say(t, out, "Say hello")
+	s.prompt(t, out, "Say hello")
 	requests := llm.Requests()
 	if body := requests[len(requests)-1].Body; !bytes.Contains(body, []byte("the word was xylophone. Say hello")) || len(out.Of(providertest.KindNative)) != 1 {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
 // An interrupt leaves no command in the background behind.
 func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
-	out := answering(agenthost.Answer{Approved: true})
+	out := providertest.Answering(agenthost.Answer{Approved: true})
 	done := make(chan agenthost.Outcome)
 	go func() {
 		outcome, err := s.Run(context.Background(), agenthost.Prompt{Text: `CALL Bash {"command":"sleep 3000","description":"wait","run_in_background":true}`}, out)
@@ -321,32 +280,19 @@ func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
 	if err := s.Interrupt(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if outcome := <-done; outcome.Reason != protocol.ReasonAborted || len(running(t)()) > 0 {
-		t.Errorf("got %+v, left %q", outcome, running(t)())
+	if outcome := <-done; outcome.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
+		t.Errorf("got %+v, left %q", outcome, providertest.Running(t)())
 	}
 }
 
 func TestTheRealProgramReachesTheHostsTools(t *testing.T) {
-	type nothing struct{}
-	server := mcp.NewServer(&mcp.Implementation{Name: "bellhop", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "getStatus", Description: "status"}, func(context.Context, *mcp.CallToolRequest, nothing) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "workspace is clean"}}}, nil, nil
-	})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer s3cret" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(web.Close)
-	s, _ := openReal(t, agenthost.AgentSpec{Local: &agenthost.Local{MCPURL: web.URL, Secret: "s3cret"}})
-	out := answering(agenthost.Answer{Approved: true})
-	s.say(t, out, "CALL mcp__bellhop__getStatus {}")
+	local, _ := providertest.HostTool(t)
+	s, _ := openReal(t, agenthost.AgentSpec{Local: local})
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	s.prompt(t, out, "CALL mcp__bellhop__workspace_getStatus {}")
 	results := out.Of(providertest.KindResult)
-	if len(out.Of(providertest.KindConfirm)) != 1 || len(results) != 1 || !strings.Contains(string(results[0].Result.Output), "workspace is clean") {
-		t.Errorf("said %q", said(out))
+	if len(out.Of(providertest.KindConfirm)) != 1 || len(results) != 1 || !strings.Contains(string(results[0].Result.Output), "dirty") {
+		t.Errorf("shown %q", shown(out))
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
@@ -368,7 +314,7 @@ func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	s, llm := openReal(t, agenthost.AgentSpec{Local: &agenthost.Local{HookURL: web.URL, Secret: "s3cret"}})
-	s.say(t, &providertest.Recorder{}, "My word is xylophone")
+	s.prompt(t, &providertest.Recorder{}, "My word is xylophone")
 	client := terminal(t, s)
 	screen := inTerminal(t, client, "TUI says marimba")
 	for event := ""; event != "Stop"; {
@@ -380,11 +326,11 @@ func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
 	}
 	leave(t)
 	out := &providertest.Recorder{}
-	s.say(t, out, "Say hello")
+	s.prompt(t, out, "Say hello")
 	requests := llm.Requests()
 	body := requests[len(requests)-1].Body
 	if !bytes.Contains(body, []byte("xylophone")) || !bytes.Contains(body, []byte("marimba")) {
-		t.Errorf("the next turn does not continue: %q", said(out))
+		t.Errorf("the next turn does not continue: %q", shown(out))
 	}
 }
 

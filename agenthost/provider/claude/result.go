@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
-// outcome reads is_error, terminal_reason and api_error_status: the subtype is
-// "success" for errors of the model's API as well.
+// outcome reads is_error, terminal_reason and api_error_status: the subtype is "success" for
+// errors of the model's API as well.
 func (r *result) outcome() agenthost.Outcome {
 	switch {
 	case strings.HasPrefix(r.TerminalReason, "aborted_"):
-		return aborted()
+		return *stdio.Aborted()
 	case r.IsError || r.APIErrorStatus != 0 || !finishes(r.TerminalReason):
-		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: r.words()}
+		return *stdio.Failure(r.description())
 	}
 	return agenthost.Outcome{FinishReason: finishReasons[r.StopReason]}
 }
 
-// finishes tells the terminal reasons of a turn that is not cut short.
+// finishes reports whether a turn with this terminal reason was not cut short.
 func finishes(reason string) bool {
 	switch reason {
 	case "", "completed", "stop_hook_prevented", "hook_stopped", "tool_deferred", "background_requested":
@@ -39,23 +40,23 @@ var finishReasons = map[string]protocol.FinishReason{
 	"refusal":    protocol.FinishContentFilter,
 }
 
-func (r *result) words() string {
-	words := cmp.Or(r.Result, strings.Join(r.Errors, "\n"), "The agent reports an error")
+func (r *result) description() string {
+	text := cmp.Or(r.Result, strings.Join(r.Errors, "\n"), "The agent reports an error")
 	if r.Result == "" && r.TerminalReason != "" {
-		words += fmt.Sprintf(" (%s)", r.TerminalReason)
+		text += fmt.Sprintf(" (%s)", r.TerminalReason)
 	}
-	return words
+	return text
 }
 
-// spent is what the results of a turn have cost.
-type spent struct {
+// cost is the sum of a turn's results.
+type cost struct {
 	known bool
 	total modelTokens
 }
 
 // add prefers the count by model: it has the sub-agents in it.
-func (s *spent) add(r *result) {
-	s.known = true
+func (c *cost) add(r *result) {
+	c.known = true
 	models := r.SinceLast
 	if len(models) == 0 {
 		models = map[string]modelTokens{"": {
@@ -63,12 +64,12 @@ func (s *spent) add(r *result) {
 		}}
 	}
 	for _, m := range models {
-		s.total.Input += m.Input
-		s.total.Output += m.Output
-		s.total.CacheRead += m.CacheRead
-		s.total.CacheCreation += m.CacheCreation
-		s.total.Thinking += m.Thinking
-		s.total.Cost += m.Cost
+		c.total.Input += m.Input
+		c.total.Output += m.Output
+		c.total.CacheRead += m.CacheRead
+		c.total.CacheCreation += m.CacheCreation
+		c.total.Thinking += m.Thinking
+		c.total.Cost += m.Cost
 	}
 }
 
@@ -82,21 +83,17 @@ type usage struct {
 	CostUSD           float64 `json:"costUSD"`
 }
 
-func (s *spent) json() json.RawMessage {
-	if !s.known {
+func (c *cost) usage() json.RawMessage {
+	if !c.known {
 		return nil
 	}
-	input := s.total.Input + s.total.CacheRead + s.total.CacheCreation
-	raw, err := json.Marshal(usage{
+	input := c.total.Input + c.total.CacheRead + c.total.CacheCreation
+	return stdio.Encode(usage{
 		InputTokens:       input,
-		OutputTokens:      s.total.Output,
-		TotalTokens:       input + s.total.Output,
-		CachedInputTokens: s.total.CacheRead,
-		ReasoningTokens:   s.total.Thinking,
-		CostUSD:           math.Round(s.total.Cost*1e9) / 1e9,
+		OutputTokens:      c.total.Output,
+		TotalTokens:       input + c.total.Output,
+		CachedInputTokens: c.total.CacheRead,
+		ReasoningTokens:   c.total.Thinking,
+		CostUSD:           math.Round(c.total.Cost*1e9) / 1e9,
 	})
-	if err != nil {
-		return nil
-	}
-	return raw
 }

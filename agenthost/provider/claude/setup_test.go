@@ -109,7 +109,7 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 	native := out.Of(providertest.KindNative)[0].Text
 	wrote(t, s, native)
 	client := terminal(t, s)
-	if left := running(t)(); len(left) > 0 {
+	if left := providertest.Running(t)(); len(left) > 0 {
 		t.Errorf("two programs on one session: %q", left)
 	}
 	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"), filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
@@ -168,8 +168,8 @@ func TestASessionMayBeginInTheTerminal(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	if told := out.Of(providertest.KindNative); len(told) != 1 || told[0].Text != native || len(out.Of(providertest.KindRestored)) > 0 {
-		t.Errorf("got %q", said(out))
+	if announced := out.Of(providertest.KindNative); len(announced) != 1 || announced[0].Text != native || len(out.Of(providertest.KindRestored)) > 0 {
+		t.Errorf("got %q", shown(out))
 	}
 }
 
@@ -195,7 +195,7 @@ func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
 	}
 }
 
-func TestWhatThePersonHasToldTheTerminalClientStays(t *testing.T) {
+func TestAnswersToTheTerminalClientStay(t *testing.T) {
 	s := open(t, opening{}, "")
 	path := filepath.Join(s.spec.StateDir, ".claude.json")
 	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`), 0o600); err != nil {

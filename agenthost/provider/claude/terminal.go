@@ -9,79 +9,72 @@ import (
 	"github.com/google/uuid"
 
 	"bellhop/agenthost"
-	"bellhop/protocol"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// Terminal implements agenthost.TerminalAgent: Claude Code in a terminal, on the
-// session. The headless program is stopped first, as two would write one session;
-// the next Run resumes with what was added. CodeConflict while a turn runs.
-func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
-	path, err := a.options.Find(ctx)
+// agent is the engine's agent with a terminal client.
+type agent struct {
+	*stdio.Agent[message]
+	program *program
+}
+
+// Terminal implements agenthost.TerminalAgent: Claude Code in a terminal, on the session.
+// The headless program is stopped first, as two would write one session; the next Run
+// resumes with what was added. CodeConflict while a turn runs.
+func (a *agent) Terminal(ctx context.Context) (terminal *agenthost.Terminal, err error) {
+	path, err := a.program.options.Find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.gate.Lock()
-	defer a.gate.Unlock()
-	if err := a.release(ctx); err != nil {
+	err = a.WhileIdle(func() error {
+		if err := a.StopChild(ctx); err != nil {
+			return err
+		}
+		if terminal, err = a.program.terminal(path); err != nil {
+			return fmt.Errorf("configure the terminal client: %w", err)
+		}
+		return nil
+	})
+	return terminal, err
+}
+
+func (p *program) terminal(path string) (*agenthost.Terminal, error) {
+	settings, err := p.writeHooks()
+	if err != nil {
 		return nil, err
 	}
-	settings, err := a.writeHooks()
+	mcp, err := p.writeMCP()
 	if err != nil {
-		return nil, fmt.Errorf("configure the terminal client: %w", err)
+		return nil, err
 	}
-	mcp, err := a.writeMCP()
-	if err != nil {
-		return nil, fmt.Errorf("configure the terminal client: %w", err)
-	}
-	if err := a.seed(); err != nil {
-		return nil, fmt.Errorf("configure the terminal client: %w", err)
+	if err := p.seed(); err != nil {
+		return nil, err
 	}
 	// Without the mode it starts in one that runs edits unasked.
-	command := append([]string{path}, a.resumption()...)
+	command := append([]string{path}, p.resumption()...)
 	command = append(command, "--permission-mode", "default")
 	if settings != "" {
 		command = append(command, "--settings", settings)
 	}
 	return &agenthost.Terminal{
-		Command: append(command, common(a.spec, mcp)...),
-		Dir:     a.spec.Dir,
-		Env:     own(a.options, a.spec),
+		Command: append(command, common(p.spec, mcp)...),
+		Dir:     p.spec.Dir,
+		Env:     own(p.options, p.spec),
 	}, nil
 }
 
-// release stops the headless program.
-func (a *agent) release(ctx context.Context) error {
-	a.mu.Lock()
-	program, running, closed := a.program, a.turn != nil, a.closed
-	a.mu.Unlock()
-	switch {
-	case closed:
-		return errClosed
-	case running:
-		return protocol.Errorf(protocol.CodeConflict, "The agent %s works on a turn in this session", a.options.Name)
-	case program == nil:
-		return nil
+// resumption returns the arguments that open the session. One that is still empty begins in
+// the terminal.
+func (p *program) resumption() []string {
+	if p.session != "" && p.onDisk(p.session) {
+		return []string{"--resume", p.session}
 	}
-	if err := program.stop(ctx); err != nil {
-		return fmt.Errorf("stop the agent: %w", err)
-	}
-	return nil
+	p.session = cmp.Or(p.session, uuid.NewString())
+	return []string{"--session-id", p.session}
 }
 
-// resumption are the arguments that open the session. One that has said nothing
-// yet begins in the terminal.
-func (a *agent) resumption() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.native != "" && a.onDisk(a.native) {
-		return []string{"--resume", a.native}
-	}
-	a.native = cmp.Or(a.native, uuid.NewString())
-	return []string{"--session-id", a.native}
-}
-
-// onDisk tells whether the program has written anything of the session.
-func (a *agent) onDisk(native string) bool {
-	found, err := filepath.Glob(filepath.Join(a.folder(), "projects", "*", native+".jsonl"))
+// onDisk reports whether the program has written anything of the session.
+func (p *program) onDisk(session string) bool {
+	found, err := filepath.Glob(filepath.Join(p.folder(), "projects", "*", session+".jsonl"))
 	return err == nil && len(found) > 0
 }

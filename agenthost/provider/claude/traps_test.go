@@ -63,7 +63,7 @@ func TestTraps(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines  []string
 		answer agenthost.Answer
-		said   []string
+		shown  []string
 	}{
 		"one assistant line per content block, with the same message id": {
 			[]string{delta("on"), delta("e"), whole("one"), delta("two"), whole("two"), use("null", "a", "ls"), gives("a", `,"content":"x"`)},
@@ -141,16 +141,16 @@ func TestTraps(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, out := open(t, opening{}, turn(c.lines...)), answering(c.answer)
+			s, out := open(t, opening{}, turn(c.lines...)), providertest.Answering(c.answer)
 			s.run(t, out)
-			if got := said(out)[1:]; !slices.Equal(got, c.said) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.said, "\n"))
+			if got := shown(out)[1:]; !slices.Equal(got, c.shown) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.shown, "\n"))
 			}
 		})
 	}
 }
 
-func TestALineOf12MiBIsHeard(t *testing.T) {
+func TestALineOf12MiBIsRead(t *testing.T) {
 	text := strings.Repeat("x", 11<<20)
 	s, out := open(t, opening{}, turn(whole(text))), &providertest.Recorder{}
 	s.run(t, out)
@@ -164,7 +164,7 @@ func TestInitAtEveryTurnIsNoSessionStart(t *testing.T) {
 	first, second := &providertest.Recorder{}, &providertest.Recorder{}
 	s.run(t, first)
 	s.run(t, second)
-	if got := said(second); !slices.Equal(got, []string{`end "two"`}) {
+	if got := shown(second); !slices.Equal(got, []string{`end "two"`}) {
 		t.Errorf("got %q", got)
 	}
 	if got := lives(t, s.spec.StateDir); len(got) != 1 {
@@ -176,9 +176,9 @@ func TestInitAtEveryTurnIsNoSessionStart(t *testing.T) {
 // .claude/settings.local.json into the user's repository.
 func TestPermissionSuggestionsAreNeverSentBack(t *testing.T) {
 	s := open(t, opening{}, turn(wants("r1", "a", "W", `{"p":1}`), "<", gives("a", "")))
-	s.run(t, answering(agenthost.Answer{Approved: true}))
+	s.run(t, providertest.Answering(agenthost.Answer{Approved: true}))
 	want := `{"response":{"request_id":"r1","response":{"behavior":"allow","updatedInput":{"p":1}},"subtype":"success"},"type":"control_response"}`
-	if got := heard(t, s.spec.StateDir); got[1] != want {
+	if got := received(t, s.spec.StateDir); got[1] != want {
 		t.Errorf("got %s", got[1])
 	}
 }
@@ -207,7 +207,7 @@ func TestAnswersToTheProgramsQuestions(t *testing.T) {
 			s := open(t, opening{}, turn(wants("r1", "a", "AskUserQuestion", questions), "<", gives("a", `,"is_error":true`)))
 			s.run(t, out)
 			want := `{"response":{"request_id":"r1","response":` + c.want + `,"subtype":"success"},"type":"control_response"}`
-			if got := heard(t, s.spec.StateDir); got[1] != want {
+			if got := received(t, s.spec.StateDir); got[1] != want {
 				t.Errorf("got %s", got[1])
 			}
 			if got := out.Of(providertest.KindAsk); len(got) != 2 || got[0].Question.Prompt != "Colour?\n- Red: warm" || !slices.Equal(got[0].Question.Options, []string{"Red", "Blue"}) {
@@ -247,7 +247,7 @@ func TestARequestThatTheProgramTakesBackIsWithdrawn(t *testing.T) {
 		}
 	}
 	s.run(t, &providertest.Recorder{})
-	if got := heard(t, s.spec.StateDir); len(got) != 2 {
+	if got := received(t, s.spec.StateDir); len(got) != 2 {
 		t.Errorf("the program got %q", got)
 	}
 }
@@ -256,18 +256,18 @@ func TestARequestOfAnUnknownKindIsAnswered(t *testing.T) {
 	s := open(t, opening{}, turn(`{"type":"control_request","request_id":"r1","request":{"subtype":"elicitation"}}`, "<"))
 	s.run(t, &providertest.Recorder{})
 	want := `{"response":{"error":"not supported","request_id":"r1","subtype":"error"},"type":"control_response"}`
-	if got := heard(t, s.spec.StateDir); got[1] != want {
+	if got := received(t, s.spec.StateDir); got[1] != want {
 		t.Errorf("got %s", got[1])
 	}
 }
 
-func TestAPermissionThatNobodyCanGiveIsDenied(t *testing.T) {
+func TestAPermissionBetweenTurnsIsDenied(t *testing.T) {
 	s := open(t, opening{}, turn()+script(wants("r1", "a", "W", "{}"), "<"))
 	s.run(t, &providertest.Recorder{})
-	got := heard(t, s.spec.StateDir)
+	got := received(t, s.spec.StateDir)
 	for len(got) < 2 && t.Context().Err() == nil {
 		runtime.Gosched()
-		got = heard(t, s.spec.StateDir)
+		got = received(t, s.spec.StateDir)
 	}
 	if !strings.Contains(got[1], `"behavior":"deny"`) {
 		t.Errorf("got %q", got)
@@ -283,7 +283,7 @@ func TestAMessageWhileBusyIsRefused(t *testing.T) {
 	}
 	s = open(t, opening{}, turn(wants("r1", "a", "W", "{}"), "<", gives("a", "")))
 	s.run(t, out)
-	if second == nil || len(heard(t, s.spec.StateDir)) != 2 {
+	if second == nil || len(received(t, s.spec.StateDir)) != 2 {
 		t.Errorf("got %v", second)
 	}
 }
@@ -295,7 +295,7 @@ func TestImagesGoWithTheText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"message":{"content":[{"source":{"data":"aGk=","media_type":"image/png","type":"base64"},"type":"image"},{"text":"look","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}`
-	if got := heard(t, s.spec.StateDir); got[0] != want {
+	if got := received(t, s.spec.StateDir); got[0] != want {
 		t.Errorf("got %s", got[0])
 	}
 }
@@ -306,7 +306,7 @@ func TestEveryPromptHasAnIDOfItsOwn(t *testing.T) {
 	s.run(t, &providertest.Recorder{})
 	s.run(t, &providertest.Recorder{})
 	ids := map[string]bool{}
-	for _, line := range noted(t, filepath.Join(s.spec.StateDir, "heard")) {
+	for _, line := range noted(t, filepath.Join(s.spec.StateDir, "received")) {
 		var prompt struct{ UUID string }
 		if err := json.Unmarshal([]byte(line), &prompt); err != nil {
 			t.Fatal(err)

@@ -1,164 +1,208 @@
 package claude
 
 import (
+	"cmp"
 	"context"
-	"sync"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"bellhop/agenthost"
-	"bellhop/protocol"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// turn maps what the program says to an Output. Its methods are called by the
-// goroutine of Run, save those of permission.go.
+// turn implements stdio.Exchange.
 type turn struct {
-	agent   *agent
-	program *program // changed by install and running alone, under agent.mu
-	prompt  agenthost.Prompt
-	id      string // of the prompt's message
-	reused  bool   // the program ran before and has said nothing of this turn
-	out     agenthost.Output
-	broken  error // the Output failed before the turn was played
+	*stdio.Turn
+	connection *connection
+	id         string // of the prompt's message
 
-	said      chan saying
-	failed    chan error    // an Output failed in a question
-	interrupt chan struct{} // closed by Agent.Interrupt
-	stopOnce  sync.Once
-	done      chan struct{} // closed when Run returns
-
-	asking    context.Context // of the open questions
-	withdraw  context.CancelCauseFunc
-	questions sync.WaitGroup
-
-	calls map[string]*call
-	order []*call
-
-	mu   sync.Mutex                    // open, and denied of the calls
-	open map[string]context.CancelFunc // by request id: the open questions
-
-	speech   speech
+	blocks   blocks
 	progress progress
-	garbage  garbage
+	followUp *followUp // nil unless a turn without a prompt is awaited
 }
 
-func newTurn(ctx context.Context, a *agent, prompt agenthost.Prompt, out agenthost.Output) *turn {
-	t := &turn{
-		agent:     a,
-		prompt:    prompt,
-		out:       out,
-		said:      make(chan saying),
-		failed:    make(chan error, 1),
-		interrupt: make(chan struct{}),
-		done:      make(chan struct{}),
-		calls:     map[string]*call{},
-		open:      map[string]context.CancelFunc{},
+// followUp is the wait for a turn that the program begins by itself.
+type followUp struct{ timer *time.Timer }
+
+// interruption is the request id of the interrupt.
+const interruption = "interrupt"
+
+// Prompt implements stdio.Exchange.
+func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored string) error {
+	id, line, err := encodePrompt(prompt, restored)
+	if err != nil {
+		return err
 	}
-	t.asking, t.withdraw = context.WithCancelCause(ctx)
-	return t
+	t.id = id
+	return t.connection.child.SendPrompt(ctx, line)
 }
 
-func (t *turn) interrupted() bool {
-	select {
-	case <-t.interrupt:
-		return true
-	default:
-		return false
+// Handle maps one message. The turn ends when nothing of it goes on, or when the awaited
+// turn without a prompt does not come.
+func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
+	if err := t.handle(m); err != nil {
+		return nil, err
 	}
+	if t.progress.over() || m.followUp != nil && m.followUp == t.followUp {
+		outcome := t.progress.outcome()
+		return &outcome, nil
+	}
+	t.awaitFollowUp()
+	return nil, nil
 }
 
-// play returns when the turn is over, whoever ended it.
-func (t *turn) play(ctx context.Context) agenthost.Outcome {
-	defer func() {
-		t.withdraw(nil)
-		t.questions.Wait()
-	}()
-	if t.broken != nil {
-		return t.stop(ctx, t.broken)
-	}
-	var late <-chan time.Time
-	for {
-		select {
-		case s := <-t.said:
-			t.reused = false
-			if err := t.hear(s); err != nil {
-				return t.stop(ctx, err)
-			}
-			if t.progress.over() {
-				return t.whole(t.progress.outcome())
-			}
-			late = t.followUp(late)
-		case <-late:
-			return t.whole(t.progress.outcome())
-		case err := <-t.failed:
-			return t.stop(ctx, err)
-		case <-t.interrupt:
-			return t.stop(ctx, nil)
-		case <-ctx.Done():
-			return t.stop(ctx, ctx.Err())
-		case <-t.program.ended:
-			switch {
-			case t.revive(ctx):
-			case t.interrupted() || ctx.Err() != nil:
-				return aborted()
-			default:
-				return t.exited()
-			}
-		}
+// awaitFollowUp starts the wait for a turn without a prompt, or ends it.
+func (t *turn) awaitFollowUp() {
+	switch expecting := t.progress.expecting(); {
+	case expecting && t.followUp == nil:
+		awaited, deliver := &followUp{}, t.connection.deliver
+		awaited.timer = time.AfterFunc(t.connection.program.options.FollowUp, func() { deliver(message{followUp: awaited}) })
+		t.followUp = awaited
+	case !expecting && t.followUp != nil:
+		t.followUp.timer.Stop()
+		t.followUp = nil
 	}
 }
 
-// followUp starts the wait for a turn without a prompt, or ends it.
-func (t *turn) followUp(running <-chan time.Time) <-chan time.Time {
+// Cancel asks the program to stop the turn, once it has begun: an interrupt before that is
+// of nothing, and the program then begins the turn.
+func (t *turn) Cancel(context.Context) {
+	if t.progress.interruptible() {
+		t.progress.interrupted = true
+		t.connection.child.Offer(controlRequest(interruption, "interrupt"))
+	}
+}
+
+// Drain implements stdio.Exchange. An interrupt does not end commands in the background:
+// the program ends them when it is ended.
+func (t *turn) Drain(m message, muted bool) (stopped bool, err error) {
+	if muted || m.Type == "control_request" {
+		t.progress.track(t.id, &m)
+	} else {
+		err = t.handle(m)
+	}
+	if t.progress.stopped && t.progress.busy() {
+		t.connection.child.Signal()
+	}
+	return t.progress.stopped, err
+}
+
+// Close implements stdio.Exchange.
+func (t *turn) Close(bool) error { return t.blocks.close() }
+
+// Usage implements stdio.Exchange.
+func (t *turn) Usage() json.RawMessage { return t.progress.usage() }
+
+func (t *turn) handle(m message) error {
+	t.progress.track(t.id, &m)
 	switch {
-	case !t.progress.expecting():
+	case m.stream != nil:
+		return t.delta(&m)
+	case m.chat != nil && m.Type == "assistant":
+		return t.assistant(&m)
+	case m.chat != nil:
+		return t.user(m.chat)
+	case m.request != nil:
+		return t.request(&m)
+	case m.system != nil:
+		return t.system(&m)
+	}
+	return nil
+}
+
+func (t *turn) system(m *message) error {
+	switch m.Subtype {
+	case "init":
+		return t.announceSession(m.SessionID)
+	case "api_retry":
+		what := cmp.Or(strings.Trim(string(m.system.Error), `"`), "unknown")
+		if status := string(m.system.Status); status != "" && status != "null" {
+			what += " " + status
+		}
+		t.Out.Notice("warning", fmt.Sprintf("The model does not answer (%s), try %d of %d again", what, m.system.Attempt, m.system.MaxRetries))
+	}
+	return nil
+}
+
+// announceSession tells the host the program's session once it is on the disk. The user
+// may have changed it (/clear).
+func (t *turn) announceSession(id string) error {
+	p := t.connection.program
+	if id == "" || id == p.announced {
 		return nil
-	case running != nil:
-		return running
-	default:
-		return time.After(t.agent.options.FollowUp)
 	}
+	p.session, p.announced = id, id
+	return t.Out.SetNative(id)
 }
 
-// revive gives the turn a new program in place of one that had ended, unseen,
-// before it said anything of this turn. It reports whether it did.
-func (t *turn) revive(ctx context.Context) bool {
-	if !t.reused {
-		return false
+// delta streams the main agent's text; sub-agents send whole blocks.
+func (t *turn) delta(m *message) error {
+	delta := &m.stream.Event.Delta
+	switch {
+	case m.Parent != "":
+		return nil
+	case delta.Type == "text_delta" && delta.Text != "":
+		return t.blocks.text(delta.Text)
+	case delta.Type == "thinking_delta" && delta.Thinking != "":
+		return t.blocks.think(delta.Thinking)
 	}
-	t.reused = false
-	if err := t.launch(ctx); err != nil {
-		t.agent.spec.Log.Error("agent cannot be started again", "agent", t.agent.options.Name, "err", err)
-		return false
-	}
-	return true
+	return nil
 }
 
-// exited is the outcome when the program has ended by itself.
-func (t *turn) exited() agenthost.Outcome {
-	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
-	t.withdraw(agenthost.ErrExpired)
-	return t.whole(agenthost.Outcome{
-		FinishReason: protocol.FinishError,
-		Reason:       protocol.ReasonAgentExited,
-		Usage:        t.progress.usage(),
-		Err:          t.program.epitaph("The agent " + t.agent.options.Name + " exited during the turn"),
-	})
-}
-
-// whole leaves no block open and no call without a result.
-func (t *turn) whole(outcome agenthost.Outcome) agenthost.Outcome {
-	t.withdraw(nil)
-	t.questions.Wait()
-	err := t.close()
-	for _, c := range t.order {
-		if !c.answered && err == nil {
-			err = t.result(c, []byte(`"the agent gave no result"`), true, false)
+// assistant maps a message of one or more whole blocks; the blocks of a message come one by
+// one under the same message id.
+func (t *turn) assistant(m *message) error {
+	for _, b := range m.chat.blocks() {
+		var err error
+		switch {
+		case b.Type == "tool_use":
+			_, err = t.call(b.ID, b.Name, b.Input)
+		case m.Parent != "":
+			t.subAgent(m.chat.Task, b)
+		case m.chat.IsAPIError: // the program's text, not the model's: the result repeats it
+			err = t.blocks.close()
+		case b.Type == "text":
+			err = t.blocks.endText(b.Text)
+		case b.Type == "thinking":
+			err = t.blocks.thought(b.Thinking)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	t.garbage.report(t)
-	return outcome
+	return nil
 }
 
-func aborted() agenthost.Outcome {
-	return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
+// subAgent shows the text of a sub-agent as a notice: the main agent reports it later.
+func (t *turn) subAgent(task string, b block) {
+	if b.Type == "text" && b.Text != "" {
+		t.Out.Notice("info", "Sub-agent "+task+": "+b.Text)
+	}
+}
+
+// encodePrompt makes the user message. Each has an id of its own: the program does not
+// answer a message whose id it has seen, in an earlier life too.
+func encodePrompt(prompt agenthost.Prompt, restored string) (id string, line json.RawMessage, err error) {
+	var content []stdio.Object
+	for _, a := range prompt.Attachments {
+		content = append(content, stdio.Object{
+			"type": "image", "source": stdio.Object{"type": "base64", "media_type": a.MediaType, "data": a.Data},
+		})
+	}
+	if text := restored + prompt.Text; text != "" {
+		content = append(content, stdio.Object{"type": "text", "text": text})
+	}
+	id = uuid.NewString()
+	line, err = json.Marshal(stdio.Object{
+		"type": "user", "uuid": id, "parent_tool_use_id": nil,
+		"message": stdio.Object{"role": "user", "content": content},
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("encode the prompt: %w", err)
+	}
+	return id, line, nil
 }

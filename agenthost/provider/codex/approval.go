@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// question is a request of the program that waits for the user.
-type question struct {
-	request message
-	cancel  context.CancelFunc
-}
+// errResolved withdraws a question that the program no longer asks.
+var errResolved = errors.New("the request is resolved")
 
-// asks is the parameters of every request that is put to the user.
-type asks struct {
+// approval has the parameters of every request that is put to the user.
+type approval struct {
 	ItemID  string `json:"itemId"`
 	Reason  string `json:"reason"`
 	Command string `json:"command"`
@@ -59,57 +58,60 @@ const (
 	elicitation        = "mcpServer/elicitation/request"
 )
 
-// requested puts a request of the program to the user and passes the answer on;
-// the program may go on talking meanwhile.
-func (t *turn) requested(m message) error {
-	var a asks
+// serverRequest puts a request of the program to the user and sends the answer.
+func (t *turn) serverRequest(m message) error {
+	var a approval
 	if readable := json.Unmarshal(m.Params, &a) == nil; !readable {
-		t.program.send(t.asking, cancellation(&m))
-		t.skip("a question that cannot be read")
+		t.connection.Reject(m)
+		t.Skip("a question that cannot be read")
 		return nil
 	}
-	var c *call
+	var c *stdio.Call
 	var err error
 	switch m.Method {
 	case approveCommand:
-		c, err = t.announce(a.ItemID, "shell", encode(object{"command": a.Command, "cwd": a.Cwd}))
+		c, err = t.announce(a.ItemID, "shell", stdio.Encode(stdio.Object{"command": a.Command, "cwd": a.Cwd}))
 	case approveChange:
-		c, err = t.announce(a.ItemID, "apply_patch", encode(object{"changes": []any{}}))
+		c, err = t.announce(a.ItemID, "apply_patch", stdio.Encode(stdio.Object{"changes": []any{}}))
 	case approvePermissions:
-		c, err = t.announce(a.ItemID, "permissions", encode(object{"permissions": a.Permissions, "cwd": a.Cwd}))
+		c, err = t.announce(a.ItemID, "permissions", stdio.Encode(stdio.Object{"permissions": a.Permissions, "cwd": a.Cwd}))
 	case elicitation:
 		if len(a.Schema.Properties) > 0 {
-			t.out.Notice("warning", "The MCP server "+a.Server+" asks for a form to be filled in, which is refused: "+a.Message)
-			t.program.send(t.asking, message{ID: m.ID, Result: encode(object{"action": "decline"})})
+			t.Out.Notice("warning", "The MCP server "+a.Server+" asks for a form to be filled in, which is refused: "+a.Message)
+			t.respond(t.Context(), m, stdio.Object{"action": "decline"})
 			return nil
 		}
 		c = t.elicited(a)
 	case userInput:
-		err = t.speech.end("")
+		err = t.blocks.end("")
 	default:
-		t.program.send(t.asking, cancellation(&m))
+		t.connection.Reject(m)
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		t.ask(m, a, c)
 	}
-	t.ask(m, a, c)
-	return nil
+	return err
 }
 
-// elicited is the open call that a server's question is about, nil without one:
+// respond answers a request, unless ctx has ended.
+func (t *turn) respond(ctx context.Context, m message, result any) {
+	_ = t.connection.child.Send(ctx, message{ID: m.ID, Result: stdio.Encode(result)})
+}
+
+// elicited returns the open call that a server's question is about, nil without one:
 // Codex asks for a call of a server's tool as if the server did.
-func (t *turn) elicited(a asks) *call {
-	for _, c := range t.calls {
-		if !c.answered && !c.asked && c.name == a.tool() && sameJSON(c.input, orEmpty(a.Meta.Params)) {
-			c.asked = true
+func (t *turn) elicited(a approval) *stdio.Call {
+	for _, c := range t.Calls() {
+		if !c.Answered() && !t.elicitedCalls[c] && c.Name == a.tool() && sameJSON(c.Input, stdio.OrEmpty(a.Meta.Params)) {
+			t.elicitedCalls[c] = true
 			return c
 		}
 	}
 	return nil
 }
 
-func (a *asks) tool() string {
+func (a *approval) tool() string {
 	if a.Meta.Tool == "" {
 		return "mcp__" + a.Server
 	}
@@ -121,81 +123,40 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-func (t *turn) ask(m message, a asks, c *call) {
-	ctx, cancel := context.WithCancel(t.asking)
-	t.mu.Lock()
-	t.open[string(m.ID)] = &question{request: m, cancel: cancel}
-	t.mu.Unlock()
-	t.questions.Go(func() {
-		defer cancel()
-		result, err := t.put(ctx, m.Method, a, c)
-		if ctx.Err() != nil { // the turn ends or the program no longer asks
-			return
+// ask puts a request to the user in the background. When the turn ends first, the
+// request is cancelled: an answer that comes later would still run its tool.
+func (t *turn) ask(m message, a approval, c *stdio.Call) {
+	t.Question(string(m.ID), func(ctx context.Context) error {
+		result, err := t.decide(ctx, m.Method, a, c)
+		switch {
+		case errors.Is(context.Cause(ctx), errResolved):
+		case ctx.Err() != nil:
+			t.connection.child.Offer(cancellation(&m))
+		case err == nil:
+			t.respond(ctx, m, result)
 		}
-		if err != nil {
-			select {
-			case t.failed <- err:
-			default:
-			}
-			return
-		}
-		t.reply(m, result)
+		return err
 	})
 }
 
-// reply answers a request, unless it has been answered or given up.
-func (t *turn) reply(m message, result any) {
-	t.mu.Lock()
-	_, open := t.open[string(m.ID)]
-	delete(t.open, string(m.ID))
-	t.mu.Unlock()
-	if open {
-		t.program.send(t.asking, message{ID: m.ID, Result: encode(result)})
-	}
-}
-
-// resolved withdraws a question that the program has given up.
-func (t *turn) resolved(id json.RawMessage) {
-	t.mu.Lock()
-	q := t.open[string(id)]
-	delete(t.open, string(id))
-	t.mu.Unlock()
-	if q != nil {
-		q.cancel()
-	}
-}
-
-// refuse withdraws every open question and tells the program so: one left
-// open could be answered when nobody expects its tool to run any more.
-func (t *turn) refuse(ctx context.Context) {
-	t.withdraw(nil)
-	t.questions.Wait()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, q := range t.open {
-		t.program.send(ctx, cancellation(&q.request))
-		delete(t.open, id)
-	}
-}
-
-// put asks the user and returns the result for the program. Codex is never
-// told to remember an answer: the host does.
-func (t *turn) put(ctx context.Context, method string, a asks, c *call) (any, error) {
+// decide asks the user and returns the result for the program. Codex never remembers an
+// answer: the host does.
+func (t *turn) decide(ctx context.Context, method string, a approval, c *stdio.Call) (any, error) {
 	if method == userInput {
 		return t.input(ctx, a)
 	}
 	q := agenthost.Question{Prompt: a.prompt(method), Args: a.args(method, c)}
 	if c != nil {
-		q.ToolCallID, q.ToolName = c.id, c.name
+		q.ToolCallID, q.ToolName = c.ID, c.Name
 	} else {
 		q.ToolName = a.tool()
 	}
-	answer, err := t.out.Confirm(ctx, q)
+	answer, err := t.Out.Confirm(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	if !answer.Approved && c != nil {
-		t.deny(c)
+		c.SetDenied(true)
 	}
 	switch method {
 	case approvePermissions:
@@ -203,29 +164,29 @@ func (t *turn) put(ctx context.Context, method string, a asks, c *call) (any, er
 		if !answer.Approved {
 			granted = json.RawMessage(`{}`)
 		}
-		return object{"permissions": granted, "scope": "turn"}, nil
+		return stdio.Object{"permissions": granted, "scope": "turn"}, nil
 	case elicitation:
 		if !answer.Approved {
-			return object{"action": "decline"}, nil
+			return stdio.Object{"action": "decline"}, nil
 		}
-		return object{"action": "accept", "content": object{}}, nil
+		return stdio.Object{"action": "accept", "content": stdio.Object{}}, nil
 	}
 	if !answer.Approved {
-		return object{"decision": "decline"}, nil
+		return stdio.Object{"decision": "decline"}, nil
 	}
-	return object{"decision": "accept"}, nil
+	return stdio.Object{"decision": "accept"}, nil
 }
 
-// input asks the user the agent's own questions, one after another. One that
-// expires is left unanswered.
-func (t *turn) input(ctx context.Context, a asks) (any, error) {
-	answers := object{}
+// input asks the user the agent's own questions, one after another. One that expires stays
+// unanswered.
+func (t *turn) input(ctx context.Context, a approval) (any, error) {
+	answers := stdio.Object{}
 	for _, asked := range a.Questions {
 		q := agenthost.Question{Prompt: cmp.Or(asked.Question, asked.Header)}
 		for _, option := range asked.Options {
 			q.Options = append(q.Options, option.Label)
 		}
-		answer, err := t.out.Ask(ctx, q)
+		answer, err := t.Out.Ask(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -233,12 +194,12 @@ func (t *turn) input(ctx context.Context, a asks) (any, error) {
 		if !answer.Expired {
 			texts = append(texts, answer.Text)
 		}
-		answers[asked.ID] = object{"answers": texts}
+		answers[asked.ID] = stdio.Object{"answers": texts}
 	}
-	return object{"answers": answers}, nil
+	return stdio.Object{"answers": answers}, nil
 }
 
-func (a *asks) prompt(method string) string {
+func (a *approval) prompt(method string) string {
 	what := a.Message
 	switch {
 	case method == elicitation && a.URL != "":
@@ -260,15 +221,15 @@ func (a *asks) prompt(method string) string {
 	return what
 }
 
-// args are the arguments the user decides on: the call's, and what the request
-// adds to them.
-func (a *asks) args(method string, c *call) json.RawMessage {
-	args := object{}
+// args returns the arguments that the user decides on: the call's, and what the request adds
+// to them.
+func (a *approval) args(method string, c *stdio.Call) json.RawMessage {
+	args := stdio.Object{}
 	switch {
 	case c != nil:
-		_ = json.Unmarshal(c.input, &args)
+		_ = json.Unmarshal(c.Input, &args)
 	case method == elicitation:
-		_ = json.Unmarshal(orEmpty(a.Meta.Params), &args)
+		_ = json.Unmarshal(stdio.OrEmpty(a.Meta.Params), &args)
 	}
 	if method == approveCommand && a.Command != "" {
 		args["command"] = a.Command
@@ -279,24 +240,24 @@ func (a *asks) args(method string, c *call) json.RawMessage {
 	if a.Root != "" {
 		args["grantRoot"] = a.Root
 	}
-	return encode(args)
+	return stdio.Encode(args)
 }
 
-// cancellation answers a request that nobody decides on any more. It ends the
-// turn where the program knows such an answer.
+// cancellation returns the response to a request that no user can decide any more. It ends the
+// turn if the program knows such a response.
 func cancellation(m *message) message {
-	answer := message{ID: m.ID}
+	response := message{ID: m.ID}
 	switch m.Method {
 	case approveCommand, approveChange:
-		answer.Result = encode(object{"decision": "cancel"})
+		response.Result = stdio.Encode(stdio.Object{"decision": "cancel"})
 	case approvePermissions:
-		answer.Result = encode(object{"permissions": object{}})
+		response.Result = stdio.Encode(stdio.Object{"permissions": stdio.Object{}})
 	case userInput:
-		answer.Result = encode(object{"answers": object{}})
+		response.Result = stdio.Encode(stdio.Object{"answers": stdio.Object{}})
 	case elicitation:
-		answer.Result = encode(object{"action": "cancel"})
+		response.Result = stdio.Encode(stdio.Object{"action": "cancel"})
 	default:
-		answer.Error = &refusal{Code: noSuchMethod, Message: "there is no " + m.Method + " here"}
+		response.Error = &refusal{Code: noSuchMethod, Message: "there is no " + m.Method + " here"}
 	}
-	return answer
+	return response
 }

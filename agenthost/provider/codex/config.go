@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/configfile"
 )
 
@@ -33,20 +34,20 @@ const (
 	defaultURL    = "https://api.openai.com/v1"
 )
 
-// configure writes what Codex reads at its start. The workspace is not trusted:
-// Codex would trust it by itself at the first thread, and with it take its
-// servers, hooks and rules for what may run unasked.
+// configure writes what Codex reads when it starts. It marks the workspace as not trusted:
+// Codex would otherwise trust it at the first thread, and use its servers, its hooks and its
+// rules for what may run unasked.
 func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	template := baseTemplate
 	variables := map[string]string{
 		"MODEL_PROVIDER": ownProvider,
 		"RETRIES":        strconv.Itoa(options.Retries),
 	}
-	key := lookup(env, "OPENAI_API_KEY") != ""
+	key := stdio.Lookup(env, "OPENAI_API_KEY") != ""
 	if key {
 		template += providerTemplate
 		variables["MODEL_PROVIDER"] = givenProvider
-		variables["BASE_URL"] = cmp.Or(lookup(env, "OPENAI_BASE_URL"), defaultURL)
+		variables["BASE_URL"] = cmp.Or(stdio.Lookup(env, "OPENAI_BASE_URL"), defaultURL)
 	}
 	if spec.Local != nil {
 		template += mcpTemplate
@@ -58,7 +59,7 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 		template += strings.ReplaceAll(projectTemplate, "WORKSPACE", "REAL_WORKSPACE")
 		variables["REAL_WORKSPACE"] = real
 	}
-	if err := remember(spec.Dir, home(spec)); err != nil {
+	if err := copyMemory(spec.Dir, home(spec)); err != nil {
 		return fmt.Errorf("memory of the workspace: %w", err)
 	}
 	if err := configfile.Write(filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON); err != nil {
@@ -70,8 +71,8 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	return login(options.Login, filepath.Join(home(spec), "auth.json"))
 }
 
-// login makes the session use the login at path. A login made in the session's
-// own home is left alone.
+// login makes the session use the login at path. A login that was made in the session's own
+// home stays.
 func login(path, link string) error {
 	if path == "" {
 		return nil
@@ -80,4 +81,17 @@ func login(path, link string) error {
 		return fmt.Errorf("use the login of codex: %w", err)
 	}
 	return nil
+}
+
+// maxMemory is as much of a memory as Codex itself reads.
+const maxMemory = 32 << 10
+
+// copyMemory makes the memory of the workspace the session's own: Codex does not read
+// that of a workspace that is not trusted. Of two files the first counts.
+func copyMemory(dir, home string) error {
+	text := cmp.Or(
+		stdio.ReadMemory(filepath.Join(dir, "AGENTS.override.md"), maxMemory),
+		stdio.ReadMemory(filepath.Join(dir, "AGENTS.md"), maxMemory),
+	)
+	return configfile.Write(filepath.Join(home, "AGENTS.md"), "${MEMORY}", map[string]string{"MEMORY": text}, nil)
 }

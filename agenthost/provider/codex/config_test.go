@@ -63,9 +63,9 @@ func TestConfiguration(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, begun+turnCompleted)
 			f.options.Env = append(f.options.Env, c.env...)
-			f.spec.Local = c.local
-			f.want(f.run(&providertest.Recorder{}, "hello"), finished)
-			got, err := os.ReadFile(filepath.Join(f.spec.StateDir, ".codex", "config.toml"))
+			f.Spec.Local = c.local
+			f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
+			got, err := os.ReadFile(filepath.Join(f.Spec.StateDir, ".codex", "config.toml"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		f := newFixture(t, begun+turnCompleted)
 		f.options.Login = login
-		path := filepath.Join(f.spec.StateDir, ".codex", "auth.json")
+		path := filepath.Join(f.Spec.StateDir, ".codex", "auth.json")
 		if own {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f.want(f.run(&providertest.Recorder{}, "hello"), finished)
+		f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
 		if target, err := os.Readlink(path); (err == nil) == own || !own && target != login {
 			t.Errorf("own %t: got the link %q, %v", own, target, err)
 		}
@@ -107,15 +107,15 @@ func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
 func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_SECRET", "canary")
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+turnCompleted)
-	f.spec.Env = []string{"OWN=1"}
-	f.spec.Local = &agenthost.Local{MCPURL: "http://127.0.0.1:1", Secret: "s3cret"}
-	f.want(f.run(&providertest.Recorder{}, "hello"), finished)
-	got, err := os.ReadFile(filepath.Join(f.spec.StateDir, "environment"))
+	f.Spec.Env = []string{"OWN=1"}
+	f.Spec.Local = &agenthost.Local{MCPURL: "http://127.0.0.1:1", Secret: "s3cret"}
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
+	got, err := os.ReadFile(filepath.Join(f.Spec.StateDir, "environment"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := "\n" + string(got) + "\n"
-	for _, want := range []string{"OWN=1", "BELLHOP_WORKSPACE_SECRET=s3cret", "HOME=" + f.spec.StateDir, "CODEX_HOME=" + filepath.Join(f.spec.StateDir, ".codex")} {
+	for _, want := range []string{"OWN=1", "BELLHOP_WORKSPACE_SECRET=s3cret", "HOME=" + f.Spec.StateDir, "CODEX_HOME=" + filepath.Join(f.Spec.StateDir, ".codex")} {
 		if !strings.Contains(env, "\n"+want+"\n") {
 			t.Errorf("%s is not in %s", want, env)
 		}

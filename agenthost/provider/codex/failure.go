@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	"bellhop/agenthost/provider/stdio"
 )
 
 // failure is a TurnError.
@@ -35,8 +38,8 @@ var meanings = map[string]string{
 	"responseTooManyFailedAttempts":  "The model provider failed too often",
 }
 
-// words say what failed, to the user.
-func (f *failure) words() string {
+// description tells the user what failed.
+func (f *failure) description() string {
 	if f == nil {
 		return "The agent reports a failure"
 	}
@@ -49,24 +52,11 @@ func (f *failure) words() string {
 		meaning = fmt.Sprintf("%s (HTTP %d)", meaning, status)
 	}
 	message := f.Message
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
+	if response := stdio.ModelError(message); response != "" {
+		message, meaning = response, cmp.Or(meaning, meanings["badRequest"])
 	}
-	if json.Unmarshal([]byte(message), &body) == nil && body.Error.Message != "" { // the provider's answer, as it came
-		message, meaning = body.Error.Message, cmp.Or(meaning, meanings["badRequest"])
-	}
-	var words []string
-	for _, part := range []string{meaning, message, f.Details} {
-		if part != "" {
-			words = append(words, part)
-		}
-	}
-	if len(words) == 0 {
-		return "The agent reports a failure"
-	}
-	return strings.Join(words, ": ")
+	parts := slices.DeleteFunc([]string{meaning, message, f.Details}, func(part string) bool { return part == "" })
+	return cmp.Or(strings.Join(parts, ": "), "The agent reports a failure")
 }
 
 // kind reads codexErrorInfo: a name, or an object of a name and its details.

@@ -31,9 +31,9 @@ func TestThreads(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.script)
-			f.spec.Native = c.native
+			f.Spec.Native = c.native
 			out := &providertest.Recorder{Memory: "what was said"}
-			f.want(f.run(out, "hello"), finished)
+			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {
 				if e.Kind == providertest.KindNative || e.Kind == providertest.KindRestored {
@@ -49,38 +49,38 @@ func TestThreads(t *testing.T) {
 
 func TestATurnAfterStopResumesTheThread(t *testing.T) {
 	f := newFixture(t, begun+turnCompleted, initialize+threadResume+turnStart+turnCompleted)
-	f.want(f.run(&providertest.Recorder{}, "first"), finished)
-	if err := f.agent.Stop(t.Context()); err != nil {
+	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
+	if err := f.Agent.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
 func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
 	f := newFixture(t, begun+turnCompleted+`{"dir":"in","msg":{"method":"turn/start"}}
 {"dir":"exit","msg":0}
 `, initialize+threadResume+turnStart+delta("m1", "here")+turnCompleted)
-	f.want(f.run(&providertest.Recorder{}, "first"), finished)
-	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
+	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-func TestACrashIsAnOutcomeWithTheLastWords(t *testing.T) {
+func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f := newFixture(t, begun+delta("m1", "I die")+started(command)+`{"dir":"stderr","msg":"panic: oh no"}
 {"dir":"exit","msg":3}
 `, initialize+threadResume+turnStart+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
+	f.Want(f.Run(out, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Reason: protocol.ReasonAgentExited, Err: "panic: oh no"})
 	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.IsError {
 		t.Errorf("got %+v", results)
 	}
-	f.want(f.run(&providertest.Recorder{}, "again"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
 }
 
 func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
-	if got := f.run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
+	if got := f.Run(out, "hello"); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 || out.Expired() != 1 {
 		t.Errorf("got %+v, %d expired", got, out.Expired())
 	}
 }
@@ -89,7 +89,7 @@ func TestARefusedPromptIsAFailure(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"id":3,"error":{"code":-32600,"message":"too long"}}}
 `)
-	f.want(f.run(&providertest.Recorder{}, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Err: "too long"})
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Err: "too long"})
 }
 
 func TestUnusableLinesAreNoticedAndPassedOver(t *testing.T) {
@@ -97,7 +97,7 @@ func TestUnusableLinesAreNoticedAndPassedOver(t *testing.T) {
 	noise := strings.Repeat(`{"dir":"raw","msg":"{\"no\":\"message\"}"}`+"\n", 4)
 	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if notices := out.Of(providertest.KindNotice); len(notices) != 4 || !slices.Equal(out.Texts(), []string{"still here"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
@@ -112,12 +112,12 @@ func TestUsageIsTheTurnsOwn(t *testing.T) {
 {"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t2"}}}}
 ` + usage("t2", 160, 10) + `{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t2","status":"completed"}}}}
 `
-	// A resumed thread does not say what it had cost before.
+	// A resumed thread does not report its earlier cost.
 	f := newFixture(t, initialize+threadResume+turnStart+usage("t1", 130, 30)+usage("t1", 150, 20)+turnCompleted+second)
-	f.spec.Native = "th"
+	f.Spec.Native = "th"
 	for _, want := range []float64{50, 10} {
 		var got map[string]any
-		outcome := f.run(&providertest.Recorder{}, "hello")
+		outcome := f.Run(&providertest.Recorder{}, "hello")
 		if err := json.Unmarshal(outcome.Usage, &got); err != nil || got["totalTokens"] != want {
 			t.Errorf("got %s, want %v", outcome.Usage, want)
 		}
@@ -130,13 +130,13 @@ func TestAttachments(t *testing.T) {
 {"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
 `+turnCompleted)
 	out := &providertest.Recorder{}
-	outcome, err := f.begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
+	outcome, err := f.Begin(out, agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{
 		{Type: "image", MediaType: "image/png", Data: "AAAA"}, {Type: "video", Data: "BBBB"},
 	}})()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.want(outcome, finished)
+	f.Want(outcome, providertest.Finished)
 	if notices := out.Of(providertest.KindNotice); len(notices) != 1 {
 		t.Errorf("got %+v", out.Entries())
 	}

@@ -5,19 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/internal/process"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// The sandboxes of Codex. Where user namespaces are forbidden, its sandbox
-// cannot work and SandboxNone is the operator's choice to make.
+// The sandboxes of Codex. They do not work where user namespaces are forbidden; there the
+// operator has to choose SandboxNone.
 const (
 	SandboxReadOnly  = "read-only"
 	SandboxWorkspace = "workspace-write"
@@ -28,17 +25,17 @@ const (
 type Options struct {
 	Name string // in messages to the user; "" = "codex"
 
-	// Find returns the program. Its error is Run's: it names the command that
-	// mends it.
+	// Find returns the path of the program. Its error is Run's: it names the command
+	// that installs the program.
 	Find func(ctx context.Context) (string, error)
 
-	// Env is for every session, KEY=value. OPENAI_API_KEY there or in the
-	// session's own makes the model provider, at OPENAI_BASE_URL if that is set.
-	// Without a key Codex uses the login of Login.
+	// Env is for every session, KEY=value. OPENAI_API_KEY, here or in the session's
+	// own variables, configures the model provider, at OPENAI_BASE_URL if that is set.
+	// Without a key Codex uses Login.
 	Env []string
 
-	// Login is the auth.json of `codex login`; "" = none. Sessions share the
-	// file, for Codex renews its tokens there.
+	// Login is the auth.json of `codex login`; "" = none. Sessions share the file,
+	// because Codex renews its tokens there.
 	Login string
 
 	Sandbox string // "" = SandboxWorkspace
@@ -60,9 +57,6 @@ func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "codex")
 	options.Sandbox = cmp.Or(options.Sandbox, SandboxWorkspace)
 	options.Retries = cmp.Or(options.Retries, 4)
-	if options.Grace <= 0 {
-		options.Grace = process.DefaultGrace
-	}
 	return &Provider{options: options}
 }
 
@@ -74,44 +68,44 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	if !slices.Contains([]string{SandboxReadOnly, SandboxWorkspace, SandboxNone}, p.options.Sandbox) {
 		return nil, fmt.Errorf("codex: there is no sandbox %q", p.options.Sandbox)
 	}
-	if spec.Log == nil {
-		spec.Log = slog.New(slog.DiscardHandler)
-	}
-	return &agent{options: p.options, spec: spec, native: spec.Native}, nil
+	config := stdio.Config{Name: p.options.Name, Records: p.options.Records, Grace: p.options.Grace}
+	return stdio.New(config, spec, &program{options: p.options, spec: spec}), nil
 }
 
-// inherited is what a program needs to run at all. Everything else, the host's
-// own secrets above all, stays out of its environment.
-var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
-
-// secretVariable names the bearer of the host's MCP server in config.toml.
+// secretVariable names the bearer token of the host's MCP server in config.toml.
 const secretVariable = "BELLHOP_WORKSPACE_SECRET"
 
-// environment of a session's program; of two values the later one counts.
+// program implements stdio.Protocol for one session.
+type program struct {
+	options Options
+	spec    agenthost.AgentSpec
+}
+
+// Command configures the app server and returns how to start it.
+func (p *program) Command(ctx context.Context) (args, env []string, err error) {
+	path, err := p.options.Find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	env = environment(p.options, p.spec)
+	if err := configure(p.options, p.spec, env); err != nil {
+		return nil, nil, fmt.Errorf("configure the agent %s: %w", p.options.Name, err)
+	}
+	return []string{path, "app-server"}, env, nil
+}
+
+// Connect implements stdio.Protocol.
+func (p *program) Connect(child *stdio.Child, _ func(message) bool) stdio.Connection[message] {
+	return &connection{program: p, child: child, waiting: map[string]chan message{}}
+}
+
 func environment(options Options, spec agenthost.AgentSpec) []string {
-	var env []string
-	for _, name := range inherited {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	env = append(env, "NO_COLOR=1") // its stderr is shown to people
-	env = append(env, options.Env...)
-	env = append(env, spec.Env...)
+	own := []string{"HOME=" + spec.StateDir, "CODEX_HOME=" + home(spec)}
 	if spec.Local != nil {
-		env = append(env, secretVariable+"="+spec.Local.Secret)
+		own = append(own, secretVariable+"="+spec.Local.Secret)
 	}
-	return append(env, "HOME="+spec.StateDir, "CODEX_HOME="+home(spec))
+	// Its stderr is shown to people.
+	return stdio.Environment([]string{"NO_COLOR=1"}, options.Env, spec.Env, own)
 }
 
 func home(spec agenthost.AgentSpec) string { return filepath.Join(spec.StateDir, ".codex") }
-
-// lookup is the value of a variable in an environment, "" without one.
-func lookup(env []string, name string) string {
-	for _, entry := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}

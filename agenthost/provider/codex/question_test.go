@@ -79,8 +79,8 @@ func TestQuestions(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, begun+c.script+turnCompleted)
-			out := &providertest.Recorder{Decide: always(c.answer)}
-			f.want(f.run(out, "hello"), finished)
+			out := providertest.Answering(c.answer)
+			f.Want(f.Run(out, "hello"), providertest.Finished)
 			asked := append(out.Of(providertest.KindConfirm), out.Of(providertest.KindAsk)...)
 			if len(asked) != 1 {
 				t.Fatalf("asked %+v", asked)
@@ -99,5 +99,5 @@ func TestQuestionsThatCannotBePutToTheUser(t *testing.T) {
 		answered(0, `{"action":"decline"}`)+
 		asking(1, "attestation/generate", `{}`)+`{"dir":"in","msg":{"id":1,"error":{"code":-32601}}}`+"\n"+
 		asking(2, approve, `[]`)+answered(2, `{"decision":"cancel"}`)+turnCompleted)
-	f.want(f.run(&providertest.Recorder{}, "hello"), finished)
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
 }

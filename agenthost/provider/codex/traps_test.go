@@ -11,12 +11,6 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
-	"bellhop/protocol"
-)
-
-var (
-	finished = agenthost.Outcome{FinishReason: protocol.FinishStop}
-	aborted  = agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
 )
 
 func TestAMessageThatIsCutIsNeverCompletedButEnded(t *testing.T) {
@@ -25,18 +19,18 @@ func TestAMessageThatIsCutIsNeverCompletedButEnded(t *testing.T) {
 		started(`{"type":"agentMessage","id":"m2"}`)+delta("m2", "second")+
 		completed(`{"type":"agentMessage","id":"m2","text":"second."}`)+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); !slices.Equal(got, []string{"first ", "second."}) {
 		t.Errorf("got the texts %q", got)
 	}
 }
 
-func TestAMessageCompletedBehindAToolCallIsNotSaidTwice(t *testing.T) {
+func TestAMessageCompletedAfterAToolCallIsShownOnce(t *testing.T) {
 	f := newFixture(t, begun+
 		delta("m1", "one ")+started(command)+completed(commandDone)+
 		completed(`{"type":"agentMessage","id":"m1","text":"one two"}`)+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); !slices.Equal(got, []string{"one ", "two"}) {
 		t.Errorf("got the texts %q", got)
 	}
@@ -45,16 +39,12 @@ func TestAMessageCompletedBehindAToolCallIsNotSaidTwice(t *testing.T) {
 func TestASecondPromptWhileBusyIsRefusedForItWouldSteer(t *testing.T) {
 	f := newFixture(t, begun+delta("m1", "busy")+turnInterrupt)
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "first"})
-	f.await(out, providertest.KindText)
-	if _, err := f.agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
+	end := f.Begin(out, agenthost.Prompt{Text: "first"})
+	f.Await(out, providertest.KindText)
+	if _, err := f.Agent.Run(t.Context(), agenthost.Prompt{Text: "second"}, &providertest.Recorder{}); err == nil {
 		t.Error("a second turn began")
 	}
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	f.Interrupt(end)
 }
 
 func TestAnApprovalResolvedElsewhereIsWithdrawn(t *testing.T) {
@@ -67,7 +57,7 @@ func TestAnApprovalResolvedElsewhereIsWithdrawn(t *testing.T) {
 		withdrawn <- ctx.Err()
 		return agenthost.Answer{Approved: true}, nil
 	}}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if err := <-withdrawn; err == nil {
 		t.Error("the question stayed open")
 	}
@@ -79,13 +69,9 @@ func TestAnInterruptCancelsTheOpenApprovalSoThatItsToolNeverRuns(t *testing.T) {
 		asking(1, approve, approval)+answered(1, `{"decision":"cancel"}`)+ // asked behind the interrupt
 		turnInterrupt)
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "hello"})
-	f.await(out, providertest.KindConfirm)
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
+	f.Await(out, providertest.KindConfirm)
+	f.Interrupt(end)
 }
 
 func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
@@ -95,41 +81,27 @@ func TestAnApprovalBetweenTurnsIsCancelled(t *testing.T) {
 {"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t2"}}}}
 {"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t2","status":"completed"}}}}
 `)
-	spoke := make(logged, 1)
-	f.spec.Log = slog.New(spoke)
-	f.want(f.run(&providertest.Recorder{}, "first"), finished)
-	<-spoke
-	f.want(f.run(&providertest.Recorder{}, "second"), finished)
+	rejected := make(providertest.DebugLog, 1)
+	f.Spec.Log = slog.New(rejected)
+	f.Want(f.Run(&providertest.Recorder{}, "first"), providertest.Finished)
+	<-rejected
+	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-// logged gets a value for each debug record.
-type logged chan struct{}
-
-func (l logged) Enabled(context.Context, slog.Level) bool { return true }
-func (l logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l logged) WithGroup(string) slog.Handler            { return l }
-
-func (l logged) Handle(_ context.Context, r slog.Record) error {
-	if r.Level == slog.LevelDebug {
-		l <- struct{}{}
-	}
-	return nil
-}
-
-func TestTheLastWordsOfAnEarlierTurnAreNotOfThisOne(t *testing.T) {
+func TestLateMessagesOfAnEarlierTurnAreIgnored(t *testing.T) {
 	f := newFixture(t, begun+
 		about("item/started", "th", "t0", command)+
 		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"t0","status":"failed"}}}}`+"\n"+
 		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":7}}}`+"\n"+
 		delta("m1", "mine")+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if len(out.Of(providertest.KindCall)) > 0 || !slices.Equal(out.Texts(), []string{"mine"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
 }
 
-func TestTheToolsOfASubAgentAreShownAndItsWordsAreNot(t *testing.T) {
+func TestTheToolsOfASubAgentAreShownAndItsTextIsNot(t *testing.T) {
 	f := newFixture(t, begun+
 		about("item/started", "sub", "s1", command)+
 		asking(0, approve, `{"threadId":"sub","turnId":"s1","itemId":"c1","command":"touch x"}`)+
@@ -138,8 +110,8 @@ func TestTheToolsOfASubAgentAreShownAndItsWordsAreNot(t *testing.T) {
 		about("item/completed", "sub", "s1", `{"type":"agentMessage","id":"m9","text":"to the main agent"}`)+
 		`{"dir":"out","msg":{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"s1","status":"completed"}}}}`+"\n"+
 		delta("m1", "done")+turnCompleted)
-	out := &providertest.Recorder{Decide: always(agenthost.Answer{Approved: true})}
-	f.want(f.run(out, "hello"), finished)
+	out := providertest.Answering(agenthost.Answer{Approved: true})
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if len(out.Of(providertest.KindResult)) != 1 || !slices.Equal(out.Texts(), []string{"done"}) {
 		t.Errorf("got %+v", out.Entries())
 	}
@@ -147,8 +119,8 @@ func TestTheToolsOfASubAgentAreShownAndItsWordsAreNot(t *testing.T) {
 
 func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
 	f := newFixture(t, begun+asking(0, approve, approval)+answered(0, `{"decision":"decline"}`)+turnCompleted)
-	out := &providertest.Recorder{Decide: always(agenthost.Answer{Expired: true})}
-	f.want(f.run(out, "hello"), finished)
+	out := providertest.Answering(agenthost.Answer{Expired: true})
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	results := out.Of(providertest.KindResult)
 	if len(results) != 1 || !results[0].Result.Denied {
 		t.Errorf("got %+v", out.Entries())
@@ -159,7 +131,7 @@ func TestACallThatTheAgentItselfDeclinesIsDenied(t *testing.T) {
 	f := newFixture(t, begun+started(command)+
 		completed(`{"type":"commandExecution","id":"c1","command":"touch x","status":"declined"}`)+turnCompleted)
 	out := &providertest.Recorder{}
-	f.want(f.run(out, "hello"), finished)
+	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.Denied || results[0].Result.IsError {
 		t.Errorf("got %+v", out.Entries())
 	}
@@ -174,13 +146,9 @@ func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
 {"dir":"out","msg":{"id":3,"result":{"turn":{"id":"t1"}}}}
 `+turnInterrupt)
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "hello"})
-	f.await(out, providertest.KindNotice)
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
+	f.Await(out, providertest.KindNotice)
+	f.Interrupt(end)
 }
 
 func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
@@ -193,16 +161,9 @@ func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
 		close(asked)
 		return find(ctx)
 	}
-	end := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
+	end := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})
 	<-asked
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, err := end()
-	if err != nil {
-		t.Error(err)
-	}
-	f.want(outcome, aborted)
+	f.Interrupt(end)
 }
 
 func TestAProgramThatIgnoresTheInterruptIsEndedBySignals(t *testing.T) {
@@ -211,29 +172,23 @@ func TestAProgramThatIgnoresTheInterruptIsEndedBySignals(t *testing.T) {
 `)
 	f.options.Grace = time.Millisecond
 	out := &providertest.Recorder{}
-	end := f.begin(out, agenthost.Prompt{Text: "hello"})
-	f.await(out, providertest.KindText)
-	if err := f.agent.Interrupt(t.Context()); err != nil {
-		t.Error(err)
-	}
-	outcome, _ := end()
-	f.want(outcome, aborted)
+	f.InterruptAt(out, providertest.KindText)
 }
 
 func TestTheErrorOfFindIsTheErrorOfRun(t *testing.T) {
 	f := newFixture(t)
 	missing := errors.New("install it: bellhop agents install codex")
 	f.options.Find = func(context.Context) (string, error) { return "", missing }
-	if _, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
+	if _, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})(); !errors.Is(err, missing) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAProgramThatDoesNotStartSaysWhyWithItsLastWords(t *testing.T) {
+func TestAProgramThatDoesNotStartIsReportedWithItsLastLines(t *testing.T) {
 	f := newFixture(t, `{"dir":"stderr","msg":"config.toml: no such key"}
 {"dir":"exit","msg":1}
 `)
-	_, err := f.begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
+	_, err := f.Begin(&providertest.Recorder{}, agenthost.Prompt{Text: "hello"})()
 	if err == nil || !strings.Contains(err.Error(), "no such key") || !strings.Contains(err.Error(), "exit status 1") {
 		t.Errorf("got %v", err)
 	}

@@ -28,8 +28,8 @@ func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", r.Message, r.Co
 // noSuchMethod is JSON-RPC's.
 const noSuchMethod = -32601
 
-// about is what every notification and request of a turn has.
-type about struct {
+// parameters are those of every notification of a turn; which are set depends on its method.
+type parameters struct {
 	ThreadID string          `json:"threadId"`
 	TurnID   string          `json:"turnId"`
 	ItemID   string          `json:"itemId"`
@@ -100,16 +100,4 @@ type item struct {
 	Path  string `json:"path"`
 
 	Prompt string `json:"prompt"`
-}
-
-// object builds JSON objects without a type for each.
-type object map[string]any
-
-// encode never fails: what it is given is decoded JSON and plain values.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage(`null`)
-	}
-	return raw
 }

@@ -23,9 +23,6 @@ import (
 // playAgent in the environment makes this test binary the demo agent.
 const playAgent = "JSONL_TEST_AGENT"
 
-// mark in the environment tells the processes of one test.
-const mark = "JSONL_TEST_MARK"
-
 func TestMain(m *testing.M) {
 	if os.Getenv(playAgent) != "" {
 		if err := agent.Stdio(context.Background(), mortal(os.Stdin), os.Stdout, agent.Options{PieceDelay: time.Millisecond}); err != nil {
@@ -60,23 +57,6 @@ func mortal(in io.Reader) io.Reader {
 	return read
 }
 
-// guard is a grace that no test waits for.
-const guard = time.Hour
-
-// running names the processes whose environment carries a test's mark.
-func running(t *testing.T) func() []string {
-	return func() []string {
-		var found []string
-		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
-		for _, path := range environments {
-			if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte(mark+"="+t.Name()+"\x00")) {
-				found = append(found, filepath.Dir(path))
-			}
-		}
-		return found
-	}
-}
-
 func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Subject {
 		dir := t.TempDir()
@@ -86,7 +66,7 @@ func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 		return providertest.Subject{
 			Provider:    jsonl.New(jsonl.Options{Name: "demo", Command: []string{os.Args[0]}, Env: []string{playAgent + "=1"}}),
 			CannotStart: jsonl.New(jsonl.Options{Command: []string{filepath.Join(dir, "no-such-program")}}),
-			Spec:        agenthost.AgentSpec{Dir: dir, Env: []string{mark + "=" + t.Name()}},
+			Spec:        agenthost.AgentSpec{Dir: dir, Env: []string{providertest.Mark(t)}},
 			Prompts: providertest.Prompts{
 				Text:      "help",
 				Tool:      "list",
@@ -95,11 +75,11 @@ func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 				Endless:   "slow 6000",
 				Crash:     "crash",
 				Fail:      "fail",
-				LastWords: "panic: oh no",
+				LastLines: "panic: oh no",
 
 				CrashAsking: "die asking",
 			},
-			Running: running(t),
+			Running: providertest.Running(t),
 		}
 	})
 }
@@ -110,7 +90,7 @@ func open(t *testing.T, script string, spec agenthost.AgentSpec) agenthost.Agent
 	provider := jsonl.New(jsonl.Options{Name: "script", Command: []string{"sh", "-c", script}, ModelFlag: "--model", Grace: 50 * time.Millisecond})
 	spec.SessionID = "s1"
 	spec.Dir, spec.StateDir = t.TempDir(), t.TempDir()
-	spec.Env = append(spec.Env, mark+"="+t.Name())
+	spec.Env = append(spec.Env, providertest.Mark(t))
 	a, err := provider.Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +99,7 @@ func open(t *testing.T, script string, spec agenthost.AgentSpec) agenthost.Agent
 		if err := a.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := running(t)(); len(left) > 0 {
+		if left := providertest.Running(t)(); len(left) > 0 {
 			t.Errorf("left %q", left)
 		}
 	})
@@ -140,24 +120,24 @@ func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.
 	return outcome
 }
 
-// said is what the output got, without empty ends of blocks.
-func said(out *providertest.Recorder) []string {
-	words := []string{}
+// shown is what the output got, without empty ends of blocks.
+func shown(out *providertest.Recorder) []string {
+	lines := []string{}
 	for _, e := range out.Entries() {
 		switch e.Kind {
 		case providertest.KindEndText:
 			if e.Text != "" {
-				words = append(words, "end "+e.Text)
+				lines = append(lines, "end "+e.Text)
 			}
 		case providertest.KindCall:
-			words = append(words, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
+			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			words = append(words, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			words = append(words, fmt.Sprintf("%s %+q %s %s %s %s %s", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Level, e.Question.Default))
+			lines = append(lines, fmt.Sprintf("%s %+q %s %s %s %s %s", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Level, e.Question.Default))
 		default:
-			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, e.Level, e.Text)))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, e.Level, e.Text)))
 		}
 	}
-	return words
+	return lines
 }

@@ -25,7 +25,7 @@ func TestALineWithoutAnEndIsRefusedAndMemoryBounded(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	run(t, open(t, script, agenthost.AgentSpec{}), out)
 	runtime.ReadMemStats(&after)
-	if got, want := said(out), []string{"notice warning The agent sent a line over 12 MiB", "text  still here"}; !slices.Equal(got, want) {
+	if got, want := shown(out), []string{"notice warning The agent sent a line over 12 MiB", "text  still here"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8*protocol.MaxLine {
@@ -55,8 +55,8 @@ func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
 			if outcome.FinishReason != want.FinishReason || outcome.Reason != want.Reason || outcome.Err != want.Err {
 				t.Errorf("got %+v, want %+v", outcome, want)
 			}
-			if got := said(out); !slices.Equal(got, []string{"text  so"}) {
-				t.Errorf("said %q", got)
+			if got := shown(out); !slices.Equal(got, []string{"text  so"}) {
+				t.Errorf("shown %q", got)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 			if outcome.FinishReason != protocol.FinishOther || outcome.Reason != protocol.ReasonAborted {
 				t.Errorf("got %+v", outcome)
 			}
-			if left := running(t)(); len(left) > 0 {
+			if left := providertest.Running(t)(); len(left) > 0 {
 				t.Errorf("left %q", left)
 			}
 		})
@@ -107,8 +107,8 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 
 func TestStopWithoutTimeKillsAtOnce(t *testing.T) {
 	script := `trap '' INT TERM; read -r input; echo '{"type":"chunk","content":"ready"}'; while :; do sleep 1; done`
-	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: guard})
-	a, err := provider.Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{mark + "=" + t.Name()}})
+	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: providertest.Guard})
+	a, err := provider.Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{providertest.Mark(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,18 +130,18 @@ func TestStopWithoutTimeKillsAtOnce(t *testing.T) {
 	if o := <-outcome; o.Reason != protocol.ReasonAborted {
 		t.Errorf("got %+v", o)
 	}
-	if err := <-stopped; err != nil || len(running(t)()) > 0 {
-		t.Errorf("got %v, left %q", err, running(t)())
+	if err := <-stopped; err != nil || len(providertest.Running(t)()) > 0 {
+		t.Errorf("got %v, left %q", err, providertest.Running(t)())
 	}
 }
 
-func TestAnAgentThatHearsTheInterruptStaysAlive(t *testing.T) {
+func TestAnAgentThatHandlesTheInterruptStaysAlive(t *testing.T) {
 	script := `while read -r line; do case "$line" in
 *'"interrupt"'*) echo '{"type":"state","state":"waiting_for_input","reason":"interrupted"}';;
 *) echo '{"type":"chunk","content":"ready"}';; esac; done`
 	_, outcome := interrupted(t, script, "go")
-	if outcome.Reason != protocol.ReasonAborted || len(running(t)()) != 1 {
-		t.Errorf("got %+v, running %q", outcome, running(t)())
+	if outcome.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) != 1 {
+		t.Errorf("got %+v, running %q", outcome, providertest.Running(t)())
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAnAgentThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 		if outcome := run(t, a, &providertest.Recorder{}); outcome.FinishReason != protocol.FinishStop {
 			t.Fatalf("got %+v", outcome)
 		}
-		for len(running(t)()) > 0 {
+		for len(providertest.Running(t)()) > 0 {
 			runtime.Gosched()
 		}
 	}

@@ -1,19 +1,18 @@
 package jsonl
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
 
-	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
 // Whatever a program prints, the output sees calls with results and closed
 // blocks.
-func FuzzHear(f *testing.F) {
+func FuzzHandle(f *testing.F) {
 	for _, lines := range []string{
 		`{"type":"chunk","content":"a"}` + "\n" + `{"type":"message","content":"b"}`,
 		`{"type":"tool_start","id":"a","name":"ls","arguments":{}}` + "\n" + `{"type":"tool_message","id":"a","content":"x"}`,
@@ -25,20 +24,22 @@ func FuzzHear(f *testing.F) {
 		f.Add(lines)
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
-		a := &agent{options: Options{Name: "fuzz"}, spec: agenthost.AgentSpec{SessionID: "s1", Log: slog.New(slog.DiscardHandler)}}
 		out := &providertest.Recorder{}
-		turn := newTurn(context.Background(), a, out)
-		defer turn.withdraw(nil)
+		turn := newTurn(stdio.NewTurn(t.Context(), "fuzz", slog.New(slog.DiscardHandler), out), &connection{sessionID: "s1"})
 		for line := range strings.Lines(lines) {
-			s := parse([]byte(strings.TrimSuffix(line, "\n")), "s1")
-			if s.line.Type == protocol.LineAsk || s.line.Type == protocol.LineConfirm {
+			message, err := turn.connection.Decode([]byte(strings.TrimSuffix(line, "\n")))
+			if err != nil {
+				turn.Skip(err.Error())
+				continue
+			}
+			if message.Type == protocol.LineAsk || message.Type == protocol.LineConfirm {
 				continue // needs a program to answer to
 			}
-			if outcome, err := turn.hear(s); err != nil || outcome != nil {
+			if outcome, err := turn.Handle(message); err != nil || outcome != nil {
 				break
 			}
 		}
-		turn.whole(agenthost.Outcome{})
+		turn.CloseOut(turn.Close)
 		out.Finish()
 		if broken := out.Broken(true); len(broken) > 0 {
 			t.Errorf("the contract is broken: %q", broken)

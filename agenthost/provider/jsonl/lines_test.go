@@ -37,7 +37,7 @@ func TestLinesBecomeOutput(t *testing.T) {
 	stop := agenthost.Outcome{FinishReason: protocol.FinishStop}
 	for name, c := range map[string]struct {
 		lines   []string
-		said    []string
+		shown   []string
 		outcome agenthost.Outcome
 	}{
 		"the message of a block wins": {
@@ -126,8 +126,8 @@ func TestLinesBecomeOutput(t *testing.T) {
 			if !reflect.DeepEqual(outcome, c.outcome) {
 				t.Errorf("got outcome %+v, want %+v", outcome, c.outcome)
 			}
-			if got := said(out); !slices.Equal(got, c.said) {
-				t.Errorf("got %q, want %q", got, c.said)
+			if got := shown(out); !slices.Equal(got, c.shown) {
+				t.Errorf("got %q, want %q", got, c.shown)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines   []string
 		answer  agenthost.Answer
-		said    []string
+		shown   []string
 		replies string
 	}{
 		"approved": {
@@ -189,8 +189,8 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 			}}
 			a := open(t, strings.ReplaceAll(recite(c.lines...), "$HOME/replies", home), agenthost.AgentSpec{})
 			run(t, a, out)
-			if got := said(out); !slices.Equal(got, c.said) {
-				t.Errorf("got %q, want %q", got, c.said)
+			if got := shown(out); !slices.Equal(got, c.shown) {
+				t.Errorf("got %q, want %q", got, c.shown)
 			}
 			if got, err := os.ReadFile(home); string(got) != c.replies+"\n" || err != nil {
 				t.Errorf("the agent got %s, %v", got, err)
@@ -204,7 +204,7 @@ func TestAQuestionNeedsARequestIDOfItsOwn(t *testing.T) {
 	ask := `{"type":"ask","request_id":"r","prompt":"Colour?"}`
 	run(t, open(t, recite(`{"type":"ask","prompt":"?"}`, ask, ask, done), agenthost.AgentSpec{}), out)
 	notice := "notice warning The agent sent a question without a request id of its own"
-	got := said(out)
+	got := shown(out)
 	slices.Sort(got)
 	if want := []string{`ask "Colour?"     `, notice, notice}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

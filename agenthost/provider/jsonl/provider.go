@@ -2,14 +2,14 @@ package jsonl
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"log/slog"
-	"os"
 	"strings"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/internal/process"
+	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // Options say which program to run. Command is required.
@@ -24,7 +24,7 @@ type Options struct {
 
 	// Restore puts the record of the session before the first input of a program
 	// that is started in a session with earlier turns. It is for programs that keep
-	// no memory of their own in their HOME: one that does would hear everything
+	// no memory of their own in their HOME: one that does would read everything
 	// twice. The demo agent reads its input as a script, where a record means
 	// nothing.
 	Restore bool
@@ -45,45 +45,65 @@ func New(options Options) *Provider {
 	if options.Name == "" && len(options.Command) > 0 {
 		options.Name = options.Command[0]
 	}
-	if options.Grace <= 0 {
-		options.Grace = process.DefaultGrace
-	}
 	return &Provider{options: options}
 }
 
 // Open makes an agent; its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
-	if len(p.options.Command) == 0 {
+	o := p.options
+	if len(o.Command) == 0 {
 		return nil, errors.New("jsonl: no command configured")
 	}
-	if spec.Log == nil {
-		spec.Log = slog.New(slog.DiscardHandler)
-	}
-	return &agent{options: p.options, spec: spec}, nil
+	config := stdio.Config{Name: o.Name, Records: o.Records, Grace: o.Grace, LimitPrompt: true}
+	return stdio.New(config, spec, &program{options: o, spec: spec}), nil
 }
 
-// inherited is what a program needs to run at all. Everything else, the host's
-// own secrets above all, stays out of its environment.
-var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
-
-// environment of a session's program; of two values the later one counts.
-func environment(options Options, spec agenthost.AgentSpec) []string {
-	var env []string
-	for _, name := range inherited {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	env = append(env, options.Env...)
-	env = append(env, spec.Env...)
-	return append(env, "HOME="+spec.StateDir)
+// program implements stdio.Protocol for one session.
+type program struct {
+	options Options
+	spec    agenthost.AgentSpec
 }
 
-// command is the program with the session's model.
-func command(options Options, spec agenthost.AgentSpec) []string {
-	args := append([]string{}, options.Command...)
-	if options.ModelFlag != "" && strings.TrimSpace(spec.Model) != "" {
-		args = append(args, options.ModelFlag, spec.Model)
+// Command returns the configured program with the session's model.
+func (p *program) Command(context.Context) (args, env []string, err error) {
+	args = append(args, p.options.Command...)
+	if p.options.ModelFlag != "" && strings.TrimSpace(p.spec.Model) != "" {
+		args = append(args, p.options.ModelFlag, p.spec.Model)
 	}
-	return args
+	return args, stdio.Environment(p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
 }
+
+// Connect implements stdio.Protocol.
+func (p *program) Connect(child *stdio.Child, _ func(protocol.Line) bool) stdio.Connection[protocol.Line] {
+	return &connection{child: child, sessionID: p.spec.SessionID, restore: p.options.Restore}
+}
+
+// connection implements stdio.Connection.
+type connection struct {
+	child     *stdio.Child
+	sessionID string
+	restore   bool
+}
+
+// Decode reads one line; a line of another session is invalid.
+func (c *connection) Decode(raw []byte) (line protocol.Line, err error) {
+	err = json.Unmarshal(raw, &line)
+	switch {
+	case err != nil || line.Type == "":
+		return line, errors.New("a line that is no message: " + stdio.Excerpt(raw))
+	case line.SessionID != "" && line.SessionID != c.sessionID:
+		return line, errors.New("a message of another session")
+	}
+	return line, nil
+}
+
+// Open has nothing to do: the program keeps its sessions in its HOME, or forgets them.
+func (c *connection) Open(context.Context, string, agenthost.Output) (id string, memoryLost bool, err error) {
+	return "", c.restore, nil
+}
+
+// Reject implements stdio.Connection. No turn is waiting for the message.
+func (c *connection) Reject(protocol.Line) {}
+
+// Begin implements stdio.Connection.
+func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[protocol.Line] { return newTurn(t, c) }

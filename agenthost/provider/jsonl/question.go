@@ -3,50 +3,29 @@ package jsonl
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"slices"
 
 	"bellhop/agenthost"
 	"bellhop/protocol"
 )
 
-// question puts an ask or a confirm to the user and passes the answer on; the
-// program may go on talking meanwhile.
+// question puts an ask or a confirm to the user in the background and sends the answer
+// to the program.
 func (t *turn) question(line *protocol.Line) {
-	t.mu.Lock()
-	id := line.RequestID
-	fresh := id != "" && !t.open[id]
-	if fresh {
-		t.open[id] = true
-	}
-	t.mu.Unlock()
-	if !fresh {
-		t.skip("a question without a request id of its own")
-		return
-	}
 	var about *call
 	if line.Type == protocol.LineConfirm {
 		about = t.confirmed(line)
 	}
-	t.questions.Go(func() {
-		answer, err := t.put(line, about)
-		t.mu.Lock()
-		delete(t.open, id)
-		t.mu.Unlock()
-		switch {
-		case t.asking.Err() != nil: // withdrawn: the turn ends
-		case err != nil:
-			t.broken(err)
-		default:
-			t.program.send(t.asking, answer)
-		}
-	})
+	t.Ask(t.connection.child, line.RequestID, func(ctx context.Context) (any, error) { return t.ask(ctx, line, about) })
 }
 
-// put asks the user and returns the line for the program.
-func (t *turn) put(line *protocol.Line, c *call) (protocol.Line, error) {
-	reply := protocol.Line{SessionID: t.agent.spec.SessionID, RequestID: line.RequestID}
+// ask asks the user and returns the line for the program.
+func (t *turn) ask(ctx context.Context, line *protocol.Line, c *call) (protocol.Line, error) {
+	reply := protocol.Line{SessionID: t.connection.sessionID, RequestID: line.RequestID}
 	if line.Type == protocol.LineAsk {
-		answer, err := t.out.Ask(t.asking, agenthost.Question{Prompt: line.Prompt, Default: line.Default})
+		answer, err := t.Out.Ask(ctx, agenthost.Question{Prompt: line.Prompt, Default: line.Default})
 		if answer.Expired {
 			answer.Text = line.Default
 		}
@@ -61,29 +40,26 @@ func (t *turn) put(line *protocol.Line, c *call) (protocol.Line, error) {
 		}
 	}
 	if c != nil {
-		q.ToolCallID, q.ToolName, q.Args = c.id, c.name, c.input
+		q.ToolCallID, q.ToolName, q.Args = c.ID, c.Name, c.Input
 	}
-	answer, err := t.out.Confirm(t.asking, q)
+	answer, err := t.Out.Confirm(ctx, q)
 	reply.Type, reply.Value, reply.Reason = protocol.LineConfirmation, &answer.Approved, answer.Reason
 	if answer.Expired {
 		reply.Reason = cmp.Or(answer.Reason, "expired")
 	}
 	if err == nil && !answer.Approved && c != nil {
-		t.mu.Lock()
-		c.denied = true
-		t.mu.Unlock()
+		c.SetDenied(true)
 	}
 	return reply, err
 }
 
-// confirmed is the open call that a confirm is about: the newest of its tool,
-// with its arguments if they are told. The interface does not tie them.
+// confirmed returns the open call that a confirm is about: the newest of its tool, with
+// its arguments if the line has them. The interface does not tie them.
 func (t *turn) confirmed(line *protocol.Line) *call {
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		c := t.calls[i]
-		sameTool := line.ToolName == "" || line.ToolName == c.name
-		sameArgs := len(line.Args) == 0 || sameJSON(line.Args, c.input)
-		if !c.answered && sameTool && sameArgs {
+	for _, c := range slices.Backward(t.calls) {
+		sameTool := line.ToolName == "" || line.ToolName == c.Name
+		sameArgs := len(line.Args) == 0 || sameJSON(line.Args, c.Input)
+		if !c.Answered() && sameTool && sameArgs {
 			return c
 		}
 	}

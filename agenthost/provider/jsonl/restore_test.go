@@ -11,8 +11,8 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// heard says how often a program heard of the record, and in which life.
-const heard = `
+// reports is a program that reports whether an input had the record in it.
+const reports = `
 while read -r line; do
 	case $line in
 	*record*) echo '{"type":"chunk","content":"told"}' ;;
@@ -21,8 +21,8 @@ while read -r line; do
 	echo '{"type":"state","state":"waiting_for_input","reason":"done"}'
 done`
 
-// A program that keeps nothing is told what was said, once in each of its lives.
-func TestAProgramWithoutMemoryIsToldTheRecord(t *testing.T) {
+// A program that keeps nothing gets the record once in each of its lives.
+func TestAProgramWithoutMemoryGetsTheRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		restore bool
 		memory  string
@@ -34,7 +34,7 @@ func TestAProgramWithoutMemoryIsToldTheRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := jsonl.New(jsonl.Options{
-				Command: []string{"sh", "-c", heard}, Restore: c.restore, Grace: 50 * time.Millisecond,
+				Command: []string{"sh", "-c", reports}, Restore: c.restore, Grace: 50 * time.Millisecond,
 			}).Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)

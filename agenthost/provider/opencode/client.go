@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,14 +15,14 @@ import (
 	"time"
 )
 
-// callTimeout is for a request on a running server. The first one of a directory
-// makes OpenCode read it, and the first prompt its catalogue of models.
+// callTimeout bounds a request to a running server. The first one of a directory makes
+// OpenCode read the directory, and the first prompt its catalogue of models.
 const callTimeout = 30 * time.Second
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 64 << 20
+// maxResponse bounds what is read of a response.
+const maxResponse = 64 << 20
 
-// client speaks version 1 of OpenCode's HTTP interface; every call is here.
+// client calls version 1 of OpenCode's HTTP interface; every call is here.
 type client struct {
 	base     string // http://127.0.0.1:port
 	password string
@@ -37,7 +38,7 @@ func newClient(base, password string) *client {
 	}}
 }
 
-// statusError is an answer other than 2xx.
+// statusError is a response other than 2xx.
 type statusError struct {
 	status  int
 	message string
@@ -47,7 +48,7 @@ func (e *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("OpenCode answers %d %s", e.status, e.message))
 }
 
-// refused reports whether the server has understood and said no.
+// refused reports whether the server has understood the request and rejected it.
 func refused(err error) bool {
 	var e *statusError
 	return errors.As(err, &e) && e.status >= 400 && e.status < 500
@@ -73,8 +74,8 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 	return request, nil
 }
 
-// callError is a request that did not come through, or to a no; what an Output
-// answers is never one.
+// callError is the error of a request that failed or was rejected. It tells these from the
+// errors of an Output.
 type callError struct{ err error }
 
 func (e *callError) Error() string { return e.err.Error() }
@@ -88,8 +89,8 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 	return nil
 }
 
-// exchange is call. An answer that is no JSON is an error where one is
-// wanted: unknown paths answer 200 with a page of the web client.
+// exchange does one request. A response that is not JSON is an error if the caller wants one:
+// OpenCode answers unknown paths with 200 and a page of its web client.
 func (c *client) exchange(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -102,7 +103,7 @@ func (c *client) exchange(ctx context.Context, method, path string, body, answer
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (c *client) exchange(ctx context.Context, method, path string, body, answer
 	return nil
 }
 
-// message is what an error answer says.
+// message returns the message of an error response.
 func message(content []byte) string {
 	var known struct {
 		Message string `json:"message"`
@@ -132,19 +133,16 @@ func message(content []byte) string {
 	if json.Unmarshal(content, &known) != nil {
 		return ""
 	}
-	if known.Data.Message != "" {
-		return known.Data.Message
-	}
-	return known.Message
+	return cmp.Or(known.Data.Message, known.Message)
 }
 
 // health asks whether the server serves, and whether it is one that we know.
 func (c *client) health(ctx context.Context) error {
-	var answer struct {
+	answer, err := get[struct {
 		Healthy bool   `json:"healthy"`
 		Version string `json:"version"`
-	}
-	if err := c.call(ctx, http.MethodGet, "/global/health", nil, &answer); err != nil {
+	}](ctx, c, "/global/health")
+	if err != nil {
 		return err
 	}
 	if !answer.Healthy {
@@ -163,27 +161,28 @@ type rule struct {
 	Action     string `json:"action"`
 }
 
-func (c *client) createSession(ctx context.Context, rules []rule) (session, error) {
-	var made session
-	err := c.call(ctx, http.MethodPost, "/session", struct {
+func (c *client) createSession(ctx context.Context, rules []rule) (made session, err error) {
+	err = c.call(ctx, http.MethodPost, "/session", struct {
 		Permission []rule `json:"permission,omitempty"`
 	}{rules}, &made)
 	return made, err
 }
 
-func (c *client) session(ctx context.Context, id string) (session, error) {
-	var found session
-	err := c.call(ctx, http.MethodGet, sessionPath(id, ""), nil, &found)
+// get reads what is at a path.
+func get[T any](ctx context.Context, c *client, path string) (found T, err error) {
+	err = c.call(ctx, http.MethodGet, path, nil, &found)
 	return found, err
+}
+
+func (c *client) session(ctx context.Context, id string) (session, error) {
+	return get[session](ctx, c, sessionPath(id, ""))
 }
 
 func (c *client) children(ctx context.Context, id string) ([]session, error) {
-	var found []session
-	err := c.call(ctx, http.MethodGet, sessionPath(id, "/children"), nil, &found)
-	return found, err
+	return get[[]session](ctx, c, sessionPath(id, "/children"))
 }
 
-// prompt gives the session a prompt; what comes of it is told by events.
+// prompt gives the session a prompt; events bring what comes of it.
 func (c *client) prompt(ctx context.Context, id string, body promptBody) error {
 	return c.call(ctx, http.MethodPost, sessionPath(id, "/prompt_async"), body, nil)
 }
@@ -194,31 +193,27 @@ func (c *client) abort(ctx context.Context, id string) error {
 
 // busy returns the sessions that are not idle.
 func (c *client) busy(ctx context.Context) (map[string]status, error) {
-	var found map[string]status
-	err := c.call(ctx, http.MethodGet, "/session/status", nil, &found)
-	return found, err
+	return get[map[string]status](ctx, c, "/session/status")
 }
 
-func (c *client) messages(ctx context.Context, id string) ([]whole, error) {
-	var found []whole
-	err := c.call(ctx, http.MethodGet, sessionPath(id, "/message"), nil, &found)
-	return found, err
+func (c *client) messages(ctx context.Context, id string) ([]storedMessage, error) {
+	return get[[]storedMessage](ctx, c, sessionPath(id, "/message"))
 }
 
 func (c *client) permissions(ctx context.Context) ([]permission, error) {
-	var found []permission
-	err := c.call(ctx, http.MethodGet, "/permission", nil, &found)
-	return found, err
+	return get[[]permission](ctx, c, "/permission")
 }
 
-func (c *client) questions(ctx context.Context) ([]question, error) {
-	var found []question
-	err := c.call(ctx, http.MethodGet, "/question", nil, &found)
-	return found, err
+// pending returns all permissions and questions that wait for an answer.
+func (c *client) pending(ctx context.Context) (permissions []permission, questions []question, err error) {
+	if permissions, err = c.permissions(ctx); err == nil {
+		questions, err = get[[]question](ctx, c, "/question")
+	}
+	return permissions, questions, err
 }
 
-// reply answers a permission. A rejection without a message ends the turn. The
-// answer "always" is not for us: it would hold for every session of the server.
+// reply answers a permission. A rejection without a message ends the turn. The answer "always"
+// is never given: it would hold for every session of the server.
 func (c *client) reply(ctx context.Context, id string, approved bool, reason string) error {
 	body := struct {
 		Reply   string `json:"reply"`

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/configfile"
 	"bellhop/protocol"
 )
@@ -21,7 +22,7 @@ var templates embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// configuration is what the program is started with.
+// configuration is the program's opencode.json and what follows from it.
 type configuration struct {
 	file      object
 	asksAll   bool   // no operator has loosened the permissions
@@ -58,14 +59,13 @@ type access struct {
 	key      string // variable with the key
 	base     string // variable with the address of the endpoint
 	tail     string // what OpenCode wants behind that address
-	npm      string // the package that speaks to an endpoint of one's own
-	own      bool   // exists for endpoints of one's own alone
+	npm      string // the package for an endpoint of one's own
+	own      bool   // exists only for an endpoint of one's own
 }
 
-// accesses are the vendors whose variables we know. An address is given as the
-// vendors' own tools take it: Anthropic's without /v1, OpenAI's with it.
-// "openai" speaks the Responses interface, "openai-compatible" chat completions,
-// which is all that most other servers have.
+// accesses are the vendors whose variables are supported. The address has the form of the
+// vendors' own tools: Anthropic's without /v1, OpenAI's with it. "openai" uses the Responses
+// interface, "openai-compatible" chat completions, which is all that most other servers have.
 var accesses = []access{
 	{provider: "anthropic", key: "ANTHROPIC_API_KEY", base: "ANTHROPIC_BASE_URL", tail: "/v1", npm: "@ai-sdk/anthropic"},
 	{provider: "openai", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai"},
@@ -73,7 +73,7 @@ var accesses = []access{
 }
 
 // configure makes the configuration of a session.
-func configure(options Options, spec agenthost.AgentSpec, env map[string]string) (*configuration, error) {
+func configure(options Options, spec agenthost.AgentSpec, env []string) (*configuration, error) {
 	c := &configuration{file: object{}, asksAll: true}
 	var err error
 	if c.model, err = parseModel(spec.Model); err != nil {
@@ -91,8 +91,8 @@ func configure(options Options, spec agenthost.AgentSpec, env map[string]string)
 	if err := c.restrict(); err != nil {
 		return nil, err
 	}
-	// Behind the operator's: neither an update nor publishing is theirs to choose
-	// for a host, and the way to the host has one form.
+	// After the operator's file, which can change neither updates, sharing nor the host's
+	// own server.
 	c.file["autoupdate"], c.file["share"] = false, "disabled"
 	c.addMemory(spec.Dir)
 	if spec.Local != nil {
@@ -119,10 +119,10 @@ func (c *configuration) add(name string, values map[string]string) error {
 	return nil
 }
 
-func (c *configuration) addAccess(env map[string]string) error {
+func (c *configuration) addAccess(env []string) error {
 	for _, a := range accesses {
-		base := strings.TrimRight(env[a.base], "/")
-		if env[a.key] == "" || a.own && base == "" {
+		base := strings.TrimRight(stdio.Lookup(env, a.base), "/")
+		if stdio.Lookup(env, a.key) == "" || a.own && base == "" {
 			continue
 		}
 		values := map[string]string{"PROVIDER": a.provider, "KEY_VARIABLE": a.key, "PACKAGE": a.npm, "BASE_URL": base + a.tail}
@@ -172,8 +172,8 @@ func (c *configuration) addOperators(path string) error {
 	return nil
 }
 
-// restrict enables the configured providers alone: with none of them OpenCode
-// would send code to whoever else it knows.
+// restrict enables only the configured providers: without them OpenCode would send code to
+// providers of its own.
 func (c *configuration) restrict() error {
 	if _, chosen := c.file["enabled_providers"]; chosen {
 		return nil
@@ -211,7 +211,7 @@ func (c *configuration) write(stateDir string) (string, error) {
 	return path, nil
 }
 
-// environment is the program's whole environment.
+// environment returns the program's environment.
 func (c *configuration) environment(base []string, stateDir, file, password string) ([]string, error) {
 	env := slices.Clone(base)
 	if permission, ok := c.file["permission"].(object); ok { // OpenCode reads nothing else from it
@@ -229,19 +229,18 @@ func (c *configuration) environment(base []string, stateDir, file, password stri
 		"XDG_CACHE_HOME="+filepath.Join(stateDir, ".cache"),
 		"OPENCODE_CONFIG="+file,
 		"OPENCODE_SERVER_PASSWORD="+password,
-		// A repository's configuration would send the keys to an address of its own
-		// and start programs.
+		// A repository's configuration would send the keys to its own address and start programs.
 		"OPENCODE_DISABLE_PROJECT_CONFIG=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
-		// It installs a plug-in in the background, which nothing else stops.
+		// Nothing else keeps OpenCode from installing a plug-in in the background.
 		"npm_config_registry=http://127.0.0.1:9",
 	), nil
 }
 
-// rules ask for what a repository's own agents might allow themselves; a
-// session's rules are the last word.
+// rules ask for what a repository's own agents might allow themselves; a session's rules
+// override theirs.
 func (c *configuration) rules() []rule {
 	if !c.asksAll {
 		return nil
@@ -249,7 +248,7 @@ func (c *configuration) rules() []rule {
 	return []rule{{"edit", "*", "ask"}, {"bash", "*", "ask"}, {"webfetch", "*", "ask"}}
 }
 
-// merge puts more into into, objects member by member.
+// merge copies more into the first object, and nested objects member by member.
 func merge(into, more object) {
 	for name, value := range more {
 		inner, isObject := value.(object)
@@ -259,15 +258,4 @@ func merge(into, more object) {
 		}
 		into[name] = value
 	}
-}
-
-// lookup reads KEY=value entries; the last of a name counts.
-func lookup(env []string) map[string]string {
-	values := map[string]string{}
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			values[name] = value
-		}
-	}
-	return values
 }

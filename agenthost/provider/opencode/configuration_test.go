@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
@@ -22,7 +23,7 @@ func configured(t *testing.T, operators string, spec agenthost.AgentSpec, env ..
 			t.Fatal(err)
 		}
 	}
-	return configure(options, spec, lookup(variables(options, spec)))
+	return configure(options, spec, variables(options, spec))
 }
 
 func TestConfiguration(t *testing.T) {
@@ -121,15 +122,14 @@ func TestTheEnvironmentIsTheSessionsOwnAndReachesNoRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := lookup(env)
 	for name, want := range map[string]string{
 		"HOME": "/state", "XDG_DATA_HOME": "/state/.local/share", "npm_config_registry": "http://127.0.0.1:9",
 		"OPENCODE_SERVER_PASSWORD": "password", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
 		"OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_PERMISSION": `{"bash":"ask","edit":"ask","webfetch":"ask"}`,
 		"BELLHOP_SECRET_OF_THE_HOST": "",
 	} {
-		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
+		if got := stdio.Lookup(env, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 }

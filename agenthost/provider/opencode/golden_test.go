@@ -49,9 +49,9 @@ func recording(t *testing.T, dir string) []step {
 	return steps
 }
 
-// TestRecordingsAreMappedAsEver replays what a real OpenCode said and compares
+// TestRecordings replays what a real OpenCode sent and compares
 // what the provider made of it.
-func TestRecordingsAreMappedAsEver(t *testing.T) {
+func TestRecordings(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/recording.jsonl")
 	if err != nil || len(cases) == 0 {
 		t.Fatal("no recordings", err)
@@ -77,25 +77,13 @@ func replay(t *testing.T, dir string) {
 	a := open(t, o, agenthost.AgentSpec{})
 	f.onPrompt = func() { play(t, f, steps[1:], out, func() { _ = a.Interrupt(context.Background()) }) }
 	outcome := finish(t, begin(t, a, out), out, false)
-	got := strings.Join(said(out), "\n") + "\n"
+	got := strings.Join(shown(out), "\n") + "\n"
 	encoded, err := json.MarshalIndent(outcome, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got += "outcome " + string(encoded) + "\n"
-	golden := filepath.Join(dir, "entries.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	providertest.Golden(t, *update, filepath.Join(dir, "entries.golden"), []byte(got))
 }
 
 // play says the recorded events; where the recorded client called, it waits

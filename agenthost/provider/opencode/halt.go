@@ -1,35 +1,36 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/protocol"
+	"bellhop/agenthost/provider/stdio"
 )
 
 // haltPause is between two looks at a session that is being stopped.
 const haltPause = 100 * time.Millisecond
 
-// end stops the turn by the agent's own cancel, or else with its program. What
-// the agent says meanwhile counts, unless nobody can take it (broken).
-func (t *turn) end(ctx context.Context, broken error) agenthost.Outcome {
+// abort stops the turn by the agent's own cancel, or else with its program. What the agent
+// sends meanwhile counts, unless the Output failed (cause).
+func (t *turn) abort(ctx context.Context, cause error) agenthost.Outcome {
 	ctx = context.WithoutCancel(ctx)
 	limit, cancel := context.WithTimeout(ctx, t.agent.options.Grace)
 	defer cancel()
-	t.withdraw()
+	t.CancelQuestions(nil)
 	halted := make(chan error, 1)
 	go func() { halted <- t.halt(limit) }()
 	var quiet <-chan time.Time // runs once the session has halted
 	for waiting := true; waiting; {
 		select {
-		case h := <-t.said:
-			broken = t.overhear(ctx, h, broken)
+		case in := <-t.events:
+			cause = t.drain(ctx, in, cause)
 			waiting = quiet == nil || t.last != nil && !over(t.last)
 		case err := <-halted:
 			if err != nil {
-				t.agent.spec.Log.Warn("agent ignores the interrupt", "agent", t.agent.options.Name, "error", err)
+				t.Log.Warn("agent ignores the interrupt", "agent", t.agent.Name, "error", err)
 				t.kill(ctx)
 				continue
 			}
@@ -41,30 +42,31 @@ func (t *turn) end(ctx context.Context, broken error) agenthost.Outcome {
 			waiting = false
 		}
 	}
-	if broken == nil {
-		_ = t.closeText() // the turn ends either way
+	if cause == nil {
+		_ = t.closeText(true) // the turn ends either way
 	}
-	return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted, Usage: t.usage()}
+	outcome := *stdio.Aborted()
+	outcome.Usage = t.usage()
+	return outcome
 }
 
-// overhear maps what is said by a turn that is being stopped. Nothing is asked
-// any more: halt rejects it.
-func (t *turn) overhear(ctx context.Context, h heard, broken error) error {
-	switch h.event.Type {
-	case eventMessageUpdated, eventPartUpdated, eventPartDelta, eventSessionCreated:
+// drain handles an event of a turn that is being stopped. It asks nothing any more: halt
+// rejects it. After a failure of the Output (cause) only the ends of messages count.
+func (t *turn) drain(ctx context.Context, in incoming, cause error) error {
+	switch in.event.Type {
+	case eventMessageUpdated:
+	case eventPartUpdated, eventPartDelta, eventSessionCreated:
+		if cause != nil {
+			return cause
+		}
 	default:
-		return broken
+		return cause
 	}
-	if broken != nil && h.event.Type != eventMessageUpdated {
-		return broken
-	}
-	if _, err := t.hear(ctx, h); err != nil && broken == nil {
-		return err
-	}
-	return broken
+	_, err := t.handle(ctx, in)
+	return cmp.Or(cause, err)
 }
 
-// kill ends the program in the background; its end is seen by whoever waits.
+// kill ends the program in the background; server.Done tells when.
 func (t *turn) kill(ctx context.Context) {
 	a := t.agent
 	go func() {
@@ -74,12 +76,12 @@ func (t *turn) kill(ctx context.Context) {
 	}()
 }
 
-// halt rejects whatever the session and its sub-agents wait for and aborts it,
-// until it is idle twice in a row and waits for nothing: a prompt that was just
-// taken is not busy yet, and an answer given after an abort would still run its
-// tool. It uses nothing of the turn that changes.
+// halt rejects whatever the session and its sub-agents wait for and aborts it, until it is
+// idle twice in a row and waits for nothing: a prompt that was just accepted is not busy yet,
+// and an answer given after an abort would still run its tool. halt uses nothing of the turn
+// that changes, so that any goroutine may call it.
 func (t *turn) halt(ctx context.Context) error {
-	for idle := 0; idle < 2; {
+	for idle := 0; ; {
 		left, err := t.rejectAll(ctx)
 		if err != nil {
 			return err
@@ -97,31 +99,19 @@ func (t *turn) halt(ctx context.Context) error {
 		}
 		if _, running := busy[t.id]; running || left+after > 0 {
 			idle = 0
-		} else {
-			idle++
-		}
-		if idle == 2 {
+		} else if idle++; idle == 2 {
 			return nil
 		}
-		timer := time.NewTimer(haltPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause(ctx, haltPause); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	return nil
 }
 
-// rejectAll rejects all that is pending on the server, which is this session's
-// alone, and returns how much it was.
+// rejectAll rejects all that is pending on the server, which serves this session only, and
+// returns how much it was.
 func (t *turn) rejectAll(ctx context.Context) (int, error) {
-	permissions, err := t.program.client.permissions(ctx)
-	if err != nil {
-		return 0, err
-	}
-	questions, err := t.program.client.questions(ctx)
+	permissions, questions, err := t.program.client.pending(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +125,7 @@ func (t *turn) rejectAll(ctx context.Context) (int, error) {
 	return len(permissions) + len(questions), errors.Join(failures...)
 }
 
-// gone takes a request that the server no longer has for a rejected one.
+// gone ignores the error for a request that the server no longer has: it counts as rejected.
 func gone(err error) error {
 	if refused(err) {
 		return nil

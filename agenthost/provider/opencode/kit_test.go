@@ -74,7 +74,7 @@ func finish(t *testing.T, done <-chan result, out *providertest.Recorder, whole 
 		}
 		return r.outcome
 	case <-time.After(30 * time.Second):
-		t.Fatalf("Run does not return; it said %q", said(out))
+		t.Fatalf("Run does not return; it shown %q", shown(out))
 		return agenthost.Outcome{}
 	}
 }
@@ -84,22 +84,22 @@ func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.
 	return finish(t, begin(t, a, out), out, true)
 }
 
-// said is what the output got, one line each.
-func said(out *providertest.Recorder) []string {
-	words := []string{}
+// shown is what the output got, one line each.
+func shown(out *providertest.Recorder) []string {
+	lines := []string{}
 	for _, e := range out.Entries() {
 		switch e.Kind {
 		case providertest.KindCall:
-			words = append(words, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
+			lines = append(lines, fmt.Sprintf("call %s %s %s", e.Call.ID, e.Call.Name, e.Call.Input))
 		case providertest.KindResult:
-			words = append(words, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
+			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			words = append(words, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
+			lines = append(lines, fmt.Sprintf("%s %q %s %s %s %q", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Options))
 		default:
-			words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s %q", e.Kind, e.Level, e.Text)))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %q", e.Kind, e.Level, e.Text)))
 		}
 	}
-	return words
+	return lines
 }
 
 // object is a JSON object.
@@ -165,7 +165,7 @@ var completed = object{"finish": "stop", "time": object{"created": 2000, "comple
 // ending is how a good turn ends.
 func (f *fake) ending() {
 	f.assistantMessage(f.session, "msg_2", completed)
-	f.status("busy") // said before idle, and means nothing
+	f.status("busy") // comes before idle, and means nothing
 	f.idle()
 }
 

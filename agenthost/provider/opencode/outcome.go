@@ -1,13 +1,15 @@
 package opencode
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/protocol"
 )
 
-// reasons are OpenCode's words for the end of a step that are the protocol's.
+// reasons maps OpenCode's reasons for the end of a step.
 var reasons = map[string]protocol.FinishReason{
 	"stop":           protocol.FinishStop,
 	"length":         protocol.FinishLength,
@@ -15,36 +17,29 @@ var reasons = map[string]protocol.FinishReason{
 	"tool-calls":     protocol.FinishToolCalls,
 }
 
-// outcome is how a turn ended that is idle.
+// outcome returns how the turn ended, once it is idle.
 func (t *turn) outcome() agenthost.Outcome {
 	failure := t.failure
 	if failure == nil && t.last != nil {
 		failure = t.last.Error
 	}
 	switch {
-	case failure != nil && failure.Name == nameAborted: // in a terminal, by somebody else
-		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
+	case failure != nil && failure.Name == nameAborted: // by a user in a terminal
+		return *stdio.Aborted()
 	case failure != nil && failure.Name == "MessageOutputLengthError":
 		return agenthost.Outcome{FinishReason: protocol.FinishLength}
 	case failure != nil:
-		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: failure.words()}
+		return *stdio.Failure(failure.description())
 	case t.last == nil:
-		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: "The agent took the prompt and did nothing"}
+		return *stdio.Failure("The agent took the prompt and did nothing")
 	case t.last.Time.Completed == 0:
-		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: "The agent broke off without saying why"}
+		return *stdio.Failure("The agent broke off without saying why")
 	}
-	finish := t.finish
-	if t.last.Finish != "" {
-		finish = t.last.Finish
-	}
-	if reason, known := reasons[finish]; known {
-		return agenthost.Outcome{FinishReason: reason}
-	}
-	return agenthost.Outcome{FinishReason: protocol.FinishOther}
+	reason := reasons[cmp.Or(t.last.Finish, t.finish)]
+	return agenthost.Outcome{FinishReason: cmp.Or(reason, protocol.FinishOther)}
 }
 
-// usage is what the steps of the turn cost, sub-agents' included; nil without
-// any.
+// usage sums up what the steps of the turn cost, including sub-agents'; nil without any.
 func (t *turn) usage() json.RawMessage {
 	if len(t.spent) == 0 {
 		return nil
@@ -63,9 +58,5 @@ func (t *turn) usage() json.RawMessage {
 		sum.Cached += s.Cache.Read
 	}
 	sum.Total = sum.Input + sum.Output + sum.Reasoning
-	encoded, err := json.Marshal(sum)
-	if err != nil {
-		return nil
-	}
-	return encoded
+	return stdio.Encode(sum)
 }

@@ -1,33 +1,31 @@
 package opencode
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// spoken is a text or reasoning part, as far as it was passed on.
-type spoken struct {
+// textPart is a text or reasoning part, as far as it was passed on.
+type textPart struct {
 	kind  string
 	sent  strings.Builder
 	ended bool
-	// gap: deltas of it may have been missed or come twice; what is missing is
-	// passed on with its whole text.
+	// gap: deltas of it may have been missed or come twice; the missing text is passed on
+	// when the complete part comes.
 	gap bool
 }
 
 // call is a tool call of this turn.
 type call struct {
-	id        string // unique in the turn
-	name      string
+	stdio.Call
 	announced bool
-	answered  bool
 }
 
-// message notes what is said of a message. The assistant's first one opens the
-// turn.
+// message records a message. The assistant's first one opens the turn.
 func (t *turn) message(info *messageInfo) {
 	if info.Time.Created < t.since {
 		return
@@ -42,15 +40,15 @@ func (t *turn) message(info *messageInfo) {
 		return
 	}
 	if before == nil && string(info.Summary) == "true" {
-		t.out.Notice("info", "The agent sums up the session to make room")
+		t.Out.Notice("info", "The agent sums up the session to make room")
 	}
 	if t.last == nil || t.last.ID <= info.ID {
 		t.last = info
 	}
 }
 
-// part maps a part of an assistant's message. stored means that it was read and
-// not said, so that deltas of it may be missing.
+// part maps a part of an assistant's message. stored means that it was read from the session,
+// so that deltas of it may be missing.
 func (t *turn) part(p *part, stored bool) error {
 	info := t.messages[p.MessageID]
 	if info == nil || info.Role != roleAssistant || string(info.Summary) == "true" {
@@ -64,12 +62,12 @@ func (t *turn) part(p *part, stored bool) error {
 		if p.SessionID != t.id {
 			return t.report(p)
 		}
-		return t.speak(p, stored)
+		return t.textPart(p, stored)
 	case partTool:
 		return t.tool(p)
 	case partStepStart:
 		if p.SessionID == t.id {
-			return t.closeText() // of a step that broke off
+			return t.closeText(false) // of a step that broke off
 		}
 	case partStepFinish:
 		t.spent[p.ID] = p.Tokens
@@ -80,15 +78,15 @@ func (t *turn) part(p *part, stored bool) error {
 	return nil
 }
 
-// speak passes on what is new in a text or reasoning part.
-func (t *turn) speak(p *part, stored bool) error {
+// textPart passes on what is new in a text or reasoning part.
+func (t *turn) textPart(p *part, stored bool) error {
 	s := t.parts[p.ID]
 	if s == nil {
-		s = &spoken{kind: p.Type}
+		s = &textPart{kind: p.Type}
 		t.parts[p.ID] = s
 		if p.Text == "" && p.Time.End == 0 {
 			s.gap = stored
-			return t.closeText()
+			return t.closeText(false)
 		}
 	}
 	if stored && p.Time.End == 0 {
@@ -98,7 +96,7 @@ func (t *turn) speak(p *part, stored bool) error {
 		return nil
 	}
 	if more, ok := strings.CutPrefix(p.Text, s.sent.String()); ok && more != "" {
-		if err := t.say(p.ID, s, more); err != nil {
+		if err := t.append(p.ID, s, more); err != nil {
 			return err
 		}
 	}
@@ -111,9 +109,9 @@ func (t *turn) speak(p *part, stored bool) error {
 	}
 	t.openPart = ""
 	if s.kind == partReasoning {
-		return t.out.EndReasoning()
+		return t.Out.EndReasoning()
 	}
-	return t.out.EndText(p.Text)
+	return t.Out.EndText(p.Text)
 }
 
 // delta adds to a part. Text and reasoning both call their field "text".
@@ -122,54 +120,51 @@ func (t *turn) delta(p properties) error {
 	if s == nil || s.ended || s.gap || p.Field != "text" || p.Delta == "" {
 		return nil
 	}
-	return t.say(p.PartID, s, p.Delta)
+	return t.append(p.PartID, s, p.Delta)
 }
 
-func (t *turn) say(id string, s *spoken, words string) error {
+func (t *turn) append(id string, s *textPart, text string) error {
 	if t.openPart != id {
-		if err := t.closeText(); err != nil {
+		if err := t.closeText(false); err != nil {
 			return err
 		}
 		t.openPart = id
 	}
-	s.sent.WriteString(words)
+	s.sent.WriteString(text)
 	if s.kind == partReasoning {
-		return t.out.Reasoning(words)
+		return t.Out.Reasoning(text)
 	}
-	return t.out.Text(words)
+	return t.Out.Text(text)
 }
 
-// closeText ends the open block with what was said of it.
-func (t *turn) closeText() error {
+// closeText ends the open block.
+func (t *turn) closeText(bool) error {
 	open := t.parts[t.openPart]
 	t.openPart = ""
 	switch {
 	case open == nil:
 		return nil
 	case open.kind == partReasoning:
-		return t.out.EndReasoning()
+		return t.Out.EndReasoning()
 	}
-	return t.out.EndText("")
+	return t.Out.EndText("")
 }
 
-// report shows a sub-agent's text, when it is whole: several may talk at once.
+// report shows a sub-agent's text as a notice, when it is complete: several sub-agents may
+// send text at once.
 func (t *turn) report(p *part) error {
 	if p.Type != partText || p.Time.End == 0 || t.parts[p.ID] != nil || p.Text == "" {
 		return nil
 	}
-	t.parts[p.ID] = &spoken{kind: p.Type, ended: true}
-	title := t.titles[p.SessionID]
-	if title == "" {
-		title = "sub-agent"
-	}
-	t.out.Notice("info", title+": "+p.Text)
+	t.parts[p.ID] = &textPart{kind: p.Type, ended: true}
+	t.Out.Notice("info", cmp.Or(t.titles[p.SessionID], "sub-agent")+": "+p.Text)
 	return nil
 }
 
 // tool maps a state of a tool call.
 func (t *turn) tool(p *part) error {
 	c := t.call(toolRef{MessageID: p.MessageID, CallID: p.CallID}, p.Tool)
-	if p.State.Status == toolPending || c.answered {
+	if p.State.Status == toolPending || c.Answered() {
 		return nil
 	}
 	if err := t.announce(c, p.State.Input); err != nil {
@@ -186,20 +181,16 @@ func (t *turn) tool(p *part) error {
 	return nil
 }
 
-// call finds or notes a call; its id is made unique in the turn.
+// call returns the call, made with an id that is unique in the turn if it is new.
 func (t *turn) call(ref toolRef, name string) *call {
 	if c := t.calls[ref]; c != nil {
 		return c
 	}
-	c := &call{id: ref.CallID, name: name}
-	for n := 2; c.id == "" || t.callIDs[c.id]; n++ {
-		c.id = fmt.Sprintf("%s~%d", ref.CallID, n)
+	c := &call{Call: stdio.Call{ID: ref.CallID, Name: cmp.Or(name, "tool")}}
+	for n := 2; c.ID == "" || t.callIDs[c.ID]; n++ {
+		c.ID = fmt.Sprintf("%s~%d", ref.CallID, n)
 	}
-	if c.name == "" {
-		c.name = "tool"
-	}
-	t.calls[ref], t.callIDs[c.id] = c, true
-	t.order = append(t.order, c)
+	t.calls[ref], t.callIDs[c.ID] = c, true
 	return c
 }
 
@@ -207,15 +198,12 @@ func (t *turn) announce(c *call, input json.RawMessage) error {
 	if c.announced {
 		return nil
 	}
-	c.announced = true
-	if len(input) == 0 || string(input) == "null" {
-		input = json.RawMessage("{}")
-	}
+	c.announced, c.Input = true, stdio.OrEmpty(input)
 	t.openPart = ""
-	return t.out.ToolCall(agenthost.ToolCall{ID: c.id, Name: c.name, Input: input})
+	return t.Announce(&c.Call)
 }
 
-// completed is a result. A command that failed is completed too, so that its
+// completed gives a call its result. A command that failed is completed too, so that its
 // exit status is part of the result.
 func (t *turn) completed(c *call, s toolState) error {
 	if exit := s.exit(); exit != 0 {
@@ -225,10 +213,6 @@ func (t *turn) completed(c *call, s toolState) error {
 }
 
 func (t *turn) result(c *call, output any, isError, denied bool) error {
-	c.answered = true
-	encoded, err := json.Marshal(output)
-	if err != nil {
-		return err
-	}
-	return t.out.ToolResult(agenthost.ToolResult{ID: c.id, Name: c.name, Output: encoded, IsError: isError, Denied: denied})
+	c.SetDenied(denied)
+	return t.Result(&c.Call, stdio.Encode(output), isError)
 }

@@ -26,8 +26,8 @@ type program struct {
 	opened chan struct{}
 }
 
-// launch starts the session's server; deliver gets what it says.
-func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, heard)) (*program, error) {
+// launch starts the session's server; deliver gets its events.
+func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, incoming)) (*program, error) {
 	path, err := o.Find(ctx)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password s
 		return nil, err
 	}
 	base := variables(o, spec)
-	config, err := configure(o, spec, lookup(base))
+	config, err := configure(o, spec, base)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, 
 			return c.health(ctx)
 		},
 		PortTaken: func(lines []string) bool {
-			words := strings.Join(lines, "\n")
-			return strings.Contains(words, "ServeError") || strings.Contains(words, "EADDRINUSE")
+			output := strings.Join(lines, "\n")
+			return strings.Contains(output, "ServeError") || strings.Contains(output, "EADDRINUSE")
 		},
 	}
 }
@@ -98,18 +98,18 @@ func serverKey(spec agenthost.AgentSpec) string { return spec.Dir + " " + spec.S
 
 func address(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
 
-// follow reads the events in the background until the program is ended.
-func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, heard)) {
+// follow reads the events in the background until the program has ended.
+func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, incoming)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	s := newStream(p.client)
-	s.deliver = func(h heard) { deliver(p, h) }
+	s.deliver = func(in incoming) { deliver(p, in) }
 	s.opened = func() { close(p.opened) }
-	s.note = func(err error, again time.Duration) {
+	s.report = func(err error, again time.Duration) {
 		spec.Log.Warn("the agent's events are lost", "error", err, "again", again)
 	}
 	p.stream.Go(func() { s.run(ctx) })
-	p.stream.Go(func() { // a dead server has no events: end the attempts
+	p.stream.Go(func() { // a dead server has no events: stop trying
 		select {
 		case <-p.server.Done():
 			cancel()
@@ -125,7 +125,7 @@ func (p *program) await(ctx context.Context) error {
 	case <-p.opened:
 		return nil
 	case <-p.server.Done():
-		return errors.New(p.epitaph("OpenCode"))
+		return errors.New(p.exitSummary("OpenCode"))
 	case <-ctx.Done():
 		return fmt.Errorf("OpenCode gives no events: %w", ctx.Err())
 	}
@@ -147,13 +147,13 @@ func (p *program) forget() {
 	p.client.http.CloseIdleConnections()
 }
 
-// epitaph says how the program ended, with its last words.
-func (p *program) epitaph(name string) string {
+// exitSummary describes how the program ended, with its last lines of output.
+func (p *program) exitSummary(name string) string {
 	exit := p.server.Exit()
 	how := "it ended"
 	if exit.Err != nil {
 		how = exit.Err.Error()
 	}
-	words := append([]string{fmt.Sprintf("The agent %s exited during the turn: %s", name, how)}, exit.Lines...)
-	return strings.Join(words, "\n")
+	lines := append([]string{"The agent " + name + " exited during the turn: " + how}, exit.Lines...)
+	return strings.Join(lines, "\n")
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"os"
 	"time"
 
 	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
 	"bellhop/internal/process"
 	"bellhop/internal/servers"
 )
@@ -23,8 +23,8 @@ const (
 type Options struct {
 	Name string // in messages to the user; "" = opencode
 
-	// Find returns the program's path. Its error names the command that mends
-	// it; it is why a turn never began.
+	// Find returns the program's path. Its error is Run's: it names the command that
+	// installs the program.
 	Find func(ctx context.Context) (string, error)
 
 	Env     []string // for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give access to models
@@ -72,21 +72,13 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	if spec.Log == nil {
 		spec.Log = slog.New(slog.DiscardHandler)
 	}
-	return &agent{options: p.options, spec: spec, native: spec.Native}, nil
+	return &agent{
+		Slot:    stdio.Slot{Name: p.options.Name, Log: spec.Log},
+		options: p.options, spec: spec, native: spec.Native,
+	}, nil
 }
 
-// inherited is what a program needs to run at all. Everything else, the host's
-// own secrets above all, stays out of its environment.
-var inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"}
-
-// variables of a session, without the host's; of two values the later one counts.
+// variables returns the session's variables, without those of its configuration.
 func variables(options Options, spec agenthost.AgentSpec) []string {
-	var env []string
-	for _, name := range inherited {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	env = append(env, options.Env...)
-	return append(env, spec.Env...)
+	return stdio.Environment(options.Env, spec.Env)
 }

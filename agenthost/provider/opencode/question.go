@@ -14,29 +14,24 @@ import (
 	"bellhop/agenthost"
 )
 
-// stockDenial is what the agent is told of a denial without a reason: without
-// any message OpenCode would end the turn.
-const stockDenial = "The user denied this. Do not try it again; go on without it, or say why you cannot."
+// denialReason is what the agent is told of a denial without a reason: without any message
+// OpenCode would end the turn.
+const denialReason = "The user denied this. Do not try it again; go on without it, or say why you cannot."
 
-// stockExpiry is what the agent is told when nobody answered.
-const stockExpiry = "Nobody answered in time, so this was not allowed. Go on without it, or say why you cannot."
+// expiryReason is what the agent is told when nobody answered a permission.
+const expiryReason = "Nobody answered in time, so this was not allowed. Go on without it, or say why you cannot."
 
-// stockSilence stands for an answer that nobody gave: a question that is
-// rejected would end the turn.
-const stockSilence = "Nobody answered in time. Go on with what you think best, and say what you assumed."
+// expiryAnswer is what the agent is told when nobody answered a question: rejecting it would
+// end the turn.
+const expiryAnswer = "Nobody answered in time. Go on with what you think best, and say what you assumed."
 
-// answers to OpenCode that do not come through are sent again.
+// Answers that do not reach OpenCode are sent again.
 const (
 	answerTries = 5
 	answerPause = time.Second
 )
 
-// pending is a permission or question that the user is asked.
-type pending struct {
-	give func(cause error) // up
-}
-
-// request maps what is asked and what was answered, by us or in a terminal.
+// request handles a request, or its answer, which may come from a terminal.
 func (t *turn) request(ctx context.Context, e event, p properties) error {
 	if !t.ours(ctx, p.SessionID) {
 		return nil
@@ -56,68 +51,58 @@ func (t *turn) request(ctx context.Context, e event, p properties) error {
 		t.question(asked)
 		return nil
 	}
-	t.expire(p.RequestID)
+	t.Withdraw(p.RequestID, agenthost.ErrExpired)
 	return nil
 }
 
-// expire gives a question up that the agent no longer has.
-func (t *turn) expire(id string) {
-	if p := t.pending[id]; p != nil {
-		delete(t.pending, id)
-		p.give(agenthost.ErrExpired)
+// isNew records a request; false for one that was asked before.
+func (t *turn) isNew(id string) bool {
+	if id == "" || t.asked[id] {
+		return false
 	}
-}
-
-// open notes a request; false for one that is known.
-func (t *turn) open(id string) (context.Context, bool) {
-	if id == "" || t.expecting[id] {
-		return nil, false
-	}
-	ctx, cancel := context.WithCancelCause(t.asking)
-	t.expecting[id] = true
-	t.pending[id] = &pending{give: cancel}
-	return ctx, true
+	t.asked[id] = true
+	return true
 }
 
 // permission asks the user about a tool call, in the background.
 func (t *turn) permission(asked permission) error {
-	ctx, fresh := t.open(asked.ID)
-	if !fresh {
+	if !t.isNew(asked.ID) {
 		return nil
 	}
-	q := agenthost.Question{Prompt: wording(asked), ToolName: asked.Permission, Args: asked.Metadata}
+	q := agenthost.Question{Prompt: asked.prompt(), ToolName: asked.Permission, Args: asked.Metadata}
 	if asked.Tool != nil {
 		c := t.call(*asked.Tool, asked.Permission)
 		// The request can be quicker than the state of the call.
 		if err := t.announce(c, asked.Metadata); err != nil {
 			return err
 		}
-		q.ToolCallID, q.ToolName = c.id, c.name
+		q.ToolCallID, q.ToolName = c.ID, c.Name
 	}
 	t.undecided.add(asked.SessionID)
-	t.questions.Go(func() {
+	t.Question(asked.ID, func(ctx context.Context) error {
 		decided := sync.OnceFunc(func() { t.undecided.done(asked.SessionID) })
 		defer decided()
-		answer, err := t.out.Confirm(ctx, q)
-		if t.over(ctx, err) {
-			return
+		answer, err := t.Out.Confirm(ctx, q)
+		if err != nil || ctx.Err() != nil {
+			return err
 		}
-		reason := cmp.Or(answer.Reason, stockDenial)
+		reason := cmp.Or(answer.Reason, denialReason)
 		if answer.Expired {
-			reason = stockExpiry
+			reason = expiryReason
 		}
 		if !answer.Approved {
 			t.undecided.deny(asked.ID)
 			decided()
-			t.alone(ctx, asked.SessionID)
+			t.waitUntilSafeToReject(ctx, asked.SessionID)
 		}
-		t.send(ctx, func() error { return t.program.client.reply(ctx, asked.ID, answer.Approved, reason) })
+		return t.send(ctx, func() error { return t.program.client.reply(ctx, asked.ID, answer.Approved, reason) })
 	})
 	return nil
 }
 
-// alone returns when a rejection takes nothing along that may be allowed yet.
-func (t *turn) alone(ctx context.Context, session string) {
+// waitUntilSafeToReject blocks until no other permission of the session is undecided:
+// OpenCode rejects all of them together.
+func (t *turn) waitUntilSafeToReject(ctx context.Context, session string) {
 	for ctx.Err() == nil {
 		t.undecided.wait(ctx, session)
 		listed, err := t.program.client.permissions(ctx)
@@ -126,82 +111,51 @@ func (t *turn) alone(ctx context.Context, session string) {
 		}) {
 			return
 		}
-		timer := time.NewTimer(haltPause) // asked just now, and heard of soon
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		pause(ctx, haltPause) // it was asked just now; its event comes soon
 	}
 }
 
 // question asks the user, one by one, in the background.
 func (t *turn) question(asked question) {
-	ctx, fresh := t.open(asked.ID)
-	if !fresh {
+	if !t.isNew(asked.ID) {
 		return
 	}
-	t.questions.Go(func() {
+	t.Question(asked.ID, func(ctx context.Context) error {
 		var answers [][]string
 		for _, q := range asked.Questions {
 			var options []string
 			for _, o := range q.Options {
 				options = append(options, o.Label)
 			}
-			answer, err := t.out.Ask(ctx, agenthost.Question{Prompt: cmp.Or(q.Question, q.Header), Options: options})
-			if t.over(ctx, err) {
-				return
+			answer, err := t.Out.Ask(ctx, agenthost.Question{Prompt: cmp.Or(q.Question, q.Header), Options: options})
+			switch {
+			case err != nil || ctx.Err() != nil:
+				return err
+			case answer.Expired:
+				answers = append(answers, []string{cmp.Or(answer.Text, expiryAnswer)})
+			default:
+				answers = append(answers, choices(answer.Text, options, q.Multiple))
 			}
-			if answer.Expired {
-				answers = append(answers, []string{cmp.Or(answer.Text, stockSilence)})
-				continue
-			}
-			answers = append(answers, choices(answer.Text, options, q.Multiple))
 		}
-		t.send(ctx, func() error { return t.program.client.answer(ctx, asked.ID, answers) })
+		return t.send(ctx, func() error { return t.program.client.answer(ctx, asked.ID, answers) })
 	})
 }
 
-// over reports whether an answer has nowhere to go. An output that failed ends
-// the turn.
-func (t *turn) over(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return true
-	}
-	if err == nil {
-		return false
-	}
-	select {
-	case t.failed <- err:
-	default:
-	}
-	return true
-}
-
-// send gives OpenCode an answer; it is asked again when the server could not be
-// reached, and left alone when it no longer waits.
-func (t *turn) send(ctx context.Context, do func() error) {
+// send gives OpenCode an answer. It tries again when the server could not be reached, and
+// stops when the server no longer waits for the answer.
+func (t *turn) send(ctx context.Context, do func() error) error {
 	for range answerTries {
-		err := do()
-		if err == nil || refused(err) || ctx.Err() != nil {
-			return
+		err := gone(do())
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
-		t.agent.spec.Log.Warn("the agent did not take an answer", "error", err)
-		timer := time.NewTimer(answerPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+		t.Log.Warn("the agent did not take an answer", "error", err)
+		pause(ctx, answerPause)
 	}
-	select {
-	case t.failed <- errors.New("OpenCode does not take an answer"):
-	default:
-	}
+	return errors.New("OpenCode does not take an answer")
 }
 
-// choices reads an answer: labels where several may be chosen, else one text.
+// choices returns the chosen options of an answer where several may be chosen, else its text.
 func choices(text string, options []string, multiple bool) []string {
 	if !multiple || slices.Contains(options, text) {
 		return []string{text}
@@ -216,8 +170,8 @@ func choices(text string, options []string, multiple bool) []string {
 	return chosen
 }
 
-// wording names what would be done, whole: a user must see what is allowed.
-func wording(asked permission) string {
+// prompt names what would be done, uncut: a user must see what is allowed.
+func (asked *permission) prompt() string {
 	var known struct {
 		Command  string `json:"command"`
 		Filepath string `json:"filepath"`
@@ -236,4 +190,60 @@ func wording(asked permission) string {
 		return "Reach outside the workspace: " + cmp.Or(known.Filepath, patterns)
 	}
 	return strings.TrimSpace("Allow " + asked.Permission + ": " + patterns)
+}
+
+// undecided counts the permissions of each session whose answer OpenCode does not have. A
+// rejection also rejects all others of its session, even those that the user would have
+// allowed: it has to wait until there are none.
+type undecided struct {
+	mu      sync.Mutex
+	open    map[string]int
+	denied  map[string]bool
+	changed chan struct{} // closed at the next change
+}
+
+func newUndecided() *undecided {
+	return &undecided{open: map[string]int{}, denied: map[string]bool{}, changed: make(chan struct{})}
+}
+
+func (u *undecided) add(session string) { u.change(session, 1) }
+
+func (u *undecided) done(session string) { u.change(session, -1) }
+
+// deny records a permission that will be rejected.
+func (u *undecided) deny(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.denied[id] = true
+}
+
+func (u *undecided) isDenied(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.denied[id]
+}
+
+func (u *undecided) change(session string, by int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.open[session] += by
+	close(u.changed)
+	u.changed = make(chan struct{})
+}
+
+// wait returns when the session has no undecided permission, or ctx ends.
+func (u *undecided) wait(ctx context.Context, session string) {
+	for {
+		u.mu.Lock()
+		open, changed := u.open[session], u.changed
+		u.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -3,11 +3,9 @@
 package opencode_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 
@@ -19,44 +17,13 @@ import (
 	"bellhop/protocol"
 )
 
-// mark in the environment tells the processes of one test.
-const mark = "OPENCODE_TEST_MARK"
-
-// running names the processes whose environment carries a test's mark.
-func running(t *testing.T) func() []string {
-	return func() []string {
-		var found []string
-		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
-		for _, path := range environments {
-			if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte(mark+"="+t.Name()+"\x00")) {
-				found = append(found, filepath.Dir(path))
-			}
-		}
-		return found
-	}
-}
-
-// kill ends a test's program as the kernel would.
-func kill(t *testing.T) {
-	t.Helper()
-	for _, process := range running(t)() {
-		pid, err := strconv.Atoi(filepath.Base(process))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Log(err) // a child of one that is dead already
-		}
-	}
-}
-
 // realProvider is the program before the model of a test.
 func realProvider(t *testing.T, llm *mockllm.Server, config string) *opencode.Provider {
 	t.Helper()
 	path := agents.Find(t, "opencode")
 	return opencode.New(opencode.Options{
 		Find:   func(context.Context) (string, error) { return path, nil },
-		Env:    []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm.URL + "/v1", mark + "=" + t.Name()},
+		Env:    []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + llm.URL + "/v1", providertest.Mark(t)},
 		Config: config,
 	})
 }
@@ -90,22 +57,16 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 				Endless:   "SLOW 6000",
 				Crash:     `BASH echo "panic: oh no" >/proc/$PPID/fd/2; kill -9 $PPID`,
 				Fail:      "FAIL400",
-				LastWords: "panic: oh no",
+				LastLines: "panic: oh no",
 			},
-			Kill: kill,
+			Kill: func(t *testing.T) { providertest.Signal(t, syscall.SIGKILL) },
 			Forget: func(t *testing.T, spec agenthost.AgentSpec) {
 				if err := os.RemoveAll(filepath.Join(spec.StateDir, ".local", "share", "opencode")); err != nil {
 					t.Fatal(err)
 				}
 			},
-			Told: func() string {
-				var all bytes.Buffer
-				for _, request := range llm.Requests() {
-					all.Write(request.Body)
-				}
-				return all.String()
-			},
-			Running: running(t),
+			Told:    providertest.ModelInput(llm),
+			Running: providertest.Running(t),
 		}
 	})
 }

@@ -42,14 +42,14 @@ func openReal(t *testing.T) *real {
 	path := agents.Find(t, "opencode")
 	r.options = opencode.Options{
 		Find:    func(context.Context) (string, error) { return path, nil },
-		Env:     []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + r.llm.URL + "/v1", mark + "=" + t.Name()},
+		Env:     []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + r.llm.URL + "/v1", providertest.Mark(t)},
 		Servers: r.servers,
 	}
 	t.Cleanup(func() {
 		if err := r.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := running(t)(); len(left) > 0 {
+		if left := providertest.Running(t)(); len(left) > 0 {
 			t.Errorf("left %q", left)
 		}
 	})
@@ -92,7 +92,7 @@ var allow = agenthost.Answer{Approved: true}
 
 func TestRealSessionGoesOnAfterItsServerAndItsHostWereKilled(t *testing.T) {
 	r := openReal(t)
-	out := answering(allow)
+	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, "WRITE hello.txt", out), protocol.FinishStop, "", "")
 	if !r.exists(t, "hello.txt") {
 		t.Error("nothing was written")
@@ -113,7 +113,7 @@ func TestRealSessionGoesOnAfterItsServerAndItsHostWereKilled(t *testing.T) {
 	again := &providertest.Recorder{}
 	wantOutcome(t, r.prompt(t, "Say hello", again), protocol.FinishStop, "", "")
 	if len(again.Of(providertest.KindNative))+len(again.Of(providertest.KindRestored)) > 0 {
-		t.Errorf("another session: %q", said(again))
+		t.Errorf("another session: %q", shown(again))
 	}
 	if requests := r.llm.Requests(); !strings.Contains(string(requests[len(requests)-1].Body), "WRITE hello.txt") {
 		t.Errorf("the model was not told what was said before: %s", requests[len(requests)-1].Body)
@@ -150,10 +150,10 @@ func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {
 
 func TestRealDenialLetsTheTurnGoOn(t *testing.T) {
 	r := openReal(t)
-	out := answering(agenthost.Answer{})
+	out := providertest.Answering(agenthost.Answer{})
 	wantOutcome(t, r.prompt(t, "WRITE a.txt", out), protocol.FinishStop, "", "")
 	if results := out.Of(providertest.KindResult); len(results) != 1 || !results[0].Result.Denied || r.exists(t, "a.txt") {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
@@ -167,16 +167,16 @@ func TestRealDenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
 	}}
 	wantOutcome(t, r.prompt(t, "TWO", out), protocol.FinishStop, "", "")
 	if r.exists(t, "a.txt") || !r.exists(t, "b.txt") {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
 func TestRealSubAgentsAskToo(t *testing.T) {
 	r := openReal(t)
-	out := answering(allow)
+	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out), protocol.FinishStop, "", "")
 	if len(out.Of(providertest.KindConfirm)) != 1 || len(out.Of(providertest.KindResult)) != 2 || !r.exists(t, "sub.txt") {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
@@ -186,10 +186,10 @@ func TestRealRepositoryCannotAllowItself(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.spec.Dir, "opencode.json"), []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := answering(agenthost.Answer{Reason: "no"})
+	out := providertest.Answering(agenthost.Answer{Reason: "no"})
 	r.prompt(t, "WRITE hello.txt", out)
 	if len(out.Of(providertest.KindConfirm)) != 1 || r.exists(t, "hello.txt") {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
@@ -218,7 +218,7 @@ func TestRealStreamThatEndsIsFollowedAgain(t *testing.T) {
 	response.Body.Close()
 	outcome := finish(t, done, out, true)
 	if outcome.FinishReason == protocol.FinishStop || r.exists(t, "never.txt") {
-		t.Errorf("got %+v, said %q", outcome, said(out))
+		t.Errorf("got %+v, shown %q", outcome, shown(out))
 	}
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
@@ -230,13 +230,13 @@ func TestRealModelThatFailsForEverEndsTheTurn(t *testing.T) {
 	out := &providertest.Recorder{}
 	wantOutcome(t, r.prompt(t, "FAIL500", out), protocol.FinishError, "", "mock error 500")
 	if len(out.Of(providertest.KindNotice)) != 1 {
-		t.Errorf("said %q", said(out))
+		t.Errorf("shown %q", shown(out))
 	}
 }
 
 func TestRealAnthropicAccess(t *testing.T) {
 	r := openReal(t)
-	r.options.Env = []string{"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + r.llm.URL, mark + "=" + t.Name()}
+	r.options.Env = []string{"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + r.llm.URL, providertest.Mark(t)}
 	r.spec.Model = "anthropic/mock-1"
 	r.reopen(t)
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")

@@ -26,7 +26,7 @@ func encode(t *testing.T, v any) json.RawMessage {
 func kept(info object, parts ...object) object { return object{"info": info, "parts": parts} }
 
 // The stream of a directory ends when OpenCode disposes of its instance, and
-// nothing of it is said again.
+// nothing of it is shown again.
 func TestWhatWasMissedIsReadAfterAReconnect(t *testing.T) {
 	f := newFake(t)
 	out := &providertest.Recorder{}
@@ -155,7 +155,7 @@ func TestABusyTurnThatFallsSilentGoesOnStreaming(t *testing.T) {
 	wantSaid(t, out, `text  "one "`, `text  "two "`, `text  "three"`, `end-text  "one two three"`)
 }
 
-func TestATurnWhoseEndNobodySaidIsAskedFor(t *testing.T) {
+func TestATurnWhoseEndWasMissedIsAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		kept   func(f *fake) []object

@@ -11,10 +11,10 @@ import (
 	"bellhop/protocol"
 )
 
-// memories are what a repository tells agents; of each folder the first counts.
+// memories are a repository's files for agents; the first that exists counts.
 var memories = []string{"AGENTS.md", "CLAUDE.md"}
 
-// addMemory makes the program read the repository's memory, which it leaves out
+// addMemory makes the program read the repository's memory, which it otherwise ignores
 // together with the repository's configuration.
 func (c *configuration) addMemory(dir string) {
 	for _, name := range memories {
@@ -28,9 +28,8 @@ func (c *configuration) addMemory(dir string) {
 	}
 }
 
-// refusePlugins is an error if the repository has plug-ins: OpenCode runs them
-// inside the server, with the host's rights and keys, and none of its settings
-// keeps it from that.
+// refusePlugins returns an error if the repository has plug-ins: OpenCode runs them inside the
+// server, with the host's rights and keys, and no setting prevents that.
 func refusePlugins(dir string) error {
 	for {
 		found, err := plugin(dir)
@@ -65,7 +64,7 @@ func plugin(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}
-		// Not parsed: it may be JSON with comments, which hide nothing from this.
+		// Searched, not parsed: it may be JSON with comments.
 		if bytes.Contains(text, []byte(`"plugin`)) || bytes.Contains(text, []byte(`\u`)) {
 			return name, nil
 		}
@@ -73,7 +72,7 @@ func plugin(dir string) (string, error) {
 	return "", nil
 }
 
-// quoted takes a path literally in a pattern.
+// quoted escapes a path for a pattern.
 func quoted(path string) string {
 	var b bytes.Buffer
 	for _, r := range path {

@@ -9,19 +9,19 @@ import (
 	"bellhop/protocol"
 )
 
-// soon is when a catching up that failed is tried again.
+// soon is when reread is tried again after a failure.
 const soon = time.Second
 
-// reread catches up after the events were lost: OpenCode replays nothing. If the
-// program cannot be asked the turn stays behind, and look tries again.
+// reread reads what was missed while the events were lost: OpenCode replays nothing. If the
+// program does not answer, the turn stays behind and look tries again.
 //
-// patient is for a turn of which nothing was seen yet: it may still begin.
+// patient is for a turn without any event yet: it may still begin.
 func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
 	outcome, err := t.catchUp(ctx, patient)
 	var call *callError
 	switch {
 	case errors.As(err, &call) && ctx.Err() == nil:
-		t.agent.spec.Log.Warn("what was missed cannot be read", "agent", t.agent.options.Name, "error", err)
+		t.Log.Warn("what was missed cannot be read", "agent", t.agent.Name, "error", err)
 		t.quiet.Reset(soon)
 		return nil, nil
 	case err != nil:
@@ -29,18 +29,18 @@ func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, er
 	}
 	if t.behind {
 		t.behind = false
-		if err := t.out.Checking(false); err != nil {
+		if err := t.Out.Checking(false); err != nil {
 			return nil, err
 		}
 	}
 	return outcome, nil
 }
 
-// look asks an agent that has said nothing for a while whether the turn still
-// runs: its end may have been missed.
+// look asks an agent that has sent nothing for a while whether the turn still runs: its end
+// may have been missed.
 func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	if t.lost {
-		return nil, nil // nobody to ask; it is done when there is
+		return nil, nil // linkBack does it
 	}
 	if !t.behind {
 		// A turn that is busy has missed nothing; reading it would cost its deltas.
@@ -52,8 +52,7 @@ func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	return t.reread(ctx, false)
 }
 
-// catchUp reads all of the turn. What was read before its status is as the
-// status says or newer.
+// catchUp reads all of the turn. The status is read first, so that the rest is not older.
 func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
 	c := t.program.client
 	busy, err := c.busy(ctx)
@@ -86,7 +85,7 @@ func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, e
 	case running, t.last == nil && patient:
 		return nil, nil
 	case t.last != nil && !over(t.last):
-		// Idle is said before the last message is over.
+		// OpenCode reports idle before the last message is over.
 		if err := errors.Join(t.linger(ctx), t.history(ctx, t.id)); err != nil {
 			return nil, err
 		}
@@ -95,7 +94,7 @@ func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, e
 	return &outcome, nil
 }
 
-// family finds the sub-agents that were started meanwhile.
+// family finds the sub-agents that were started meanwhile, and theirs.
 func (t *turn) family(ctx context.Context, id string) error {
 	children, err := t.program.client.children(ctx, id)
 	if err != nil {
@@ -113,7 +112,7 @@ func (t *turn) family(ctx context.Context, id string) error {
 	return nil
 }
 
-// history maps what a session has kept of this turn.
+// history maps the stored messages of this turn.
 func (t *turn) history(ctx context.Context, id string) error {
 	messages, err := t.program.client.messages(ctx, id)
 	if err != nil {
@@ -134,13 +133,10 @@ func (t *turn) history(ctx context.Context, id string) error {
 	return nil
 }
 
-// requests asks what is asked by now and gives up what no longer is.
+// requests asks the open requests that the user was not asked yet, and expires those that are
+// no longer open.
 func (t *turn) requests(ctx context.Context) error {
-	permissions, err := t.program.client.permissions(ctx)
-	if err != nil {
-		return err
-	}
-	questions, err := t.program.client.questions(ctx)
+	permissions, questions, err := t.program.client.pending(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,9 +147,9 @@ func (t *turn) requests(ctx context.Context) error {
 	for _, q := range questions {
 		listed[q.ID] = true
 	}
-	for id := range t.pending {
+	for id := range t.asked {
 		if !listed[id] {
-			t.expire(id)
+			t.Withdraw(id, agenthost.ErrExpired)
 		}
 	}
 	for _, p := range permissions {
@@ -173,25 +169,19 @@ func (t *turn) requests(ctx context.Context) error {
 
 // exited is the outcome when the program has ended by itself.
 func (t *turn) exited() agenthost.Outcome {
-	t.agent.spec.Log.Warn("agent exited during a turn", "agent", t.agent.options.Name)
-	t.cancel(agenthost.ErrExpired)
-	return t.whole(agenthost.Outcome{
+	t.Log.Warn("agent exited during a turn", "agent", t.agent.Name)
+	t.CancelQuestions(agenthost.ErrExpired)
+	return t.closeOut(agenthost.Outcome{
 		FinishReason: protocol.FinishError,
 		Reason:       protocol.ReasonAgentExited,
-		Err:          t.program.epitaph(t.agent.options.Name),
+		Err:          t.program.exitSummary(t.agent.Name),
 	})
 }
 
-// whole leaves no block open and no call without a result: OpenCode leaves a
-// call that was cut off running for ever.
-func (t *turn) whole(outcome agenthost.Outcome) agenthost.Outcome {
-	t.withdraw()
-	err := t.closeText()
-	for _, c := range t.order {
-		if c.announced && !c.answered && err == nil {
-			err = t.result(c, "the agent gave no result", true, false)
-		}
-	}
+// closeOut leaves no block open and no call without a result: OpenCode leaves a call that was
+// cut off running for ever.
+func (t *turn) closeOut(outcome agenthost.Outcome) agenthost.Outcome {
+	t.CloseOut(t.closeText)
 	if outcome.Usage == nil {
 		outcome.Usage = t.usage()
 	}

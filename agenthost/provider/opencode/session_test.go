@@ -16,7 +16,7 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 		rule   string
 		gone   bool
 		prompt string
-		said   []string
+		shown  []string
 		made   bool
 	}{
 		{"known", false, `{"parts":[{"type":"text","text":"go"}]}`, []string{}, false},
@@ -32,8 +32,8 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 				native = "ses_old"
 			}
 			run(t, open(t, options(f), agenthost.AgentSpec{Native: native}), out)
-			if got := said(out); !slices.Equal(got, c.said) {
-				t.Errorf("said %q", got)
+			if got := shown(out); !slices.Equal(got, c.shown) {
+				t.Errorf("shown %q", got)
 			}
 			if f.prompts[0] != c.prompt || slices.ContainsFunc(f.calls, func(s string) bool { return strings.HasPrefix(s, "POST /session {") }) != c.made {
 				t.Errorf("prompts %q, calls %q", f.prompts, f.calls)
@@ -101,7 +101,7 @@ func TestEachQuestionIsAskedAndAnswered(t *testing.T) {
 				f.until(func() bool { return f.called("POST /question/que_1/reply") })
 				f.ending()
 			}
-			out := answering(c.answer)
+			out := providertest.Answering(c.answer)
 			run(t, open(t, options(f), agenthost.AgentSpec{}), out)
 			if asked := out.Of(providertest.KindAsk); len(asked) != 2 || !slices.Equal(asked[0].Question.Options, []string{"Red", "Blue"}) {
 				t.Errorf("asked %+v", asked)

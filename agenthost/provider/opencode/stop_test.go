@@ -71,7 +71,7 @@ func TestOddShapesLoseNoResult(t *testing.T) {
 }
 
 // A model may number its calls anew in every step.
-func TestCallsWithOneIdAreToldApart(t *testing.T) {
+func TestCallsWithOneIDStayApart(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()

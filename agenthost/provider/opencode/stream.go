@@ -12,8 +12,7 @@ import (
 	"bellhop/internal/sse"
 )
 
-// silence is how long a stream may say nothing; OpenCode says something every
-// ten seconds.
+// silence is how long a stream may bring nothing; OpenCode sends an event every ten seconds.
 const silence = 35 * time.Second
 
 // errSilence is why a stream was given up.
@@ -27,38 +26,41 @@ const (
 	linkBack
 )
 
-// heard is an event or a change of the connection, in order.
-type heard struct {
+// incoming is an event or a change of the connection, in order.
+type incoming struct {
 	event event
 	link  link // 0: an event
 }
 
 // stream follows a server's events until its context ends. OpenCode replays
-// nothing: after linkBack everything has to be read anew.
+// nothing: after linkBack everything has to be read again.
 type stream struct {
 	client  *client
-	deliver func(heard)                             // called by one goroutine
+	deliver func(incoming)                          // called by one goroutine
 	opened  func()                                  // the first connection is there
 	pause   func(context.Context, time.Duration)    // between attempts
-	note    func(err error, again time.Duration)    // of a connection that ended
+	report  func(err error, again time.Duration)    // logs a connection that ended
 	watch   func(cancel func()) (sound, end func()) // calls cancel after silence
 }
 
 func newStream(c *client) *stream {
 	return &stream{
 		client: c,
-		pause: func(ctx context.Context, d time.Duration) {
-			timer := time.NewTimer(d)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-			}
-		},
+		pause:  pause,
 		watch: func(cancel func()) (sound, end func()) {
 			timer := time.AfterFunc(silence, cancel)
 			return func() { timer.Reset(silence) }, func() { timer.Stop() }
 		},
+	}
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
@@ -76,16 +78,16 @@ func (s *stream) run(ctx context.Context) {
 				s.opened()
 				return
 			}
-			s.deliver(heard{link: linkBack})
+			s.deliver(incoming{link: linkBack})
 		})
 		if ctx.Err() != nil {
 			return
 		}
 		if up {
-			s.deliver(heard{link: linkLost})
+			s.deliver(incoming{link: linkLost})
 		}
 		wait := backoff(failures)
-		s.note(err, wait)
+		s.report(err, wait)
 		s.pause(ctx, wait)
 	}
 }
@@ -105,7 +107,8 @@ func (s *stream) follow(ctx context.Context, connected func()) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); response.StatusCode != http.StatusOK || kind != "text/event-stream" {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if response.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		return fmt.Errorf("OpenCode answers %d with %q instead of events", response.StatusCode, kind)
 	}
 	reader := sse.NewReader(response.Body)
@@ -123,6 +126,6 @@ func (s *stream) follow(ctx context.Context, connected func()) error {
 		if err := json.Unmarshal(frame.Data, &e); err != nil {
 			return fmt.Errorf("OpenCode's event: %w", err)
 		}
-		s.deliver(heard{event: e})
+		s.deliver(incoming{event: e})
 	}
 }

@@ -21,10 +21,10 @@ func following(t *testing.T, handler http.HandlerFunc, n int) (pauses []time.Dur
 	s := newStream(newClient(web.URL, "password"))
 	defer s.client.http.CloseIdleConnections()
 	s.opened = func() {}
-	s.note = func(error, time.Duration) {}
-	s.deliver = func(h heard) {
-		if h.link != 0 {
-			links = append(links, h.link)
+	s.report = func(error, time.Duration) {}
+	s.deliver = func(in incoming) {
+		if in.link != 0 {
+			links = append(links, in.link)
 		}
 	}
 	s.pause = func(_ context.Context, d time.Duration) {
@@ -89,10 +89,10 @@ func TestAStreamThatFallsSilentIsGivenUp(t *testing.T) {
 		return func() {}, func() {}
 	}
 	s.opened = func() { (<-silent)() }
-	s.deliver = func(heard) {}
+	s.deliver = func(incoming) {}
 	s.pause = func(context.Context, time.Duration) { cancel() }
 	var why error
-	s.note = func(err error, _ time.Duration) { why = err }
+	s.report = func(err error, _ time.Duration) { why = err }
 	s.run(ctx)
 	if why == nil {
 		t.Error("the silent stream was kept")

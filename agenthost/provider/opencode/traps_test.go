@@ -18,12 +18,6 @@ import (
 	"bellhop/protocol"
 )
 
-func answering(a agenthost.Answer) *providertest.Recorder {
-	return &providertest.Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
-		return a, nil
-	}}
-}
-
 func wantOutcome(t *testing.T, got agenthost.Outcome, finish protocol.FinishReason, reason, words string) {
 	t.Helper()
 	if got.FinishReason != finish || got.Reason != reason || !strings.Contains(got.Err, words) {
@@ -33,7 +27,7 @@ func wantOutcome(t *testing.T, got agenthost.Outcome, finish protocol.FinishReas
 
 func wantSaid(t *testing.T, out *providertest.Recorder, want ...string) {
 	t.Helper()
-	got := slices.DeleteFunc(said(out), func(s string) bool {
+	got := slices.DeleteFunc(shown(out), func(s string) bool {
 		return strings.HasPrefix(s, "native") || strings.HasPrefix(s, "restored")
 	})
 	if !slices.Equal(got, want) {
@@ -162,7 +156,7 @@ func TestADenialHasAMessageAndAnApprovalIsForOnce(t *testing.T) {
 				f.part(toolPart(f.session, "msg_2", "prt_call_1", "call_1", "bash", object{"status": "completed", "output": ""}))
 				f.ending()
 			}
-			out := answering(c.answer)
+			out := providertest.Answering(c.answer)
 			run(t, open(t, options(f), agenthost.AgentSpec{}), out)
 			if q := out.Of(providertest.KindConfirm)[0].Question; q.Prompt != "Run the command: rm -r x" || q.ToolCallID != "call_1" {
 				t.Errorf("asked %+v", q)
@@ -217,7 +211,7 @@ func TestASubAgentsPermissionIsAskedAndItsIdleEndsNothing(t *testing.T) {
 		f.part(textPart(f.session, "msg_2", "prt_1", "well", true))
 		f.ending()
 	}
-	out := answering(agenthost.Answer{Approved: true})
+	out := providertest.Answering(agenthost.Answer{Approved: true})
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
 	wantSaid(t, out,
 		`call call_1 bash {"command":"ls"}`, `confirm "Run the command: ls" call_1 bash {"command":"ls"} []`,

@@ -1,49 +1,39 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"bellhop/agenthost"
-	"bellhop/protocol"
+	"bellhop/agenthost/provider/stdio"
 )
 
-// trailing is how long the last words of a turn that failed are waited for:
-// OpenCode says idle first, then ends its message, then says idle again.
+// trailing is how long the final message of a turn that failed is waited for: OpenCode
+// reports idle first, then ends its message, then reports idle again.
 const trailing = time.Second
 
-// turn maps what the program says to an Output. Its methods are called by the
-// goroutine of Run, save those of question.go and halt.go that say so.
+// turn maps the program's events to an Output. The goroutine of Run calls its methods, but
+// for those of question.go and halt.go whose comments allow more.
 type turn struct {
+	*stdio.Turn
 	agent   *agent
 	program *program // set by prepare
-	out     agenthost.Output
-	id      string // of the session in the program
-	since   int64  // ms; what is older is of other turns
+	id      string   // of the session in the program
+	since   int64    // ms; what is older belongs to other turns
 
-	said      chan heard
-	failed    chan error    // an Output failed in a question
-	interrupt chan struct{} // closed by stop
-	stopOnce  sync.Once
-	done      chan struct{} // closed when Run returns
-
-	asking    context.Context // of the open questions
-	cancel    context.CancelCauseFunc
-	questions sync.WaitGroup
-	pending   map[string]*pending // by request id
-	expecting map[string]bool     // asked before, whatever came of it
+	events    chan incoming
+	asked     map[string]bool // ids of all requests, whatever came of them
 	undecided *undecided
 
 	sessions map[string]bool   // ours and its sub-agents'; false: of others
 	titles   map[string]string // of sub-agents
 	messages map[string]*messageInfo
-	parts    map[string]*spoken
+	parts    map[string]*textPart
 	openPart string // whose text block is open
 	calls    map[toolRef]*call
 	callIDs  map[string]bool
-	order    []*call
 	spent    map[string]tokens // by part
 
 	accepted bool // the prompt is in the session
@@ -55,52 +45,19 @@ type turn struct {
 	quiet    *time.Timer
 }
 
-func newTurn(ctx context.Context, a *agent, out agenthost.Output) *turn {
-	t := &turn{
-		agent: a, out: out,
-		said: make(chan heard), failed: make(chan error, 1),
-		interrupt: make(chan struct{}), done: make(chan struct{}),
-		pending: map[string]*pending{}, expecting: map[string]bool{}, undecided: newUndecided(),
+func newTurn(t *stdio.Turn, a *agent) *turn {
+	return &turn{
+		Turn: t, agent: a,
+		events: make(chan incoming), asked: map[string]bool{}, undecided: newUndecided(),
 		sessions: map[string]bool{}, titles: map[string]string{},
-		messages: map[string]*messageInfo{}, parts: map[string]*spoken{},
+		messages: map[string]*messageInfo{}, parts: map[string]*textPart{},
 		calls: map[toolRef]*call{}, callIDs: map[string]bool{}, spent: map[string]tokens{},
 	}
-	t.asking, t.cancel = context.WithCancelCause(ctx)
-	return t
 }
 
-// stop makes the turn end soon; it may be called by anyone.
-func (t *turn) stop() { t.stopOnce.Do(func() { close(t.interrupt) }) }
-
-func (t *turn) stopped() bool {
-	select {
-	case <-t.interrupt:
-		return true
-	default:
-		return false
-	}
-}
-
-// withdraw ends the open questions.
-func (t *turn) withdraw() {
-	t.cancel(nil)
-	t.questions.Wait()
-}
-
-// prepare starts the program, finds or makes the session and gives it the
-// prompt. Its failure is that of a turn that never began.
+// prepare starts the program, finds or makes the session and gives it the prompt. Its error is
+// that of a turn that never began.
 func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ready := make(chan struct{})
-	defer close(ready)
-	go func() {
-		select {
-		case <-t.interrupt:
-			cancel()
-		case <-ready:
-		}
-	}()
 	p, err := t.agent.running(ctx)
 	if err != nil {
 		return err
@@ -117,7 +74,7 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 	}
 	t.since = t.agent.options.Now().UnixMilli()
 	if err := p.client.prompt(ctx, id, body); err != nil {
-		// It may have come through all the same.
+		// OpenCode may have accepted it all the same.
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.agent.options.Grace)
 		defer cancel()
 		_ = t.halt(stop)
@@ -126,36 +83,31 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 	return nil
 }
 
-// body is the prompt as OpenCode takes it, with what was said before if the
-// session is a new one.
+// body returns the prompt as OpenCode takes it, after the record of the conversation if the
+// session is new.
 func (t *turn) body(ctx context.Context, prompt agenthost.Prompt, fresh bool) (promptBody, error) {
 	t.agent.mu.Lock()
-	told := t.agent.told || t.agent.spec.Native == t.id
+	announced := t.agent.announced || t.agent.spec.Native == t.id
 	t.agent.mu.Unlock()
-	if !told {
-		if err := t.out.SetNative(t.id); err != nil {
+	if !announced {
+		if err := t.Out.SetNative(t.id); err != nil {
 			return promptBody{}, err
 		}
 		t.agent.mu.Lock()
-		t.agent.told = true
+		t.agent.announced = true
 		t.agent.mu.Unlock()
 	}
-	text := prompt.Text
+	restored := ""
 	if fresh {
-		before, err := t.out.Restored(ctx)
-		if err != nil {
+		var err error
+		if restored, err = t.Out.Restored(ctx); err != nil {
 			return promptBody{}, err
 		}
-		if before != "" {
-			text = before + "\n\n" + text
-		}
 	}
+	text := stdio.Join(restored, prompt.Text)
 	body := promptBody{Model: t.program.config.model, Parts: []promptPart{{Type: partText, Text: text}}}
 	for i, a := range prompt.Attachments {
-		kind := a.MediaType
-		if kind == "" {
-			kind = "image/png"
-		}
+		kind := cmp.Or(a.MediaType, "image/png")
 		body.Parts = append(body.Parts, promptPart{
 			Type: "file", Mime: kind, Filename: fmt.Sprintf("attachment-%d", i+1), URL: "data:" + kind + ";base64," + a.Data,
 		})
@@ -163,7 +115,7 @@ func (t *turn) body(ctx context.Context, prompt agenthost.Prompt, fresh bool) (p
 	return body, nil
 }
 
-// play returns when the turn is over, whoever ended it.
+// play runs the turn until it is over.
 func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	t.quiet = time.NewTimer(t.agent.options.Quiet)
 	defer t.quiet.Stop()
@@ -171,17 +123,17 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 		var outcome *agenthost.Outcome
 		var err error
 		select {
-		case h := <-t.said:
+		case in := <-t.events:
 			t.quiet.Reset(t.agent.options.Quiet)
-			outcome, err = t.hear(ctx, h)
+			outcome, err = t.handle(ctx, in)
 		case <-t.quiet.C:
 			t.quiet.Reset(t.agent.options.Quiet)
 			outcome, err = t.look(ctx)
-		case err = <-t.failed:
-		case <-t.interrupt:
-			return t.end(ctx, nil)
+		case err = <-t.Failed():
+		case <-t.Interrupted():
+			return t.abort(ctx, nil)
 		case <-ctx.Done():
-			return t.end(ctx, ctx.Err())
+			return t.abort(ctx, ctx.Err())
 		case <-t.program.server.Done():
 			return t.exited()
 		}
@@ -189,41 +141,41 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 		case err != nil && t.program.ended():
 			return t.exited()
 		case err != nil:
-			return t.end(ctx, err)
+			return t.abort(ctx, err)
 		case outcome != nil:
-			return t.whole(*outcome)
+			return t.closeOut(*outcome)
 		}
 	}
 }
 
-// hear maps one event; an outcome ends the turn.
-func (t *turn) hear(ctx context.Context, h heard) (*agenthost.Outcome, error) {
-	switch h.link {
+// handle maps one event; an outcome ends the turn.
+func (t *turn) handle(ctx context.Context, in incoming) (*agenthost.Outcome, error) {
+	switch in.link {
 	case linkLost:
 		t.lost, t.behind = true, true
-		return nil, t.out.Checking(true)
+		return nil, t.Out.Checking(true)
 	case linkBack:
 		t.lost = false
 		return t.reread(ctx, true)
 	}
-	if !heeded[h.event.Type] {
+	if !handled[in.event.Type] {
 		return nil, nil
 	}
-	p, ok := decode[properties](h.event.Properties)
+	p, ok := decode[properties](in.event.Properties)
 	if !ok {
-		t.agent.spec.Log.Warn("agent sent an unusable event", "agent", t.agent.options.Name, "type", h.event.Type)
+		t.Log.Warn("agent sent an unusable event", "agent", t.agent.Name, "type", in.event.Type)
 		return nil, nil
 	}
-	switch h.event.Type {
+	switch in.event.Type {
 	case eventSessionCreated:
 		if s, ok := decode[session](p.Info); ok && s.ID != t.id && t.sessions[s.ParentID] {
 			t.sessions[s.ID], t.titles[s.ID] = true, s.Title
 		}
 		return nil, nil
 	case eventSessionStatus, eventSessionIdle, eventSessionError:
-		return t.state(ctx, h.event.Type, p)
+		return t.state(ctx, in.event.Type, p)
 	case eventPermissionAsked, eventPermissionReplied, eventQuestionAsked, eventQuestionReplied, eventQuestionRejected:
-		return nil, t.request(ctx, h.event, p)
+		return nil, t.request(ctx, in.event, p)
 	case eventMessageUpdated:
 		if info, ok := decode[messageInfo](p.Info); ok && t.ours(ctx, info.SessionID) {
 			t.message(&info)
@@ -240,8 +192,8 @@ func (t *turn) hear(ctx context.Context, h heard) (*agenthost.Outcome, error) {
 	return nil, nil
 }
 
-// ours reports whether the session is the turn's or a sub-agent's of it; one
-// that was made in an earlier turn is known to the program alone.
+// ours reports whether the session is the turn's or one of its sub-agents'; only the program
+// knows one that was made in an earlier turn.
 func (t *turn) ours(ctx context.Context, id string) bool {
 	if known, seen := t.sessions[id]; seen || id == "" {
 		return known
@@ -255,7 +207,7 @@ func (t *turn) ours(ctx context.Context, id string) bool {
 	return t.sessions[id]
 }
 
-// state follows the session's status. Busy means nothing: it is said before idle
+// state follows the session's status. Busy means nothing: OpenCode reports it before idle
 // too. The first idle after the turn opened is its end.
 func (t *turn) state(ctx context.Context, kind string, p properties) (*agenthost.Outcome, error) {
 	if !t.ours(ctx, p.SessionID) {
@@ -281,7 +233,8 @@ func (t *turn) state(ctx context.Context, kind string, p properties) (*agenthost
 	return nil, nil
 }
 
-// idle ends the turn. Of one that failed the last words are still to come.
+// idle ends the turn. After a failure OpenCode reports idle before it sends its final
+// message; idle waits for that.
 func (t *turn) idle(ctx context.Context) (*agenthost.Outcome, error) {
 	if t.failure != nil && t.last != nil && !over(t.last) {
 		if err := t.linger(ctx); err != nil {
@@ -294,16 +247,16 @@ func (t *turn) idle(ctx context.Context) (*agenthost.Outcome, error) {
 
 func over(m *messageInfo) bool { return m.Time.Completed > 0 || m.Error != nil }
 
-// linger hears what belongs to the last message until it is over.
+// linger handles the events of the last message until it is over.
 func (t *turn) linger(ctx context.Context) error {
 	limit := time.NewTimer(trailing)
 	defer limit.Stop()
 	for !over(t.last) {
 		select {
-		case h := <-t.said:
-			switch h.event.Type {
+		case in := <-t.events:
+			switch in.event.Type {
 			case eventMessageUpdated, eventPartUpdated:
-				if _, err := t.hear(ctx, h); err != nil {
+				if _, err := t.handle(ctx, in); err != nil {
 					return err
 				}
 			}
@@ -318,17 +271,14 @@ func (t *turn) linger(ctx context.Context) error {
 	return nil
 }
 
-// retry shows that the model fails, and ends a turn that would never end.
+// retry shows that the model fails, and ends the turn after too many attempts.
 func (t *turn) retry(ctx context.Context, s status) (*agenthost.Outcome, error) {
 	o := t.agent.options
 	wait := time.UnixMilli(s.Next).Sub(o.Now())
 	if s.Attempt <= o.Retries && wait <= o.RetryWait {
-		t.out.Notice("warning", fmt.Sprintf("The model could not be reached, attempt %d: %s", s.Attempt, s.Message))
+		t.Out.Notice("warning", fmt.Sprintf("The model could not be reached, attempt %d: %s", s.Attempt, s.Message))
 		return nil, nil
 	}
-	t.end(ctx, nil)
-	return &agenthost.Outcome{
-		FinishReason: protocol.FinishError,
-		Err:          fmt.Sprintf("The model could not be reached, given up after %d attempts: %s", s.Attempt, s.Message),
-	}, nil
+	t.abort(ctx, nil)
+	return stdio.Failure(fmt.Sprintf("The model could not be reached, given up after %d attempts: %s", s.Attempt, s.Message)), nil
 }

@@ -27,8 +27,8 @@ const (
 	eventQuestionRejected  = "question.rejected"
 )
 
-// heeded are the types that are looked at; others may have any properties.
-var heeded = map[string]bool{
+// handled are the types that a turn handles; others may have any properties.
+var handled = map[string]bool{
 	eventSessionCreated: true, eventSessionStatus: true, eventSessionIdle: true, eventSessionError: true,
 	eventMessageUpdated: true, eventPartUpdated: true, eventPartDelta: true,
 	eventPermissionAsked: true, eventPermissionReplied: true,
@@ -91,16 +91,16 @@ type messageInfo struct {
 	Time      times           `json:"time"`
 	Error     *failure        `json:"error"`
 	Finish    string          `json:"finish"`
-	Summary   json.RawMessage `json:"summary"` // true of an assistant that sums up what was said
+	Summary   json.RawMessage `json:"summary"` // true of an assistant's message that sums up the session
 }
 
-// whole is a message with its parts, as it is kept.
-type whole struct {
+// storedMessage is a message with its parts, as OpenCode keeps it.
+type storedMessage struct {
 	Info  messageInfo `json:"info"`
 	Parts []part      `json:"parts"`
 }
 
-// nameAborted is a failure that somebody asked for.
+// nameAborted is the failure of a turn that was aborted on request.
 const nameAborted = "MessageAbortedError"
 
 type failure struct {
@@ -110,7 +110,7 @@ type failure struct {
 	} `json:"data"`
 }
 
-func (f *failure) words() string {
+func (f *failure) description() string {
 	return cmp.Or(f.Data.Message, f.Name, "The agent reports an error")
 }
 
@@ -137,9 +137,8 @@ type part struct {
 	CallID string    `json:"callID"`
 	State  toolState `json:"state"`
 
-	Reason string  `json:"reason"`
-	Tokens tokens  `json:"tokens"`
-	Cost   float64 `json:"cost"`
+	Reason string `json:"reason"`
+	Tokens tokens `json:"tokens"`
 }
 
 // States of a tool.
@@ -210,7 +209,7 @@ type promptBody struct {
 	Parts []promptPart `json:"parts"`
 }
 
-// promptPart is a text or a file; a file's URL holds it whole.
+// promptPart is a text or a file; a file's URL holds its content.
 type promptPart struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`

@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"a denied call has a denied result", prompts.Confirm, denied},
 		{"a question that expires is a denial", prompts.Confirm, expired},
 		{"an answered question lets the turn go on", prompts.Ask, asked},
-		{"a question that nobody answers lets the turn go on", prompts.Ask, unanswered},
+		{"a question without an answer lets the turn go on", prompts.Ask, unanswered},
 		{"interrupt stops a streaming turn", prompts.Endless, interruptStreaming},
 		{"interrupt withdraws an open question", prompts.Ask, interruptQuestion},
 		{"interrupt withdraws an open permission request", prompts.Confirm, interruptConfirm},
@@ -42,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"stop ends a streaming turn", prompts.Endless, stopStreaming},
 		{"close ends a streaming turn", prompts.Endless, closeStreaming},
 		{"a failure of the agent is an outcome", prompts.Fail, failure},
-		{"a crash is an outcome with the program's last words", prompts.Crash, crash},
+		{"a crash is an outcome with the program's last lines", prompts.Crash, crash},
 		{"a program that dies while it asks expires its question", prompts.CrashAsking, crashAsking},
 		{"the end of the context ends a streaming turn", prompts.Endless, cancelStreaming},
 		{"the end of the context ends a turn that waits", prompts.Ask, cancelWaiting},
@@ -52,20 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
 		}
 	}
-	for _, c := range []struct {
-		rule  string
-		can   func(Subject) bool
-		check func(*subject)
-	}{
-		{"an agent that comes back remembers", func(s Subject) bool { return s.Forget != nil }, comesBack},
-		{"an agent that has forgotten is told what was said", func(s Subject) bool { return s.Forget != nil }, forgets},
-		{"a program that is killed while it asks expires its question", func(s Subject) bool { return s.Kill != nil && s.Prompts.Confirm != "" }, killedAsking},
-		{"a question outlives a lost connection", func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses},
-	} {
-		if c.can(first) {
-			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
-		}
-	}
+	runOptional(t, first, open)
 	t.Run("a program that cannot start is an error", func(t *testing.T) {
 		s := open(t)
 		if s.CannotStart == nil {
@@ -76,18 +63,34 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	})
 }
 
+// runOptional checks what only some subjects can do.
+func runOptional(t *testing.T, first Subject, open func(t *testing.T) Subject) {
+	t.Helper()
+	for _, c := range []struct {
+		rule  string
+		can   func(Subject) bool
+		check func(*subject)
+	}{
+		{"an agent that comes back remembers", func(s Subject) bool { return s.Forget != nil }, comesBack},
+		{"an agent that has forgotten gets the record", func(s Subject) bool { return s.Forget != nil }, forgets},
+		{
+			"a program that is killed while it asks expires its question",
+			func(s Subject) bool { return s.Kill != nil && s.Prompts.Confirm != "" },
+			killedAsking,
+		},
+		{"a question outlives a lost connection", func(s Subject) bool { return s.Lose != nil && s.Prompts.Confirm != "" }, loses},
+	} {
+		if c.can(first) {
+			t.Run(c.rule, func(t *testing.T) { c.check(newSubject(t, open(t))) })
+		}
+	}
+}
+
 func (u *subject) want(got agenthost.Outcome, reason protocol.FinishReason, detail string) {
 	u.t.Helper()
 	if cmp.Or(got.FinishReason, protocol.FinishStop) != reason || got.Reason != detail {
 		u.t.Errorf("got outcome %+v, want %s %s", got, reason, detail)
 	}
-}
-
-// answering makes an output that answers every question the same.
-func answering(answer agenthost.Answer) *Recorder {
-	return &Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
-		return answer, nil
-	}}
 }
 
 func text(u *subject) {
@@ -108,7 +111,7 @@ func tool(u *subject) {
 
 func confirmed(u *subject, answer agenthost.Answer) []Entry {
 	u.t.Helper()
-	out := answering(answer)
+	out := Answering(answer)
 	u.want(u.run(out, u.Prompts.Confirm), protocol.FinishStop, "")
 	if len(out.Of(KindConfirm)) == 0 {
 		u.t.Fatalf("no permission was asked: %+v", out.Entries())
@@ -135,7 +138,7 @@ func expired(u *subject) {
 }
 
 func asked(u *subject) {
-	out := answering(agenthost.Answer{Text: "teal"})
+	out := Answering(agenthost.Answer{Text: "teal"})
 	u.want(u.run(out, u.Prompts.Ask), protocol.FinishStop, "")
 	if len(out.Of(KindAsk)) == 0 {
 		u.t.Errorf("nothing was asked: %+v", out.Entries())
@@ -143,10 +146,10 @@ func asked(u *subject) {
 }
 
 func unanswered(u *subject) {
-	u.want(u.run(answering(agenthost.Answer{Expired: true}), u.Prompts.Ask), protocol.FinishStop, "")
+	u.want(u.run(Answering(agenthost.Answer{Expired: true}), u.Prompts.Ask), protocol.FinishStop, "")
 }
 
-// stopped runs a prompt until it has said n things of a kind, ends it and says
+// stopped runs a prompt until it has n entries of a kind, ends it and returns
 // how that went.
 func stopped(u *subject, prompt, kind string, n int, end func(*turn)) agenthost.Outcome {
 	u.t.Helper()
@@ -236,7 +239,7 @@ func failure(u *subject) {
 	outcome := u.run(&Recorder{}, u.Prompts.Fail)
 	u.want(outcome, protocol.FinishError, outcome.Reason)
 	if outcome.Err == "" {
-		u.t.Error("the failure has no words")
+		u.t.Error("the failure has no message")
 	}
 	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
 }
@@ -245,11 +248,11 @@ func crash(u *subject) {
 	r := u.start(&Recorder{}, u.Prompts.Crash)
 	outcome := u.wait(r)
 	u.want(outcome, protocol.FinishError, protocol.ReasonAgentExited)
-	if u.Prompts.LastWords == "" || !strings.Contains(outcome.Err, u.Prompts.LastWords) {
-		u.t.Errorf("got %q, want the last words %q in it", outcome.Err, u.Prompts.LastWords)
+	if u.Prompts.LastLines == "" || !strings.Contains(outcome.Err, u.Prompts.LastLines) {
+		u.t.Errorf("got %q, want the last lines %q in it", outcome.Err, u.Prompts.LastLines)
 	}
 	if broken := r.out.Broken(false); len(broken) > 0 || len(r.out.Of(KindText)) == 0 {
-		u.t.Errorf("the contract is broken: %q, it said %+v", broken, r.out.Entries())
+		u.t.Errorf("the contract is broken: %q, it shown %+v", broken, r.out.Entries())
 	}
 	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
 }
@@ -268,7 +271,7 @@ func outputFails(u *subject) {
 	out := &Recorder{FailAfter: 3}
 	u.wait(u.start(out, u.Prompts.Endless))
 	if broken := out.Broken(false); len(broken) > 0 || len(out.Entries()) != 3 {
-		u.t.Errorf("the contract is broken: %q, it said %+v", broken, out.Entries())
+		u.t.Errorf("the contract is broken: %q, it shown %+v", broken, out.Entries())
 	}
 	u.want(u.run(&Recorder{}, u.Prompts.Text), protocol.FinishStop, "")
 }
@@ -282,7 +285,7 @@ func cannotStart(u *subject) {
 		u.t.Fatal("Run does not return")
 	}
 	if r.err == nil || len(out.Entries()) > 0 {
-		u.t.Errorf("got %+v, %v, it said %+v", r.outcome, r.err, out.Entries())
+		u.t.Errorf("got %+v, %v, it shown %+v", r.outcome, r.err, out.Entries())
 	}
 }
 

@@ -11,6 +11,6 @@
 //	            │               │
 //	            ├── finished ───┴──► Outcome stop, length, …
 //	            ├── Interrupt ──────► Outcome other, reason aborted
-//	            ├── program died ───► Outcome error, reason agent-exited, its last words
+//	            ├── program died ───► Outcome error, reason agent-exited, its last lines
 //	            └── ctx or Output ended it ► any Outcome, nothing left running
 package providertest

@@ -18,10 +18,10 @@ import (
 //	tool NAME [JSON]         a call and its result {"ok":true}
 //	toolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
 //	confirm NAME [JSON]      a call that asks first; denied or expired: a denied result
-//	ask QUESTION             asks, then says what was answered
+//	ask QUESTION             asks, then sends the answer as text
 //	expire NAME [JSON]       a call that asks and no longer waits for the answer
 //	lost, back               the connection to the program
-//	restored                 asks what was said before, then says it
+//	restored                 asks for the record, then sends it as text
 //	notice LEVEL MESSAGE     something that is not kept
 //	native ID                remembers ID as the agent's own session
 //	usage JSON               the usage of the turn

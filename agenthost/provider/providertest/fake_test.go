@@ -33,7 +33,7 @@ func TestFakeKeepsTheContract(t *testing.T) {
 				Endless:   "stream 1000000 every 1ms",
 				Crash:     "text hello\ncrash panic: oh no",
 				Fail:      "text hello\nfail out of credit",
-				LastWords: "panic: oh no",
+				LastLines: "panic: oh no",
 
 				CrashAsking: "expire write\ncrash panic: oh no",
 			},
@@ -56,18 +56,18 @@ func play(t *testing.T, fake *providertest.Fake, out *providertest.Recorder, scr
 	return outcome
 }
 
-func said(out *providertest.Recorder) []string {
-	words := []string{}
+func shown(out *providertest.Recorder) []string {
+	lines := []string{}
 	for _, e := range out.Entries() {
-		words = append(words, fmt.Sprintf("%s %s%s%s%s", e.Kind, e.Level, e.Text, e.Call.Input, e.Result.Output))
+		lines = append(lines, fmt.Sprintf("%s %s%s%s%s", e.Kind, e.Level, e.Text, e.Call.Input, e.Result.Output))
 	}
-	return words
+	return lines
 }
 
 func TestFakePlaysItsScript(t *testing.T) {
 	for name, c := range map[string]struct {
 		script  string
-		said    []string
+		shown   []string
 		outcome agenthost.Outcome
 	}{
 		"a final text wins": {"text helo\nend hello", []string{"text helo", "end-text hello", "end-text "}, agenthost.Outcome{}},
@@ -96,8 +96,8 @@ func TestFakePlaysItsScript(t *testing.T) {
 			if fmt.Sprintf("%+v", outcome) != fmt.Sprintf("%+v", c.outcome) {
 				t.Errorf("got outcome %+v, want %+v", outcome, c.outcome)
 			}
-			if got := said(out); !slices.Equal(got, c.said) {
-				t.Errorf("got %q, want %q", got, c.said)
+			if got := shown(out); !slices.Equal(got, c.shown) {
+				t.Errorf("got %q, want %q", got, c.shown)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestFakeWaitsForItsGate(t *testing.T) {
 			play(t, fake, out, "text before\nwait gate\ntext after")
 		}()
 		synctest.Wait()
-		if got := said(out); !slices.Equal(got, []string{"text before"}) || fake.Running() != 1 {
+		if got := shown(out); !slices.Equal(got, []string{"text before"}) || fake.Running() != 1 {
 			t.Errorf("got %q before the gate", got)
 		}
 		fake.Release("gate")

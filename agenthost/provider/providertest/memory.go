@@ -63,18 +63,18 @@ func forgets(u *subject) {
 	out := &Recorder{Memory: record}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
 	entries := out.Entries()
-	said := false
+	answered := false
 	for _, e := range entries {
-		said = said || e.Kind == KindText
-		if e.Kind == KindRestored && said {
-			u.t.Errorf("it spoke before it knew what was said: %+v", entries)
+		answered = answered || e.Kind == KindText
+		if e.Kind == KindRestored && answered {
+			u.t.Errorf("it sent text before it had the record: %+v", entries)
 		}
 	}
 	if len(out.Of(KindRestored)) != 1 {
 		u.t.Errorf("it asked %d times for the record: %+v", len(out.Of(KindRestored)), entries)
 	}
 	if u.Told != nil && !strings.Contains(u.Told(), "xylograph") {
-		u.t.Error("its model was not told the record")
+		u.t.Error("its model did not get the record")
 	}
 }
 

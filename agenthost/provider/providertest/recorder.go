@@ -41,7 +41,7 @@ type Entry struct {
 // ErrOutput is what a Recorder with FailAfter answers.
 var ErrOutput = errors.New("the output takes no more")
 
-// Recorder is an Output that remembers what one turn said and what of it broke
+// Recorder is an Output that records what one turn sent and what of it broke
 // the contract.
 type Recorder struct {
 	// Decide answers the questions; nil leaves them open until ctx ends.
@@ -65,7 +65,7 @@ type Recorder struct {
 	expired  int
 }
 
-// Entries returns what was said so far.
+// Entries returns what came so far.
 func (r *Recorder) Entries() []Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *Recorder) WaitFor(ctx context.Context, kind string, n int) error {
 	}
 }
 
-// Finish says that Run has returned; what comes later breaks the contract.
+// Finish records that Run has returned; what comes later breaks the contract.
 func (r *Recorder) Finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -47,7 +47,9 @@ func (p *player) end(outcome *agenthost.Outcome, err error) (agenthost.Outcome, 
 	case errors.Is(err, errCannotStart):
 		return agenthost.Outcome{}, err
 	case err != nil || p.ctx.Err() != nil:
-		return agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted, Usage: p.usage}, nil //nolint:nilerr // the end of the context is how an interrupt arrives
+		aborted := Aborted
+		aborted.Usage = p.usage
+		return aborted, nil //nolint:nilerr // the end of the context is how an interrupt arrives
 	}
 	if err := p.out.EndText(""); err != nil {
 		return p.end(nil, err)
@@ -78,10 +80,10 @@ func (p *player) step(line string) (*agenthost.Outcome, error) {
 	case "finish":
 		return &agenthost.Outcome{FinishReason: protocol.FinishReason(rest)}, nil
 	}
-	return nil, p.say(verb, rest, line)
+	return nil, p.output(verb, rest, line)
 }
 
-func (p *player) say(verb, rest, line string) error {
+func (p *player) output(verb, rest, line string) error {
 	switch verb {
 	case "text":
 		return p.out.Text(rest)

@@ -21,7 +21,7 @@ type Subject struct {
 
 	// Forget takes away what the closed agent remembers of its native session;
 	// nil: it has no memory of its own. Told, if not nil, is all that its model has
-	// heard so far.
+	// got so far.
 	Forget func(t *testing.T, spec agenthost.AgentSpec)
 	Told   func() string
 
@@ -46,17 +46,17 @@ type Subject struct {
 // Prompts of a Subject. An agent that cannot do a thing leaves its prompt
 // empty and is not asked; Text and Endless are required.
 type Prompts struct {
-	Text    string // says something, in several deltas, and finishes
+	Text    string // sends text in several deltas, and finishes
 	Tool    string // calls at least one tool that needs no permission
 	Confirm string // asks permission for one tool call
 	Ask     string // asks one free question
 	Endless string // streams text until it is stopped
-	Crash   string // says something, then its program dies with LastWords on stderr
+	Crash   string // sends text, then its program dies with LastLines on stderr
 	Fail    string // reports a failure of the agent
 
 	CrashAsking string // asks, then its program dies
 
-	LastWords string
+	LastLines string
 }
 
 // guard ends a case that hangs; no case depends on how long anything takes.
@@ -138,7 +138,7 @@ func (u *subject) wait(r *turn) agenthost.Outcome {
 	select {
 	case <-r.done:
 	case <-u.ctx.Done():
-		u.t.Fatalf("Run does not return; it said %+v", r.out.Entries())
+		u.t.Fatalf("Run does not return; it shown %+v", r.out.Entries())
 	}
 	if r.err != nil {
 		u.t.Fatalf("run: %v", r.err)
@@ -156,7 +156,7 @@ func (u *subject) run(out *Recorder, prompt string) agenthost.Outcome {
 	return outcome
 }
 
-// await waits until the turn has said n things of a kind.
+// await waits until the turn has n entries of a kind.
 func (u *subject) await(r *turn, kind string, n int) {
 	u.t.Helper()
 	if err := r.out.WaitFor(u.ctx, kind, n); err != nil {

@@ -84,7 +84,7 @@ func testBatch(t *testing.T, s suite) {
 	s.readHashed(task.ID)
 }
 
-// readHashed finds the newest of the messages whose hash begins so.
+// readHashed looks for the newest message whose hash begins with a prefix.
 func (s suite) readHashed(taskID string) {
 	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
 		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
@@ -97,7 +97,7 @@ func (s suite) readHashed(taskID string) {
 	}
 }
 
-// readBatch looks at what testBatch wrote.
+// readBatch checks what testBatch wrote.
 func (s suite) readBatch(t *testing.T, taskID string) {
 	got, err := s.store.Message(s.ctx, taskID, "m1")
 	s.must(err)
@@ -153,7 +153,7 @@ func testTaken(t *testing.T, s suite) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
-	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // late ones have no place
+	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // a late event takes no position
 	s.must(store(broker.StoredEvent{EventID: "basic-1"}))
 	s.must(store(broker.StoredEvent{EventID: "basic-2"}))
 	got, err := s.store.AnyTask(s.ctx, task.ID)
@@ -163,8 +163,8 @@ func testTaken(t *testing.T, s suite) {
 	}
 }
 
-// testAppend: a store that appends does so only where the task stands as the
-// caller believes.
+// testAppend: Append writes only if the task is in the state that the caller
+// expects.
 func testAppend(t *testing.T, s suite) {
 	if !s.store.Appends() {
 		return
@@ -195,7 +195,11 @@ func testAppend(t *testing.T, s suite) {
 	}{
 		{"another rev", 3, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
 		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
-		{"as believed, several events", 0, at, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}}, true, nil},
+		{
+			"the expected state, several events", 0, at,
+			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}},
+			true, nil,
+		},
 		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
 		{"a used event id", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
 		{"on from there", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},

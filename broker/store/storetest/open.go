@@ -1,6 +1,6 @@
-// Package storetest is the contract of the broker's stores in executable form,
-// and opens real, empty stores for the tests of others. A test binary that uses
-// it ends with testenv.Main.
+// Package storetest tests that a store keeps the contract of broker.Store, and
+// opens real, empty stores for other packages' tests. The TestMain of a package
+// that uses it calls testenv.Main.
 package storetest
 
 import (
@@ -29,7 +29,7 @@ func OpenPostgres(t testing.TB) *store.Store {
 	return store.New(OpenDB(t, PostgresURL(t)), Sealer(t))
 }
 
-// PostgresURL names an empty, migrated database, for tests with several brokers.
+// PostgresURL returns the URL of an empty, migrated database, for tests with several brokers.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	return testenv.Postgres(t, migrate)
@@ -59,7 +59,7 @@ func OpenDB(t testing.TB, url string) *database.DB {
 	return db
 }
 
-// connect is patient: a machine full of tests may take seconds to answer.
+// connect retries: on a busy machine the database may take seconds to respond.
 func connect(url string) (*database.DB, error) {
 	const attempts = 5
 	for i := 1; ; i++ {
@@ -70,7 +70,7 @@ func connect(url string) (*database.DB, error) {
 	}
 }
 
-// Sealer has a keyset of its own.
+// Sealer returns a sealer with a new keyset.
 func Sealer(t testing.TB) *seal.Sealer {
 	t.Helper()
 	keyset, err := seal.Generate()

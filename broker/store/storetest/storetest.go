@@ -13,14 +13,33 @@ import (
 	"time"
 
 	"bellhop/broker"
+	"bellhop/broker/auth"
 	"bellhop/crypto/seal"
 	"bellhop/protocol"
 )
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 
-// Run holds a store to the contract of broker.Store. open returns an empty one.
-func Run(t *testing.T, open func(t testing.TB) broker.Store) {
+// Store is everything that the use cases need stored.
+type Store interface {
+	broker.UpdateStore
+	broker.TaskStore
+	broker.SessionStore
+	broker.IngestStore
+	broker.ReconcilerStore
+	broker.InteractionStore
+	broker.FeedStore
+	broker.HostStore
+	broker.TargetStore
+	broker.MaintenanceStore
+	auth.UserStore
+	auth.TokenStore
+	auth.LinkStore
+	auth.LoginStore
+}
+
+// Run holds a store to the contract of Store. open returns an empty one.
+func Run(t *testing.T, open func(t testing.TB) Store) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, suite)
@@ -47,7 +66,7 @@ func Run(t *testing.T, open func(t testing.TB) broker.Store) {
 type suite struct {
 	*testing.T
 	ctx   context.Context
-	store broker.Store
+	store Store
 }
 
 func (s suite) must(err error) {

@@ -1,8 +1,9 @@
-// Package backend is an example of a program that drives "bellhop agent --api"
-// from elsewhere: it opens a session, hangs up in the middle of a turn and with a
-// question open, comes back both times, and finds everything as it left it.
+// Package backend is an example of a program that uses "bellhop agent --api" over the
+// network. It opens a session, disconnects during a turn and while a question is
+// open, and continues both after it connected again.
 //
-// It uses the wire alone (docs/headless.md); copy it and begin there.
+// It imports nothing of Bellhop (the protocol is in docs/headless.md), so that you can
+// copy it as a start for your own program.
 package backend
 
 import (
@@ -28,7 +29,7 @@ type Backend struct {
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
-// line is what this program needs of a line.
+// line has the members that this program reads.
 type line struct {
 	Type      string `json:"type"`
 	State     string `json:"state"`
@@ -39,72 +40,92 @@ type line struct {
 	Message   string `json:"message"`
 }
 
-// Run plays the example once.
+// Run runs the example once: a turn and a question, with a lost connection in each.
 func (b *Backend) Run(ctx context.Context) error {
-	if err := b.ready(ctx); err != nil {
+	if err := b.waitReady(ctx); err != nil {
 		return err
 	}
-	var session struct {
-		ID    string `json:"session_id"`
-		Token string `json:"token"`
-	}
-	if err := b.call(ctx, http.MethodPost, "/sessions", `{}`, &session); err != nil {
+	var s session
+	if err := b.call(ctx, http.MethodPost, "/sessions", `{}`, &s); err != nil {
 		return err
 	}
 	defer func() {
-		farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		deleteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = b.call(farewell, http.MethodDelete, "/sessions/"+session.ID, "", nil) // it would end by itself
+		_ = b.call(deleteCtx, http.MethodDelete, "/sessions/"+s.ID, "", nil) // an idle session would end anyway
 	}()
-	connect := func(query string) (*websocket.Conn, error) {
-		target := strings.Replace(b.URL, "http", "ws", 1) + "/ws/" + session.ID + "?token=" + session.Token + query
-		conn, _, err := websocket.Dial(ctx, target, nil) //nolint:bodyclose // there is none after an upgrade
-		return conn, err
+	if err := b.leaveDuringTurn(ctx, s); err != nil {
+		return err
 	}
+	if err := b.leaveDuringQuestion(ctx, s); err != nil {
+		return err
+	}
+	return b.summary(ctx, s.ID)
+}
 
-	conn, err := connect("")
+type session struct {
+	ID    string `json:"session_id"`
+	Token string `json:"token"`
+}
+
+func (b *Backend) connect(ctx context.Context, s session, query string) (*websocket.Conn, error) {
+	target := strings.Replace(b.URL, "http", "ws", 1) + "/ws/" + s.ID + "?token=" + s.Token + query
+	conn, _, err := websocket.Dial(ctx, target, nil) //nolint:bodyclose // there is none after an upgrade
+	return conn, err
+}
+
+// leaveDuringTurn disconnects during a turn and reads the turn again with replay=all.
+func (b *Backend) leaveDuringTurn(ctx context.Context, s session) error {
+	conn, err := b.connect(ctx, s, "")
 	if err != nil {
 		return err
 	}
-	if err := say(ctx, conn, map[string]any{"type": "input", "text": "slow 20"}); err != nil {
+	if err := send(ctx, conn, map[string]any{"type": "input", "text": "slow 20"}); err != nil {
 		return err
 	}
-	if _, err := b.until(ctx, conn, "chunk"); err != nil {
+	if _, err := b.readUntil(ctx, conn, "chunk"); err != nil {
 		return err
 	}
-	b.hangUp(conn, "in the middle of a turn")
-	if conn, err = connect("&replay=all"); err != nil {
+	b.disconnect(conn, "during a turn")
+	if conn, err = b.connect(ctx, s, "&replay=all"); err != nil {
 		return err
 	}
-	if _, err := b.until(ctx, conn, "waiting_for_input"); err != nil {
-		return err
-	}
-	if err := say(ctx, conn, map[string]any{"type": "input", "text": "write hello.txt: hello"}); err != nil {
-		return err
-	}
-	question, err := b.until(ctx, conn, "confirm")
+	_, err = b.readUntil(ctx, conn, "waiting_for_input")
+	b.disconnect(conn, "after the turn")
+	return err
+}
+
+// leaveDuringQuestion disconnects while a question is open and answers it after it
+// connected again.
+func (b *Backend) leaveDuringQuestion(ctx context.Context, s session) error {
+	conn, err := b.connect(ctx, s, "")
 	if err != nil {
 		return err
 	}
-	b.hangUp(conn, "with a question open")
-	if conn, err = connect(""); err != nil {
+	if err := send(ctx, conn, map[string]any{"type": "input", "text": "write hello.txt: hello"}); err != nil {
 		return err
 	}
-	again, err := b.until(ctx, conn, "confirm")
+	question, err := b.readUntil(ctx, conn, "confirm")
+	if err != nil {
+		return err
+	}
+	b.disconnect(conn, "with an open question")
+	if conn, err = b.connect(ctx, s, ""); err != nil {
+		return err
+	}
+	again, err := b.readUntil(ctx, conn, "confirm")
 	if err != nil {
 		return err
 	}
 	if again.RequestID != question.RequestID {
 		return fmt.Errorf("the question %s has become %s", question.RequestID, again.RequestID)
 	}
-	if err := say(ctx, conn, map[string]any{"type": "confirmation", "request_id": again.RequestID, "value": true}); err != nil {
+	if err := send(ctx, conn, map[string]any{"type": "confirmation", "request_id": again.RequestID, "value": true}); err != nil {
 		return err
 	}
-	if _, err := b.until(ctx, conn, "waiting_for_input"); err != nil {
-		return err
-	}
-	b.hangUp(conn, "at the end")
-	return b.summary(ctx, session.ID)
+	_, err = b.readUntil(ctx, conn, "waiting_for_input")
+	b.disconnect(conn, "at the end")
+	return err
 }
 
 func (b *Backend) summary(ctx context.Context, id string) error {
@@ -124,19 +145,19 @@ func (b *Backend) summary(ctx context.Context, id string) error {
 	return err
 }
 
-// until prints lines up to one of a type or a state.
-func (b *Backend) until(ctx context.Context, conn *websocket.Conn, kind string) (line, error) {
+// readUntil prints lines up to one with the given type or state.
+func (b *Backend) readUntil(ctx context.Context, conn *websocket.Conn, kind string) (line, error) {
 	conn.SetReadLimit(16 << 20)
 	for {
 		_, raw, err := conn.Read(ctx)
 		if err != nil {
-			return line{}, fmt.Errorf("while %s was awaited: %w", kind, err)
+			return line{}, fmt.Errorf("wait for %s: %w", kind, err)
 		}
 		var l line
 		if err := json.Unmarshal(raw, &l); err != nil {
 			return line{}, err
 		}
-		if l.Type != "chunk" { // the message repeats them
+		if l.Type != "chunk" { // a message line repeats the chunks
 			_, _ = fmt.Fprintln(b.Out, strings.TrimSpace(strings.Join([]string{l.Type, l.State, l.Reason, l.Prompt, l.Message, l.Content}, " ")))
 		}
 		if l.Type == kind || l.State == kind {
@@ -145,12 +166,12 @@ func (b *Backend) until(ctx context.Context, conn *websocket.Conn, kind string) 
 	}
 }
 
-func (b *Backend) hangUp(conn *websocket.Conn, when string) {
+func (b *Backend) disconnect(conn *websocket.Conn, when string) {
 	_ = conn.CloseNow()
-	_, _ = fmt.Fprintln(b.Out, "-- hung up", when)
+	_, _ = fmt.Fprintln(b.Out, "-- disconnected", when)
 }
 
-func say(ctx context.Context, conn *websocket.Conn, l map[string]any) error {
+func send(ctx context.Context, conn *websocket.Conn, l map[string]any) error {
 	raw, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -158,8 +179,8 @@ func say(ctx context.Context, conn *websocket.Conn, l map[string]any) error {
 	return conn.Write(ctx, websocket.MessageText, raw)
 }
 
-// ready waits until the server answers.
-func (b *Backend) ready(ctx context.Context) error {
+// waitReady waits until the server answers.
+func (b *Backend) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// Main is the command: AGENT_URL, and AGENT_TOKEN or AGENT_TOKEN_FILE.
+// Main runs the example with the variables AGENT_URL, and AGENT_TOKEN or
+// AGENT_TOKEN_FILE.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := main(ctx)
@@ -24,7 +25,7 @@ func Main() {
 func main(ctx context.Context) error {
 	b := &Backend{URL: strings.TrimRight(os.Getenv("AGENT_URL"), "/"), Token: os.Getenv("AGENT_TOKEN"), Out: os.Stdout}
 	if b.URL == "" {
-		return errors.New("AGENT_URL is not set: name the agent server, such as http://agent:7702")
+		return errors.New("AGENT_URL is not set: set it to the URL of the agent server, such as http://agent:7702")
 	}
 	if path := os.Getenv("AGENT_TOKEN_FILE"); path != "" {
 		token, err := os.ReadFile(path)

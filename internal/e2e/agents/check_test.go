@@ -7,12 +7,12 @@ import (
 	"database/sql"
 	"path/filepath"
 
-	_ "github.com/ncruces/go-sqlite3/driver" // of both databases
+	_ "github.com/ncruces/go-sqlite3/driver" // for both databases
 
 	"bellhop/protocol"
 )
 
-// event as the journal or the database has it.
+// event is a final event as stored in the journal or the database.
 type event struct {
 	at       protocol.Cursor
 	id, turn string
@@ -20,9 +20,9 @@ type event struct {
 	body     string
 }
 
-// sameEverywhere compares the host's journal with the broker's database, when
-// both have stopped: every event once, in its place, with its body, and every
-// turn with one end.
+// sameEverywhere compares the host's journal with the broker's database after both have
+// stopped: every event is stored once, in order, with the same body, and every turn has one
+// end.
 func (d *dev) sameEverywhere(task string) {
 	d.t.Helper()
 	journal := d.events(filepath.Join("host", "journal.db"), `SELECT epoch, seq, event_id, turn_id, type, body FROM events WHERE session_id = ? ORDER BY epoch, seq`, task)

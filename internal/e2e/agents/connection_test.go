@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// watchConnections fails the test when a process of it has a socket to anywhere
-// but the loopback, name servers included. It looks often; what is opened and
-// closed between two looks escapes it.
+// watchConnections fails the test when one of its processes has a socket to an address other
+// than loopback, including name servers. It polls, so it misses sockets that exist only between
+// two polls.
 func watchConnections(t *testing.T, data string) {
 	done, stopped := make(chan struct{}), make(chan struct{})
-	seen := map[string]string{} // socket → where it leads, of ours
+	seen := map[string]string{} // socket of a test's process → its remote address
 	known := map[string]bool{}
 	go func() {
 		defer close(stopped)
@@ -51,7 +51,7 @@ func watchConnections(t *testing.T, data string) {
 	})
 }
 
-// outward are this machine's sockets that lead elsewhere, by their inode.
+// outward returns this machine's sockets with a remote address other than loopback, by inode.
 func outward() map[string]string {
 	found := map[string]string{}
 	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
@@ -73,7 +73,7 @@ func outward() map[string]string {
 	return found
 }
 
-// parseRemote reads "0100007F:1F90": words of four bytes, each the wrong way round.
+// parseRemote reads "0100007F:1F90": 32-bit words with their bytes reversed.
 func parseRemote(s string) (netip.AddrPort, bool) {
 	address, port, _ := strings.Cut(s, ":")
 	raw, err1 := hex.DecodeString(address)
@@ -85,7 +85,7 @@ func parseRemote(s string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(number)), err1 == nil && err2 == nil && ok
 }
 
-// ownerOf names the process of a dev that has a socket; "" if it is another's.
+// ownerOf names the process of a dev that has a socket; "" if no such process has it.
 func ownerOf(inode, data string) string {
 	for _, pid := range processesOf(data) {
 		links, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))
@@ -99,7 +99,7 @@ func ownerOf(inode, data string) string {
 	return ""
 }
 
-func TestSocketsThatLeadElsewhereAreTold(t *testing.T) {
+func TestSocketsToOtherMachinesAreReported(t *testing.T) {
 	for text, want := range map[string]string{
 		"0100007F:1F90":                         "127.0.0.1:8080",
 		"0A01A8C0:0035":                         "192.168.1.10:53",

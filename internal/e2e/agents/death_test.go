@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestTheDeathOfOneAgentEndsItsTurnAndNoOther(t *testing.T) {
+func TestAKilledAgentEndsOnlyItsOwnTurn(t *testing.T) {
 	eachAgent(t, func(t *testing.T, d *dev) {
 		bystander, victim := d.task("bystander"), d.task("victim")
 		other := d.send(bystander, writeIt)
@@ -41,7 +41,7 @@ func TestTheDeathOfOneAgentEndsItsTurnAndNoOther(t *testing.T) {
 	})
 }
 
-// kills the program of a session, which says a last word as if by itself.
+// kills ends the program of a session; the program writes a last line as if it ended by itself.
 func (d *dev) kills(session, word string) {
 	d.t.Helper()
 	pid := d.program(session)
@@ -70,7 +70,7 @@ func TestAKillDuringAQuestionEndsTheTurnForTheReaderAndWritesNothing(t *testing.
 		d.kill()
 		d.start()
 
-		// The reader goes on by itself where the connection broke.
+		// The reader continues where the connection broke.
 		if end := turn.end(); end.Type == protocol.PartError || end.Reason != protocol.ReasonHostRestarted {
 			t.Errorf("the turn ended with %+v", end)
 		}
@@ -78,8 +78,8 @@ func TestAKillDuringAQuestionEndsTheTurnForTheReaderAndWritesNothing(t *testing.
 		if err := d.answer(question, true); protocol.CodeOf(err) != protocol.CodeAnswered {
 			t.Errorf("an answer after the kill: %v", err)
 		}
-		// What was said before may come with the next prompt, and the scripted model
-		// then reads it there.
+		// The text before the kill may be sent with the next prompt, and the scripted model
+		// then finds it there.
 		next := d.send(task, "Say hello")
 		for !next.ended() {
 			d.answers(next.asked, false)

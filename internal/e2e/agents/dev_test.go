@@ -29,14 +29,14 @@ import (
 	"bellhop/protocol"
 )
 
-// transport keeps no connection: goleak would find it.
+// transport keeps no idle connections, which goleak would report.
 var transport = &http.Transport{DisableKeepAlives: true}
 
-// dev is a `bellhop dev` in a process of its own, which may die and be started
-// again on the same addresses.
+// dev is a `bellhop dev` in a process of its own, which can be killed and restarted on the same
+// addresses.
 type dev struct {
 	t       *testing.T
-	subject subject
+	subject agents.Subject
 	llm     *mockllm.Server
 	project string // a git repository
 	data    string
@@ -45,11 +45,11 @@ type dev struct {
 	output  output
 	user    *client.Client
 
-	cmd  *exec.Cmd // of the life that runs
+	cmd  *exec.Cmd // of the running process
 	done chan error
 }
 
-// output is what all lives of a dev printed.
+// output is what all runs of a dev printed.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -68,7 +68,7 @@ func (o *output) end() string {
 	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
-func startDev(t *testing.T, s subject, llm *mockllm.Server) *dev {
+func startDev(t *testing.T, s agents.Subject, llm *mockllm.Server) *dev {
 	t.Helper()
 	dir := t.TempDir()
 	d := &dev{
@@ -111,22 +111,22 @@ func (d *dev) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// start returns when both servers are ready.
+// start starts the servers and returns when both are ready.
 func (d *dev) start() {
 	d.t.Helper()
 	path, err := build()
 	if err != nil {
 		d.t.Fatalf("build the binary: %v", err)
 	}
-	d.cmd = exec.Command(path, "dev", "--agent", d.subject.agent, "--model", d.subject.model,
+	d.cmd = exec.Command(path, "dev", "--agent", d.subject.Agent, "--model", d.subject.Model,
 		"--project", d.project, "--data", d.data, "--listen", d.listen[0], "--host-listen", d.listen[1])
 	home := filepath.Join(filepath.Dir(d.data), "home")
 	d.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), agents.Variable + "=" + os.Getenv(agents.Variable),
-	}, d.subject.env(d.llm)...)
+	}, d.subject.Env(d.llm.URL)...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.output, &d.output
-	// Nothing is left behind, however the test ends. The signal is sent when the
-	// thread dies that started the child, so that thread waits for it.
+	// The process must end however the test ends. The kernel sends the parent-death signal when
+	// the thread that started the child ends, so that thread waits for the child.
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	d.done = make(chan error, 1)
 	started := make(chan error)
@@ -164,7 +164,7 @@ func (d *dev) start() {
 	})
 }
 
-// kill sends SIGKILL to the whole process group, as a machine that dies would.
+// kill sends SIGKILL to the whole process group, like a crash of the machine.
 func (d *dev) kill() {
 	if d.cmd == nil || d.cmd.Process == nil {
 		return
@@ -174,7 +174,7 @@ func (d *dev) kill() {
 	d.cmd = nil
 }
 
-// stop ends it in order and looks at what is left.
+// stop ends the servers with SIGTERM and checks that nothing is left.
 func (d *dev) stop() {
 	d.t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -194,7 +194,7 @@ func (d *dev) stop() {
 	eventually(d.t, "no program of an agent is left", func() bool { return len(processesOf(d.data)) == 0 })
 }
 
-// get asks without or, if out is set, with the host's password.
+// get makes a GET request; if out is set, with the host's password.
 func (d *dev) get(url string, out any) bool {
 	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -229,24 +229,23 @@ func (d *dev) status() agenthost.HostStatus {
 	return s
 }
 
-// shows waits until /status and the broker say this of a session, and of its
-// workspace.
+// shows waits until /status and the broker report this state of a session and its workspace.
 func (d *dev) shows(task string, status protocol.Status, reason string, open int) {
 	d.t.Helper()
 	eventually(d.t, fmt.Sprintf("%s %q with %d open questions is shown", status, reason, open), func() bool {
 		s := d.status()
 		session := one(d.t, s.Sessions, func(s agenthost.SessionStatus) bool { return s.ID == task })
 		space := one(d.t, s.Workspaces, func(w agenthost.WorkspaceStatus) bool { return slices.Contains(w.Sessions, task) })
-		told, err := d.user.Task(d.t.Context(), task)
+		stored, err := d.user.Task(d.t.Context(), task)
 		if err != nil {
 			return false
 		}
-		is := fmt.Sprint(session.Status, session.Reason, session.OpenInteractions, space.Status, space.Reason, told.AgentStatus, told.Reason, told.OpenInteractions)
+		is := fmt.Sprint(session.Status, session.Reason, session.OpenInteractions, space.Status, space.Reason, stored.AgentStatus, stored.Reason, stored.OpenInteractions)
 		return is == fmt.Sprint(status, reason, open, status, reason, status, reason, open)
 	})
 }
 
-// workspace is where a session works.
+// workspace returns the working directory of a session.
 func (d *dev) workspace(task string) string {
 	d.t.Helper()
 	return one(d.t, d.status().Workspaces, func(w agenthost.WorkspaceStatus) bool { return slices.Contains(w.Sessions, task) }).Path
@@ -261,7 +260,7 @@ func one[T any](t *testing.T, all []T, is func(T) bool) T {
 	return all[i]
 }
 
-// patience is a hang guard: what is waited for comes or the test fails.
+// patience only prevents a hang: the awaited event happens or the test fails.
 const patience = 2 * time.Minute
 
 // eventually polls, because the other side is another process.
@@ -280,8 +279,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// freeAddr is an address that nothing listens on, below the range that the
-// system gives to outgoing connections, so that it is free again after a kill.
+// freeAddr returns an address without a listener, below the range of ports for outgoing
+// connections, so that it is free again after a kill.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// processesOf are those that a dev has started, by whatever way: its folder is
-// in their environment or on their command line.
+// processesOf returns the processes started by a dev, directly or not: its folder is in their
+// environment or on their command line.
 func processesOf(data string) []int {
 	var found []int
 	folders, _ := filepath.Glob("/proc/[0-9]*")
@@ -29,8 +29,8 @@ func processesOf(data string) []int {
 	return found
 }
 
-// program is the agent's program of a session: of the processes that know the
-// session, the one that the host has started.
+// program returns the agent's program of a session: of the session's processes, the one started
+// by the host.
 func (d *dev) program(session string) int {
 	d.t.Helper()
 	var found int
@@ -46,13 +46,13 @@ func (d *dev) program(session string) int {
 	return found
 }
 
-// parentOf a process, 0 if it is gone.
+// parentOf returns a process's parent, 0 if the process has ended.
 func parentOf(pid int) int {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(stat, []byte(") ")) // the name before it may hold anything
+	_, rest, _ := bytes.Cut(stat, []byte(") ")) // the name before it may contain anything
 	fields := bytes.Fields(rest)
 	if len(fields) < 2 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-func TestADenialLetsTheTurnGoOnAndWritesNothing(t *testing.T) {
+func TestADenialContinuesTheTurnAndWritesNothing(t *testing.T) {
 	eachAgent(t, func(t *testing.T, d *dev) {
 		task := d.task("denial")
 		turn := d.send(task, writeIt)
@@ -44,15 +44,15 @@ func TestAnInterruptDuringAQuestionAbortsTheTurnAndWritesNothing(t *testing.T) {
 			t.Errorf("the turn ended with %+v", end)
 		}
 		d.settled(task)
-		if told, err := d.user.Task(t.Context(), task); err != nil || told.LastTurn.Reason != protocol.ReasonAborted {
-			t.Errorf("the broker has the end %+v (%v)", told.LastTurn, err)
+		if stored, err := d.user.Task(t.Context(), task); err != nil || stored.LastTurn.Reason != protocol.ReasonAborted {
+			t.Errorf("the broker has the end %+v (%v)", stored.LastTurn, err)
 		}
 		if err := d.answer(question, true); protocol.CodeOf(err) != protocol.CodeAnswered {
 			t.Errorf("an answer after the interrupt: %v", err)
 		}
 		d.shows(task, protocol.StatusIdle, "", 0)
 
-		// The next turn shows that the program still lives, and has nothing in hand.
+		// The next turn shows that the program still runs and has no open work.
 		d.send(task, "Say hello").finishes()
 		d.nothingWritten(d.workspace(task))
 		d.nothingWritten(d.project)

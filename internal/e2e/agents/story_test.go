@@ -49,8 +49,8 @@ func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) 
 		if next.deltas < 2 {
 			t.Errorf("no text was streamed after the kill: %v", next.types)
 		}
-		if body := d.told(followUp); !strings.Contains(body, writeIt) {
-			t.Errorf("the model was not told what was said before: %s", body)
+		if body := d.requestWith(followUp); !strings.Contains(body, writeIt) {
+			t.Errorf("the model did not get the earlier conversation: %s", body)
 		}
 		d.ends(task)
 	})
@@ -63,8 +63,7 @@ func (d *dev) nothingWritten(dir string) {
 	}
 }
 
-// ownWorktree wants a worktree of the project on a branch that is not the
-// project's.
+// ownWorktree expects a worktree of the project on a branch other than the project's.
 func (d *dev) ownWorktree(dir string) {
 	d.t.Helper()
 	if branch := d.git(dir, "rev-parse", "--abbrev-ref", "HEAD"); branch == "main" || branch == "HEAD" {
@@ -82,15 +81,15 @@ func (d *dev) ownWorktree(dir string) {
 	}
 }
 
-// showsDiff asks as a console does; the diff is the file and nothing else.
+// showsDiff requests the diff as a console does and expects only the file in it.
 func (d *dev) showsDiff(task string) {
 	d.t.Helper()
-	told, err := d.user.Diff(d.t.Context(), task)
-	if err != nil || told.Message == nil || len(told.Message.Artifacts) != 1 {
-		d.t.Fatalf("diff: %+v, %v", told, err)
+	got, err := d.user.Diff(d.t.Context(), task)
+	if err != nil || got.Message == nil || len(got.Message.Artifacts) != 1 {
+		d.t.Fatalf("diff: %+v, %v", got, err)
 	}
 	var diff protocol.Diff
-	if err := json.Unmarshal(told.Message.Artifacts[0].Content, &diff); err != nil {
+	if err := json.Unmarshal(got.Message.Artifacts[0].Content, &diff); err != nil {
 		d.t.Fatal(err)
 	}
 	if len(diff.Files) != 1 || diff.Files[0].Path != file || diff.Files[0].Status != protocol.DiffAdded || !strings.Contains(diff.Patch, "+++ b/"+file) {
@@ -98,7 +97,7 @@ func (d *dev) showsDiff(task string) {
 	}
 }
 
-// showsTool wants the tools of a task, of which there is at least one, in a state.
+// showsTool expects at least one tool of a task and all of them in a state.
 func (d *dev) showsTool(task string, want protocol.ToolState) {
 	d.t.Helper()
 	var tools int
@@ -133,12 +132,12 @@ func (d *dev) history(task string) []protocol.Message {
 	return all
 }
 
-// settled waits until everything the host said of a task is the broker's.
+// settled waits until the broker has stored every event of a task.
 func (d *dev) settled(task string) {
 	d.t.Helper()
 	eventually(d.t, "all events have arrived", func() bool {
-		told, err := d.user.Task(d.t.Context(), task)
-		if err != nil || told.OpenTurn != "" || told.LastTurn == nil {
+		got, err := d.user.Task(d.t.Context(), task)
+		if err != nil || got.OpenTurn != "" || got.LastTurn == nil {
 			return false
 		}
 		for _, s := range d.status().Sessions {
@@ -150,7 +149,7 @@ func (d *dev) settled(task string) {
 	})
 }
 
-// ends stops everything in order and compares what was kept of the tasks.
+// ends stops both servers and compares what they stored for the tasks.
 func (d *dev) ends(tasks ...string) {
 	d.t.Helper()
 	for _, task := range tasks {

@@ -22,7 +22,7 @@ type talk struct {
 	transcript client.Transcript
 	types      []string // of all parts
 	deltas     int      // of text
-	asked      string   // the question; a replay tells it again
+	asked      string   // id of the question; a replay contains it again
 }
 
 // send checks a message in; nothing is read yet.
@@ -41,7 +41,7 @@ func (d *dev) send(task, message string) *talk {
 	return &talk{t: d.t, d: d, task: task, next: next}
 }
 
-// until reads up to the first part that is so; false: the turn ended before.
+// until reads up to the first part that satisfies is; false if the turn ended before.
 func (k *talk) until(is func(*protocol.Part) bool) bool {
 	k.t.Helper()
 	for {
@@ -75,7 +75,7 @@ func (k *talk) question() string {
 	return k.asked
 }
 
-// ended reads until the agent asks for permission once more, or the turn ends.
+// ended reads until the turn ends; false if the agent asks for another permission before.
 func (k *talk) ended() bool {
 	k.t.Helper()
 	return !k.until(func(p *protocol.Part) bool {
@@ -98,7 +98,7 @@ func (k *talk) end() *client.End {
 	return k.transcript.End
 }
 
-// finishes wants a turn that ended well.
+// finishes expects a turn that finished without error.
 func (k *talk) finishes() {
 	k.t.Helper()
 	if end := k.end(); end.Type != protocol.PartFinish || end.FinishReason != protocol.FinishStop {
@@ -106,8 +106,8 @@ func (k *talk) finishes() {
 	}
 }
 
-// answer is a user's. The stream is faster than the webhook that tells the broker
-// of the question.
+// answer sends the user's answer. The stream may show the question before the broker has
+// received it by webhook, so it retries.
 func (d *dev) answer(id string, approved bool) error {
 	d.t.Helper()
 	var err error
@@ -125,8 +125,8 @@ func (d *dev) answers(id string, approved bool) {
 	}
 }
 
-// told is what the model was sent along with a prompt.
-func (d *dev) told(prompt string) string {
+// requestWith returns the request to the model that contains a prompt.
+func (d *dev) requestWith(prompt string) string {
 	d.t.Helper()
 	requests := d.llm.Requests()
 	for i := range slices.Backward(requests) {

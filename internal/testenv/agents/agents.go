@@ -5,7 +5,42 @@ import (
 	"testing"
 
 	"bellhop/agenthost/setup"
+	"bellhop/internal/app/agents"
 )
+
+// Subject is an agent's program with what it needs to work on the scripted
+// model.
+type Subject struct {
+	Program string // name of the program
+	Agent   string // as `bellhop dev --agent` knows it
+	Kind    agents.Agent
+	Model   string // "" = the agent's own choice
+}
+
+// models of agents that cannot use the scripted model under any name. Codex
+// offers the tool that edits files only to models that it knows.
+var models = map[string]string{"opencode": "openai-compatible/mock-1", "codex": "gpt-5.5"}
+
+// Subjects are all programs that can be installed, by the rows of
+// internal/app/agents.
+func Subjects() []Subject {
+	var all []Subject
+	for _, kind := range agents.All() {
+		for _, program := range kind.Programs {
+			s := Subject{Program: program.Name, Agent: program.Name, Kind: kind, Model: models[program.Name]}
+			if !kind.BuiltIn {
+				s.Agent = kind.Kind + ":" + program.Name
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Env is the environment in which the agent finds the model at url.
+func (s Subject) Env(url string) []string {
+	return []string{s.Kind.Model.Address + "=" + url + s.Kind.Model.Path, s.Kind.Model.Key + "=dummy"}
+}
 
 // Variable names the folder that `bellhop agents install --dir` filled.
 const Variable = "BELLHOP_AGENTS_DIR"
@@ -20,16 +55,16 @@ func Find(t testing.TB, name string) string {
 	return command[0]
 }
 
-// FindCommand returns the command line of any agent program; those of gemini
-// and claude-agent-acp begin with Node.js. Only the pinned one that is
-// installed counts, never one that happens to be on the PATH.
+// FindCommand returns the command line of any agent program; those of gemini and
+// claude-agent-acp begin with Node.js. It finds only the pinned, installed version, never one
+// on the PATH.
 func FindCommand(t testing.TB, name string) []string {
 	t.Helper()
 	dir := os.Getenv(Variable)
 	if dir == "" {
 		t.Fatalf("%s is not set: run these tests with 'make test-agents', or set it to the folder given to 'bellhop agents install --dir FOLDER %s'", Variable, name)
 	}
-	cache, err := setup.Open(setup.CacheOptions{Dir: dir})
+	cache, err := agents.OpenCache(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package agents finds the real agent programs for tests that run them. They
-// are where `make test-agents` has them installed, in BELLHOP_AGENTS_DIR; a
-// test without its agent fails and says so, it never skips.
+// Package agents finds the real agent programs for tests that run them, in the folder
+// BELLHOP_AGENTS_DIR, where `make test-agents` installs them. Without its agent a test fails
+// with a message; it is never skipped.
 package agents

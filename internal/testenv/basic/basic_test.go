@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The three together are the original flow; the check-in is all that a real
-// broker adds.
+// Host, Broker and Frontend run the original flow. A real broker adds only the check-in.
 func TestTheOriginalFlow(t *testing.T) {
 	host, broker := &basic.Host{Password: "pw"}, &basic.Broker{Strict: true}
 	brokerURL := serveOriginal(t, host, broker)
@@ -81,8 +80,8 @@ func ask(t *testing.T, frontend *basic.Frontend) string {
 	return strings.Join(types, ",")
 }
 
-// checkEvents wants the four events of the turn, twice, without anything of ours
-// and with another timestamp each.
+// checkEvents expects the four events of the turn, twice, with distinct timestamps and without
+// members that the original contract does not have.
 func checkEvents(t *testing.T, events []json.RawMessage) {
 	t.Helper()
 	turn := []string{

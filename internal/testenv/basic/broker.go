@@ -11,13 +11,12 @@ import (
 	"sync"
 )
 
-// Broker is a basic broker: it opens sessions with two members and takes single
-// text, tool-call and tool-result events. ServeHTTP is its webhook.
+// Broker is a basic broker: it opens sessions with two members and accepts single text,
+// tool-call and tool-result events. ServeHTTP is its webhook.
 type Broker struct {
-	URL    string       // where hosts reach ServeHTTP
-	Client *http.Client // nil is http.DefaultClient
-	// Strict answers 400 to other types of events; else they are answered like
-	// the rest and forgotten.
+	URL    string       // URL of ServeHTTP for hosts
+	Client *http.Client // nil = http.DefaultClient
+	// Strict rejects other types of events with 400; otherwise they are accepted and dropped.
 	Strict bool
 
 	mu       sync.Mutex
@@ -49,15 +48,14 @@ func (b *Broker) Open(ctx context.Context, hostURL, password, sessionID string) 
 	return opened.Token, nil
 }
 
-// Events are the bodies of the text and tool events that were taken, in their
-// order.
+// Events returns the bodies of the accepted text and tool events, in order.
 func (b *Broker) Events() []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]json.RawMessage(nil), b.events...)
 }
 
-// Received counts all posts, those refused too.
+// Received returns the number of posts, including rejected ones.
 func (b *Broker) Received() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +93,7 @@ func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]bool{"success": true})
 }
 
-// exchange does one call that must be answered with 2xx and JSON.
+// exchange makes one call, which must be answered with 2xx and JSON.
 func exchange(client *http.Client, req *http.Request, out any) error {
 	if client == nil {
 		client = http.DefaultClient

@@ -14,15 +14,14 @@ import (
 	"strings"
 )
 
-// Frontend is a basic frontend: it checks in with two members, reads four, and
-// streams once.
+// Frontend is a basic frontend: it checks in with two members, reads four, and streams once.
 type Frontend struct {
 	BrokerURL string
 	Token     string       // API token
-	Client    *http.Client // nil is http.DefaultClient
+	Client    *http.Client // nil = http.DefaultClient
 }
 
-// CheckIn is what the frontend reads of an answer.
+// CheckIn has the members that the frontend reads of a response.
 type CheckIn struct {
 	Success     bool   `json:"success"`
 	SessionID   string `json:"sessionId"`
@@ -47,8 +46,7 @@ func (f *Frontend) CheckIn(ctx context.Context, taskID, message string) (*CheckI
 	return in, nil
 }
 
-// Stream sends the prompt and yields the data of each frame until the stream
-// ends.
+// Stream sends the prompt and yields the data of each frame until the stream ends.
 func (f *Frontend) Stream(ctx context.Context, in *CheckIn, prompt string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		body, err := f.openStream(ctx, in, prompt)
@@ -71,7 +69,7 @@ func (f *Frontend) Stream(ctx context.Context, in *CheckIn, prompt string) iter.
 	}
 }
 
-// Ask is CheckIn and Stream of the same message.
+// Ask is CheckIn followed by Stream with the same message.
 func (f *Frontend) Ask(ctx context.Context, taskID, message string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		in, err := f.CheckIn(ctx, taskID, message)

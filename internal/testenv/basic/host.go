@@ -10,22 +10,20 @@ import (
 	"time"
 )
 
-// Step is one step of a turn: text in deltas, then tools. As in AI SDK 5, the
-// text of every step has the id "text-1", and the tools' ids begin anew with
-// every turn.
+// Step is one step of a turn: text in deltas, then tools. As in AI SDK 5, the text of every
+// step has the id "text-1", and tool ids restart with every turn.
 type Step struct {
 	Deltas []string
 	Tools  []Tool
 }
 
-// Tool is a tool's use; Input and Output are encoded as JSON.
+// Tool is the use of a tool; Input and Output are encoded as JSON.
 type Tool struct {
 	Name          string
 	Input, Output any
 }
 
-// Delivery is an event that the host posted, and what came back: Status 0 is no
-// answer.
+// Delivery is an event that the host posted and the response to it; Status 0 means no response.
 type Delivery struct {
 	Body   map[string]any
 	Status int
@@ -33,12 +31,12 @@ type Delivery struct {
 }
 
 // Host is a basic agent host: POST /session {sessionId, webhookUrl} and POST
-// /stream/:sessionId?token= {prompt}. It posts events one by one, without ids,
-// numbers or retries, and never says that a turn is over.
+// /stream/:sessionId?token= {prompt}. It posts events one by one, without ids, numbers or
+// retries, and never reports the end of a turn.
 type Host struct {
 	Password string
-	Script   func(prompt string) []Step // nil: two steps with one tool between them
-	Client   *http.Client               // of the webhook; nil is http.DefaultClient
+	Script   func(prompt string) []Step // nil = two steps with one tool between them
+	Client   *http.Client               // for the webhook; nil = http.DefaultClient
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -60,14 +58,14 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux.ServeHTTP(w, r)
 }
 
-// Opened are the bodies of all calls of /session that were taken.
+// Opened returns the bodies of all accepted calls of /session.
 func (h *Host) Opened() []json.RawMessage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]json.RawMessage(nil), h.opened...)
 }
 
-// Posted are the events so far and their answers.
+// Posted returns the events posted so far and their responses.
 func (h *Host) Posted() []Delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +143,7 @@ func (h *Host) script(prompt string) []Step {
 	}
 }
 
-// timestamp is the time in milliseconds, each one given once.
+// timestamp returns the time in milliseconds, each value only once.
 func (h *Host) timestamp() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,7 +176,7 @@ func (h *Host) record(d Delivery) {
 
 func answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // the peer may have left
+	_ = json.NewEncoder(w).Encode(body) // the peer may have disconnected
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {

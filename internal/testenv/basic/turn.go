@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// turn is one answer to a prompt.
+// turn is the response to one prompt.
 type turn struct {
 	host      *Host
 	w         http.ResponseWriter
@@ -31,14 +31,14 @@ func (t *turn) run(steps []Step) {
 
 func (t *turn) text(deltas []string) {
 	const id = "text-1"
-	whole := ""
+	complete := ""
 	t.part(map[string]any{"type": "text-start", "id": id})
 	for _, delta := range deltas {
-		whole += delta
+		complete += delta
 		t.part(map[string]any{"type": "text-delta", "id": id, "text": delta})
 	}
 	t.part(map[string]any{"type": "text-end", "id": id})
-	t.post(map[string]any{"type": "text", "id": id, "text": whole})
+	t.post(map[string]any{"type": "text", "id": id, "text": complete})
 }
 
 func (t *turn) tool(tool Tool) {
@@ -54,13 +54,13 @@ func (t *turn) tool(tool Tool) {
 	t.post(step("tool-result", map[string]any{"output": tool.Output}))
 }
 
-// part writes one frame as the AI SDK's servers do: data, no id, no name.
+// part writes one frame as the AI SDK's servers do: with data, without id and name.
 func (t *turn) part(part map[string]any) {
 	data, err := json.Marshal(part)
 	if err != nil {
 		panic(err) // a script that cannot be encoded
 	}
-	_, _ = fmt.Fprintf(t.w, "data: %s\n\n", data) // a reader who left does not stop the turn
+	_, _ = fmt.Fprintf(t.w, "data: %s\n\n", data) // the turn continues if the reader disconnects
 	_ = http.NewResponseController(t.w).Flush()
 }
 

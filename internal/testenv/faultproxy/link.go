@@ -11,7 +11,7 @@ type halfCloser interface {
 	CloseWrite() error
 }
 
-// link is one connection: a client, its target, and a pump each way.
+// link is one connection: a client, its target, and a pump for each direction.
 type link struct {
 	proxy  *Proxy
 	client *net.TCPConn
@@ -21,7 +21,7 @@ type link struct {
 	target halfCloser // nil until dialled
 	over   bool
 
-	// sent counts per direction since the mode that counted was set.
+	// sent counts the bytes per direction since the current counting mode was set.
 	sent [2]struct {
 		since <-chan struct{}
 		bytes int64
@@ -50,8 +50,7 @@ func (l *link) run(target string) {
 	pumps.Wait()
 }
 
-// pump ends its direction with a half close; what breaks one direction breaks
-// both.
+// pump copies one direction and ends it with a half close. An error in one direction ends both.
 func (l *link) pump(d direction, from net.Conn, to halfCloser) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -68,9 +67,8 @@ func (l *link) pump(d direction, from net.Conn, to halfCloser) {
 	}
 }
 
-// forward writes b as the mode of the moment allows; an empty b is the end of
-// the direction, which waits its turn too. It returns false when the link is
-// over.
+// forward writes b as the current mode allows. An empty b is the end of the direction, which is
+// delayed like data. It returns false when the link has ended.
 func (l *link) forward(d direction, b []byte, to net.Conn) bool {
 	for waited := false; ; {
 		mode, changed := l.proxy.current()
@@ -112,8 +110,8 @@ func (l *link) forward(d direction, b []byte, to net.Conn) bool {
 	}
 }
 
-// allowance counts n bytes towards a cut and says how many may pass; last means
-// that no more may follow.
+// allowance counts n bytes towards a cut and returns how many may pass; last means that no more
+// may follow.
 func (l *link) allowance(d direction, limit int64, since <-chan struct{}, n int64) (int64, bool) {
 	sent := &l.sent[d]
 	if sent.since != since {
@@ -127,8 +125,8 @@ func (l *link) allowance(d direction, limit int64, since <-chan struct{}, n int6
 	return left, true
 }
 
-// wait returns whether the whole delay passed, and false if the link is over;
-// without a delay it waits for a change.
+// wait waits for the delay or a change of mode; without a delay it waits for a change. passed
+// reports that the delay has passed; ok is false if the link has ended.
 func (l *link) wait(changed <-chan struct{}, delay time.Duration) (passed, ok bool) {
 	var ring <-chan time.Time
 	if delay > 0 {

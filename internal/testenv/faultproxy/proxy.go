@@ -14,7 +14,7 @@ import (
 // Proxy forwards TCP connections to its target. It is safe for concurrent use.
 type Proxy struct {
 	addr string
-	hold int // a bound socket that never listens: the port stays ours while refusing
+	hold int // a bound socket that never listens: it reserves the port while refusing
 
 	mu       sync.Mutex
 	target   string
@@ -26,8 +26,8 @@ type Proxy struct {
 	wg       sync.WaitGroup
 }
 
-// New listens on a free port of 127.0.0.1, passing to target: "host:port" or
-// the path of a unix socket.
+// New listens on a free port of 127.0.0.1 and forwards to target: "host:port" or the path of a
+// unix socket.
 func New(target string) (*Proxy, error) {
 	l, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -45,17 +45,17 @@ func New(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is the host:port to connect to; it never changes.
+// Addr returns the host:port to connect to; it never changes.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Retarget sends new connections elsewhere; open ones stay.
+// Retarget forwards new connections elsewhere; open ones are kept.
 func (p *Proxy) Retarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Set replaces the mode. The byte counts of a cut start anew.
+// Set replaces the mode. The byte counts of a cut restart.
 func (p *Proxy) Set(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,14 +84,14 @@ func (p *Proxy) Set(m Mode) {
 	}
 }
 
-// Links counts the open connections.
+// Links returns the number of open connections.
 func (p *Proxy) Links() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Close resets every connection and returns when nothing of the proxy runs.
+// Close resets every connection and returns when all goroutines have ended.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	if !p.closed {

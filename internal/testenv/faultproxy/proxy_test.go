@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echo answers every connection with what it sends, after a greeting.
+// echo greets every connection and returns the bytes it gets.
 func echo(t *testing.T, network, addr, greeting string) net.Listener {
 	t.Helper()
 	l, err := net.Listen(network, addr)
@@ -81,8 +81,7 @@ func receive(t *testing.T, c net.Conn, want string) {
 	}
 }
 
-// dialAndRead returns the first error: a RST may already be there when the
-// connection is made.
+// dialAndRead returns the first error: the RST may arrive before the dial returns.
 func dialAndRead(p *faultproxy.Proxy) error {
 	c, err := net.Dial("tcp", p.Addr())
 	if err != nil {
@@ -92,8 +91,8 @@ func dialAndRead(p *faultproxy.Proxy) error {
 	return errors.Join(err, c.Close())
 }
 
-// silent reports whether nothing arrives for a moment. Being late can only
-// hide a fault of the proxy, never fail a good one.
+// silent reports whether nothing arrives for a moment. A late byte can only hide a fault of the
+// proxy, never fail a correct one.
 func silent(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(30 * time.Millisecond))
@@ -135,7 +134,7 @@ func TestRetargetSendsNewConnectionsElsewhere(t *testing.T) {
 	receive(t, first, "still here")
 }
 
-func TestABlackHoleHoldsBackUntilItEnds(t *testing.T) {
+func TestABlackHoleHoldsBytesUntilItEnds(t *testing.T) {
 	p := proxy(t, echo(t, "tcp", "127.0.0.1:0", "").Addr().String())
 	open := connect(t, p)
 	send(t, open, "x")
@@ -172,7 +171,7 @@ func TestACutForwardsExactlyNBytes(t *testing.T) {
 			conn := connect(t, p)
 			send(t, conn, c.send)
 			got, err := io.ReadAll(conn)
-			// Echoed bytes may or may not overtake the cut of the request.
+			// Echoed bytes may arrive before or after the cut of the request.
 			if c.want != "" && (string(got) != c.want || err != nil) {
 				t.Errorf("received %q, %v; want %q and a FIN", got, err, c.want)
 			}

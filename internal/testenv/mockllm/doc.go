@@ -1,5 +1,5 @@
-// Package mockllm owns a scripted language model behind the HTTP APIs of real
-// ones, so that agents run, in tests, without one. It speaks, streaming and not:
+// Package mockllm owns a scripted language model with the HTTP APIs of real ones, so that tests
+// can run agents without a real model. It implements, with and without streaming:
 //
 //	POST /v1/messages                 Anthropic Messages, and /count_tokens
 //	POST /v1/chat/completions         OpenAI chat completions
@@ -7,9 +7,9 @@
 //	POST /v1beta/models/M:VERB        Gemini: streamGenerateContent, generateContent, countTokens
 //	GET  /v1/models, /healthz
 //
-// It has no memory: the answer follows from upper-case words in the last real
-// user message, or from the tool results behind it. It picks the tool from those
-// that the request offers and fills the names of that tool's own schema.
+// It keeps no state: the response follows from upper-case words in the last real user message,
+// or from the tool results after it. It chooses among the tools of the request and uses the
+// names of the chosen tool's own schema.
 //
 //	WRITE path          a call that writes a file, then text after the result
 //	EDIT path OLD NEW   a call that replaces OLD by NEW
@@ -28,7 +28,6 @@
 //
 // A request without tools is a side query, such as for a title: "Mock title".
 //
-// It shares no code with the product, so that a mistake cannot be made on both
-// sides at once. It does not check what a real API would refuse, except that a
-// tool call and its result must stand together.
+// It shares no code with the product, so that a mistake cannot be on both sides. It does not
+// reject what a real API would, except a tool call without its result next to it.
 package mockllm

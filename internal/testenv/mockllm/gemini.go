@@ -1,6 +1,6 @@
 package mockllm
 
-// sideAnswer is for JSON side queries of the Gemini CLI: next speaker, router.
+// sideAnswer responds to JSON side queries of the Gemini CLI: next speaker, router.
 const sideAnswer = `{"reasoning":"mock","next_speaker":"user","model_choice":"flash","complexity_reasoning":"mock","complexity_score":1}`
 
 func geminiUsage() object {

@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ask posts a body and returns status and answer; a cut answer ends in "CUT".
+// ask posts a body and returns the status and the text; the text of a cut response ends in
+// "CUT".
 func ask(t *testing.T, s *Server, path, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
@@ -47,22 +48,22 @@ func TestEveryDialectStreams(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(name, func(t *testing.T) {
 			s := New(t)
-			say := func(prompt string) (int, string) {
+			ask := func(prompt string) (int, string) {
 				return ask(t, s, d.path, strings.Replace(d.body, "%", prompt, 1))
 			}
-			if _, answer := say("hi"); !strings.Contains(answer, "mock ") || strings.HasSuffix(answer, "CUT") {
+			if _, answer := ask("hi"); !strings.Contains(answer, "mock ") || strings.HasSuffix(answer, "CUT") {
 				t.Errorf("hi: %s", answer)
 			}
-			if _, answer := say("BASH echo hi"); !strings.Contains(answer, d.call) || !strings.Contains(answer, "echo hi") {
+			if _, answer := ask("BASH echo hi"); !strings.Contains(answer, d.call) || !strings.Contains(answer, "echo hi") {
 				t.Errorf("BASH: %s", answer)
 			}
-			if _, answer := say("THINK"); !strings.Contains(answer, "about it.") {
+			if _, answer := ask("THINK"); !strings.Contains(answer, "about it.") {
 				t.Errorf("THINK: %s", answer)
 			}
-			if _, answer := say("DROP"); !strings.HasSuffix(answer, "CUT") || !strings.Contains(answer, "half ") {
+			if _, answer := ask("DROP"); !strings.HasSuffix(answer, "CUT") || !strings.Contains(answer, "half ") {
 				t.Errorf("DROP: %s", answer)
 			}
-			if status, answer := say("FAIL429"); status != 429 || !strings.Contains(answer, "mock error 429") {
+			if status, answer := ask("FAIL429"); status != 429 || !strings.Contains(answer, "mock error 429") {
 				t.Errorf("FAIL429: %d %s", status, answer)
 			}
 			if got := s.Requests(); len(got) != 5 || got[1].Prompt != "BASH echo hi" || got[0].Dialect != name || got[0].Model != "m" {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// object is JSON whose shape depends on a dialect.
+// object is JSON whose structure depends on the dialect.
 type object = map[string]any
 
-// Dialects.
+// The dialects.
 const (
 	Anthropic = "anthropic"
 	Chat      = "chat"
@@ -18,21 +18,21 @@ const (
 	Gemini    = "gemini"
 )
 
-// Request is one completion that was asked for.
+// Request is one request for a completion.
 type Request struct {
 	Dialect string
 	Model   string
 	Stream  bool
-	Key     string   // the credential it came with
+	Key     string   // its credential
 	Prompt  string   // the last real user message
-	Results []string // of tools, behind that message, newest first
+	Results []string // tool results after that message, newest first
 	Body    []byte
 
 	afterResults bool
 	tools        []tool
 }
 
-// tool is one that the request offers.
+// tool is a tool of the request.
 type tool struct {
 	name      string
 	kind      string // function, custom …
@@ -40,7 +40,7 @@ type tool struct {
 	namespace string // Responses only
 }
 
-// Tools are the names of what the request offers.
+// Tools returns the names of the request's tools.
 func (r *Request) Tools() []string {
 	names := make([]string, 0, len(r.tools))
 	for _, t := range r.tools {
@@ -64,7 +64,7 @@ func parse(dialect string, raw []byte) (*Request, error) {
 	r.Stream, _ = body["stream"].(bool)
 	r.addTools(array(body["tools"]), "")
 	if dialect == Chat {
-		if err := paired(array(body["messages"])); err != nil {
+		if err := checkPaired(array(body["messages"])); err != nil {
 			return nil, err
 		}
 	}
@@ -72,9 +72,9 @@ func parse(dialect string, raw []byte) (*Request, error) {
 	return r, nil
 }
 
-// paired is what OpenAI checks: each tool message follows the call it answers,
-// and each call has its answer.
-func paired(messages []any) error {
+// checkPaired checks what OpenAI checks: each tool message follows its call, and each call has a
+// tool message.
+func checkPaired(messages []any) error {
 	open := map[string]bool{}
 	for _, m := range messages {
 		if text(member(m)["role"]) == "tool" {
@@ -133,7 +133,7 @@ func either(o object, first, second string) object {
 	return member(o[second])
 }
 
-// readConversation finds the last real user message, from the end backwards.
+// readConversation finds the last real user message, searching backwards.
 func (r *Request) readConversation(body object) {
 	items := array(body["messages"])
 	switch r.Dialect {
@@ -184,10 +184,10 @@ func resultText(item object) string {
 	return encode(content)
 }
 
-// user reads a user message. Anthropic and Gemini put tool results and fresh
-// text into one message, as some agents do after an interrupt: text behind the
-// last result is a new prompt. In Anthropic's dialect a prompt that failed and
-// the next one are one message too: the last text counts.
+// user reads a user message. Anthropic and Gemini put tool results and new text into one
+// message, as some agents do after an interrupt: text after the last result is a new prompt. In
+// Anthropic's dialect a failed prompt and the next one are one message too; the last text
+// counts.
 func (r *Request) user(item object) (prompt string, onlyResults bool) {
 	content := item["content"]
 	if r.Dialect == Gemini {
@@ -206,21 +206,21 @@ func (r *Request) user(item object) (prompt string, onlyResults bool) {
 			r.Results = append(r.Results, encode(response["response"]))
 			continue
 		}
-		said := clean(text(p["text"]))
-		if said == "" || strings.HasPrefix(said, "[Request interrupted") {
+		fresh := clean(text(p["text"]))
+		if fresh == "" || strings.HasPrefix(fresh, "[Request interrupted") {
 			continue
 		}
 		onlyResults = false
 		if r.Dialect == Anthropic {
-			prompt = said
+			prompt = fresh
 			continue
 		}
-		prompt = strings.TrimSpace(prompt + "\n" + said)
+		prompt = strings.TrimSpace(prompt + "\n" + fresh)
 	}
 	return prompt, onlyResults
 }
 
-// flatten is "content" of any dialect as one text.
+// flatten returns "content" of any dialect as one text.
 func flatten(content any) string {
 	if s, ok := content.(string); ok {
 		return s
@@ -242,14 +242,14 @@ func flatten(content any) string {
 const wrappers = `system-reminder|environment_context|user_instructions|permissions[^>]*|session_context|INSTRUCTIONS|` +
 	`skills_instructions|apps_instructions|plugins_instructions|local-command-caveat`
 
-// injected is what agents wrap round the real prompt.
+// injected matches text that agents add around the real prompt.
 var injected = regexp.MustCompile(`(?s)<(` + wrappers + `)>.*?</(` + wrappers + `)>`)
 
 func clean(s string) string { return strings.TrimSpace(injected.ReplaceAllString(s, "")) }
 
 var workingDirectory = regexp.MustCompile(`(?:[Ww]orking directory:?\s*|<cwd>|workspace director(?:y|ies):\s*(?:\\n)?\s*-?\s*)(/[^\s<"\\]+)`)
 
-// directory is the working directory that the agent tells its model, or "".
+// directory returns the working directory that the agent gave its model, or "".
 func (r *Request) directory() string {
 	if found := workingDirectory.FindSubmatch(r.Body); found != nil {
 		return string(found[1])

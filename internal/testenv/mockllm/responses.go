@@ -2,7 +2,7 @@ package mockllm
 
 import "time"
 
-// responder numbers the events of one answer and collects its items.
+// responder numbers the events of one response and collects its items.
 type responder struct {
 	*stream
 	number int
@@ -22,7 +22,7 @@ func (s *stream) responses(r *Request, a answer) {
 	}
 	o.send("response.created", object{"response": base})
 	o.send("response.in_progress", object{"response": base})
-	if !o.reason(a.reasoning) || !o.say(a) {
+	if !o.reason(a.reasoning) || !o.addText(a) {
 		return
 	}
 	for _, c := range a.calls {
@@ -72,7 +72,7 @@ func (o *responder) reason(pieces []string) bool {
 	return true
 }
 
-func (o *responder) say(a answer) bool {
+func (o *responder) addText(a answer) bool {
 	if len(a.text) == 0 {
 		return !a.drop
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// answer is what the script says to a request.
+// answer is the script's response to a request.
 type answer struct {
-	status     int // not 0: an error
+	status     int // if not 0, an error
 	retryAfter string
 	reasoning  []string
 	text       []string
@@ -37,8 +37,8 @@ func (r *Request) answer(delay time.Duration) answer {
 	return a
 }
 
-// exact handles a prompt that begins with CALL: words in the arguments, such as
-// those of code, mean nothing.
+// exact handles a prompt that begins with CALL: other words in it, such as in code, have no
+// meaning.
 func (a *answer) exact(r *Request) bool {
 	line, ok := strings.CutPrefix(strings.TrimSpace(r.Prompt), "CALL ")
 	if !ok {
@@ -53,7 +53,7 @@ func (a *answer) exact(r *Request) bool {
 	return true
 }
 
-// failing handles the words of what goes wrong or takes long.
+// failing handles the words for errors and delays.
 func (a *answer) failing(prompt string) bool {
 	for _, status := range []int{400, 401, 429, 500, 529} {
 		if _, ok := word(prompt, fmt.Sprintf("FAIL%d", status)); ok {
@@ -84,15 +84,15 @@ func (a *answer) failing(prompt string) bool {
 	return true
 }
 
-// calling handles the words of tools and of reasoning; false means plain text.
+// calling handles the words for tools and reasoning; false means plain text.
 func (a *answer) calling(r *Request) bool {
 	if _, ok := word(r.Prompt, "THINK"); ok {
 		a.reasoning = []string{"Let me ", "think ", "about it."}
 	}
 	for _, w := range []struct {
-		word string
-		say  []string
-		call func(rest string) []*call
+		word   string
+		pieces []string
+		call   func(rest string) []*call
 	}{
 		{"WRITE", []string{"I will ", "write ", "the file."}, func(rest string) []*call {
 			return []*call{r.write(first(rest, "hello.txt"), "hello from the mock LLM\n")}
@@ -125,7 +125,7 @@ func (a *answer) calling(r *Request) bool {
 				a.calls = append(a.calls, *c)
 			}
 		}
-		a.text = w.say
+		a.text = w.pieces
 		if len(a.calls) > 0 || len(a.text) > 0 {
 			return true
 		}
@@ -133,7 +133,7 @@ func (a *answer) calling(r *Request) bool {
 	return false
 }
 
-// word finds an upper-case word and returns the rest of its line.
+// word finds an upper-case word and returns the remainder of its line.
 func word(prompt, w string) (rest string, ok bool) {
 	found := regexp.MustCompile(`(?m)\b` + w + `\b[ \t]*([^\n]*)`).FindStringSubmatch(prompt)
 	if found == nil {

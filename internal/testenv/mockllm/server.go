@@ -20,9 +20,9 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Server is the model. It can be used by many agents at once.
+// Server is the model. It is safe for concurrent use.
 type Server struct {
-	URL string // http://127.0.0.1:port; "" unless New made it
+	URL string // http://127.0.0.1:port; "" unless created by New
 
 	delay    time.Duration
 	mux      *http.ServeMux
@@ -33,7 +33,7 @@ type Server struct {
 	failures []answer // for the next requests
 }
 
-// New starts a server on the loopback for the time of a test.
+// New starts a server on the loopback until the test ends.
 func New(t TB) *Server {
 	t.Helper()
 	s := NewServer(time.Millisecond)
@@ -46,7 +46,7 @@ func New(t TB) *Server {
 	return s
 }
 
-// NewServer returns the handler; delay is between the pieces of an answer.
+// NewServer returns the handler; delay is the pause between the pieces of a response.
 func NewServer(delay time.Duration) *Server {
 	s := &Server{delay: delay, mux: http.NewServeMux()}
 	for _, prefix := range []string{"", "/v1"} {
@@ -75,15 +75,15 @@ func NewServer(delay time.Duration) *Server {
 // ServeHTTP serves every dialect.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Requests are the completions asked for so far.
+// Requests returns the requests for completions so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// FailNext answers the next requests with a status; retryAfter, if not "", is
-// sent as Retry-After.
+// FailNext answers the next requests with a status; retryAfter, unless "", is sent as
+// Retry-After.
 func (s *Server) FailNext(times, status int, retryAfter string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *Server) CutNext(times int) {
 	}
 }
 
-// script notes a request and decides on its answer.
+// script records a request and chooses the response.
 func (s *Server) script(r *Request) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *Server) write(w http.ResponseWriter, ctx context.Context, r *Request, a
 	}
 	if !r.Stream {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, encode(s.whole(r, a)))
+		_, _ = io.WriteString(w, encode(s.unstreamed(r, a)))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -190,7 +190,7 @@ func (s *Server) write(w http.ResponseWriter, ctx context.Context, r *Request, a
 		out.gemini(r, a)
 	}
 	if a.drop {
-		panic(http.ErrAbortHandler) // cuts the connection, so that the end is missing
+		panic(http.ErrAbortHandler) // cuts the connection before the end of the response
 	}
 }
 
@@ -213,7 +213,7 @@ type stream struct {
 	server  *Server
 	w       io.Writer
 	control *http.ResponseController
-	ctx     context.Context //nolint:containedctx // of the one request it answers
+	ctx     context.Context //nolint:containedctx // of the one request
 	delay   time.Duration
 }
 
@@ -227,8 +227,8 @@ func (s *stream) event(name string, v any) {
 	s.flush()
 }
 
-// each calls do for every piece, with the delay before it; false when the client
-// has left.
+// each calls do for every piece, with the delay before it. It returns false when the client has
+// disconnected.
 func (s *stream) each(pieces []string, do func(string)) bool {
 	for _, piece := range pieces {
 		timer := time.NewTimer(s.delay)

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// call is a tool call of an answer.
+// call is a tool call of a response.
 type call struct {
 	tool
 	args  object
-	input string // of custom tools
+	input string // only for custom tools
 }
 
 func (c *call) arguments() string { return encode(c.args) }
 
-// find returns the first offered tool of the names.
+// find returns the first tool of the request with one of the names.
 func (r *Request) find(names ...string) *tool {
 	for _, name := range names {
 		for i := range r.tools {
@@ -28,7 +28,7 @@ func (r *Request) find(names ...string) *tool {
 	return nil
 }
 
-// name is the first of the names that the schema has.
+// property returns the first of the names that the schema has.
 func (t *tool) property(names ...string) string {
 	properties := member(t.schema["properties"])
 	for _, name := range names {
@@ -44,7 +44,7 @@ func (t *tool) has(property string) bool {
 	return ok
 }
 
-// absolute is for agents that want absolute paths and say where they are.
+// absolute returns an absolute path for agents that need one and name their directory.
 func (r *Request) absolute(path string) string {
 	if dir := r.directory(); dir != "" && !filepath.IsAbs(path) {
 		return filepath.Join(dir, path)
@@ -174,8 +174,8 @@ func (r *Request) delegate() *call {
 	return &call{tool: *t, args: args}
 }
 
-// named is a call of a tool by its name; arguments that are no JSON object are
-// an empty one.
+// named returns a call of the tool named in the line. Arguments that are no JSON object become
+// {}.
 func (r *Request) named(line string) *call {
 	name, raw, _ := strings.Cut(line, " ")
 	t := r.find(name)

@@ -23,28 +23,28 @@ func Run(t *testing.T, open func(t testing.TB) *Books) {
 		{"an agent identifier belongs to one session of a user, also at once", identifiersAreUnique},
 		{"another user's rows are not found", rowsHaveAnOwner},
 		{"the newest versions come in the order asked, code up to a budget", newestHasABudget},
-		{"versions come oldest first, the newest whole within a budget", versionsHaveABudget},
-		{"what nobody judged is found until it is judged", unverifiedIsFound},
+		{"versions come oldest first, the newest with their texts within a budget", versionsHaveABudget},
+		{"an unverified version is found until it is verified", unverifiedIsFound},
 		{"messages come back in order, with what their version brought", messagesRoundTrip},
 		{"numbers of messages are unique, and so are answers", messagesAreUnique},
-		{"open follow-ups are those that wait", followupsWait},
-		{"a deleted notebook takes everything along", deletesCascade},
+		{"open follow-ups are those without an answer", followupsWait},
+		{"a deleted notebook deletes everything that belongs to it", deletesCascade},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
 }
 
-// shelf is a user with a session, a notebook and a source.
-type shelf struct {
+// fixture is a user with a session, a notebook and a source.
+type fixture struct {
 	session  notebook.Session
 	notebook notebook.Notebook
 	source   notebook.Source
 }
 
-func newShelf(t *testing.T, b *Books) *shelf {
+func newFixture(t *testing.T, b *Books) *fixture {
 	t.Helper()
 	user := b.User(t)
-	s := &shelf{session: notebook.Session{
+	s := &fixture{session: notebook.Session{
 		ID: protocol.NewID(), UserID: user, AgentName: "Äda", AgentIdentifier: "ada", AgentIcon: "🤖", WebhookURL: "https://a.example/",
 		EndpointID: "e", Metadata: map[string]any{"a": "<&>", "n": 1.5}, Rev: 3, Event: "message", EventSource: "s",
 		ChangedAt: moment, LastActivity: moment.Add(time.Second), CreatedAt: moment,
@@ -60,7 +60,7 @@ func newShelf(t *testing.T, b *Books) *shelf {
 	return s
 }
 
-func (s *shelf) addSource(t *testing.T, b *Books, code string) *notebook.Source {
+func (s *fixture) addSource(t *testing.T, b *Books, code string) *notebook.Source {
 	t.Helper()
 	source := &notebook.Source{
 		ID: protocol.NewID(), UserID: s.session.UserID, NotebookID: s.notebook.ID, SessionID: s.session.ID, Title: "t", Language: "go",
@@ -74,7 +74,7 @@ func (s *shelf) addSource(t *testing.T, b *Books, code string) *notebook.Source 
 	return source
 }
 
-func (s *shelf) message(seq int64, role protocol.FollowupRole) *notebook.Message {
+func (s *fixture) message(seq int64, role protocol.FollowupRole) *notebook.Message {
 	return &notebook.Message{
 		ID: protocol.NewID(), SourceID: s.source.ID, Seq: seq, Role: role, Content: "?", State: notebook.Pending,
 		CreatedAt: moment.Add(time.Duration(seq) * time.Second),
@@ -82,7 +82,7 @@ func (s *shelf) message(seq int64, role protocol.FollowupRole) *notebook.Message
 }
 
 func sessionsRoundTrip(t *testing.T, b *Books) {
-	s := newShelf(t, b)
+	s := newFixture(t, b)
 	got, err := b.Session(t.Context(), s.session.UserID, s.session.ID)
 	ok(t, err)
 	same(t, *got, s.session)
@@ -121,7 +121,7 @@ func identifiersAreUnique(t *testing.T, b *Books) {
 }
 
 func rowsHaveAnOwner(t *testing.T, b *Books) {
-	s, bob, ctx := newShelf(t, b), b.User(t), t.Context()
+	s, bob, ctx := newFixture(t, b), b.User(t), t.Context()
 	m := s.message(1, protocol.FollowupUser)
 	ok(t, b.InsertMessage(ctx, m))
 	_, session := b.Session(ctx, bob, s.session.ID)
@@ -140,7 +140,7 @@ func rowsHaveAnOwner(t *testing.T, b *Books) {
 }
 
 func newestHasABudget(t *testing.T, b *Books) {
-	s := newShelf(t, b)
+	s := newFixture(t, b)
 	second, third := s.addSource(t, b, "0123456789"), s.addSource(t, b, "x")
 	versions, err := b.Newest(t.Context(), []notebook.Source{*third, *second, s.source}, 11)
 	ok(t, err)
@@ -158,7 +158,7 @@ func newestHasABudget(t *testing.T, b *Books) {
 }
 
 func versionsHaveABudget(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	for n := int64(2); n <= 3; n++ {
 		ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: n, Code: "12345", Diff: "123", CreatedAt: moment}))
 	}
@@ -184,7 +184,7 @@ func versionsHaveABudget(t *testing.T, b *Books) {
 }
 
 func unverifiedIsFound(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Code: "x", CreatedAt: moment}))
 	found, err := b.Unverified(ctx, 5)
 	ok(t, err)
@@ -202,7 +202,7 @@ func unverifiedIsFound(t *testing.T, b *Books) {
 }
 
 func messagesRoundTrip(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	ok(t, b.InsertVersion(ctx, &notebook.Version{SourceID: s.source.ID, Number: 2, Diff: "+x", Description: "more", CreatedAt: moment}))
 	question, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupAgent)
 	question.Attachments = []protocol.FollowupAttachment{{Name: "n", Type: "text/plain", Content: "c"}}
@@ -231,7 +231,7 @@ func messagesRoundTrip(t *testing.T, b *Books) {
 }
 
 func messagesAreUnique(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	question, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupAgent)
 	answer.ReplyTo = question.ID
 	ok(t, b.InsertMessage(ctx, question))
@@ -246,7 +246,7 @@ func messagesAreUnique(t *testing.T, b *Books) {
 }
 
 func followupsWait(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	var want []string
 	for i, state := range []notebook.MessageState{notebook.Pending, notebook.Delivered, notebook.Undelivered, notebook.Refused, notebook.Answered} {
 		m := s.message(int64(i+1), protocol.FollowupUser)
@@ -272,7 +272,7 @@ func followupsWait(t *testing.T, b *Books) {
 }
 
 func deletesCascade(t *testing.T, b *Books) {
-	s, ctx := newShelf(t, b), t.Context()
+	s, ctx := newFixture(t, b), t.Context()
 	ok(t, b.InsertMessage(ctx, s.message(1, protocol.FollowupUser)))
 	n, err := b.CountSources(ctx, s.notebook.ID)
 	ok(t, err)

@@ -67,8 +67,7 @@ var (
 	anyPort   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// as returns the status and the whole body with what changes from run to run
-// replaced.
+// as returns the status and the body, with the values that differ from run to run replaced.
 func (d *desk) as(user, method, path, body string) (status int, raw, shape string) {
 	d.Helper()
 	r := httptest.NewRequestWithContext(d.Context(), method, path, io.NopCloser(strings.NewReader(body)))

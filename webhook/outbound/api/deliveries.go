@@ -8,7 +8,7 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// delivery is a row of the log as its owner sees it.
+// delivery is a row of the delivery log as its owner gets it.
 type delivery struct {
 	ID            string         `json:"id"`
 	State         outbound.State `json:"state"`

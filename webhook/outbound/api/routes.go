@@ -13,8 +13,8 @@ import (
 // API serves the routes. All fields are required.
 type API struct {
 	Service *outbound.Service
-	User    echo.MiddlewareFunc              // lets users pass
-	UserID  func(ctx context.Context) string // whom User let pass
+	User    echo.MiddlewareFunc              // admits signed-in users only
+	UserID  func(ctx context.Context) string // the id of the user that User admitted
 }
 
 // Routes registers every route on e, which httpapi.New made.

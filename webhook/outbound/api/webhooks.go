@@ -9,8 +9,8 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// webhook is an endpoint for task events as its owner sees it; Secret stands
-// only in the answer that made it.
+// webhook is an endpoint for task events as its owner gets it. Secret is present only in the
+// response that created or rotated it.
 type webhook struct {
 	ID             string    `json:"id"`
 	URL            string    `json:"url"`

@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 
-// Run holds a store to the contract of outbound.Store.
+// Run checks that a store keeps the contract of outbound.Store.
 func Run(t *testing.T, open func(t testing.TB) *Site) {
 	t.Helper()
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func (s suite) endpoint(url string) *outbound.Endpoint {
 	return e
 }
 
-// insert places a delivery that is due after a while.
+// insert adds a delivery that is due after a delay.
 func (s suite) insert(e *outbound.Endpoint, order string, after time.Duration) *outbound.Delivery {
 	s.Helper()
 	d := &outbound.Delivery{
@@ -103,7 +103,7 @@ func (s suite) get(id string) *outbound.Delivery {
 	return d
 }
 
-// finish ends a delivery through a claim of its own.
+// finish claims a delivery and records its end.
 func (s suite) finish(d *outbound.Delivery, state outbound.State) {
 	s.Helper()
 	at := s.get(d.ID).NextAt
@@ -239,7 +239,7 @@ func testClaim(t *testing.T, s suite) {
 	}
 }
 
-// Many claim at once, through connections of their own: each row goes to one.
+// Six goroutines claim at the same time over three connections; each row goes to one.
 func testClaimOnce(t *testing.T, s suite) {
 	e := s.endpoint("https://a.example")
 	var all []string
@@ -330,7 +330,7 @@ func testOrder(t *testing.T, s suite) {
 		t.Errorf("%+v", d)
 	}
 	s.same(ids(s.claim(now.Add(time.Minute), "l2", two.ID, three.ID)), []string{two.ID})
-	s.same(ids(s.claim(now.Add(time.Hour), "l3", three.ID)), []string{three.ID}) // expired: nothing will be sent
+	s.same(ids(s.claim(now.Add(time.Hour), "l3", three.ID)), []string{three.ID}) // expired, so it is claimed although it is blocked
 }
 
 func testHosts(t *testing.T, s suite) {

@@ -52,13 +52,13 @@ func testLog(t *testing.T, s suite) {
 			t.Errorf("%s: %v", name, ids(list))
 		}
 	}
-	stranger := s.site.User(t)
-	list, err := s.store.Deliveries(s.ctx, outbound.Filter{OwnerID: stranger, Limit: 10})
+	otherUser := s.site.User(t)
+	list, err := s.store.Deliveries(s.ctx, outbound.Filter{OwnerID: otherUser, Limit: 10})
 	s.must(err)
 	s.same(ids(list), []string{})
-	_, err = s.store.Delivery(s.ctx, stranger, one.ID)
+	_, err = s.store.Delivery(s.ctx, otherUser, one.ID)
 	s.code(err, protocol.CodeNotFound)
-	_, err = s.store.LockDelivery(s.ctx, stranger, one.ID)
+	_, err = s.store.LockDelivery(s.ctx, otherUser, one.ID)
 	s.code(err, protocol.CodeNotFound)
 }
 
@@ -72,10 +72,10 @@ func testReopen(t *testing.T, s suite) {
 	if got := s.get(one.ID); got.State != outbound.Queued || got.FinishedAt != nil || !got.ExpiresAt.Equal(d.ExpiresAt) {
 		t.Errorf("%+v", got)
 	}
-	s.same(ids(s.claim(now, "l1", one.ID, two.ID)), []string{two.ID}) // one is behind it now
+	s.same(ids(s.claim(now, "l1", one.ID, two.ID)), []string{two.ID}) // one is queued behind two now
 	d = s.get(two.ID)
 	d.NextAt = now
-	s.must(s.store.Reopen(s.ctx, d)) // in flight: left alone
+	s.must(s.store.Reopen(s.ctx, d)) // in flight: unchanged
 	if got := s.get(two.ID); got.Lease != "l1" || got.NextAt.Equal(now) {
 		t.Errorf("%+v", got)
 	}

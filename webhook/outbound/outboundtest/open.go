@@ -14,7 +14,7 @@ import (
 	"bellhop/webhook/outbound/store"
 )
 
-// Site is one database, as several processes may see it.
+// Site is one database, which several processes may open.
 type Site struct {
 	URL    string
 	DB     *database.DB
@@ -22,19 +22,19 @@ type Site struct {
 	Store  outbound.Store
 }
 
-// SQLite opens an empty one.
+// SQLite opens an empty database.
 func SQLite(t testing.TB) *Site {
 	t.Helper()
 	return site(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
 }
 
-// Postgres opens an empty one.
+// Postgres opens an empty database.
 func Postgres(t testing.TB) *Site {
 	t.Helper()
 	return site(t, storetest.PostgresURL(t))
 }
 
-// Databases runs a test on both.
+// Databases runs a test on SQLite and on PostgreSQL.
 func Databases(t *testing.T, test func(t *testing.T, site *Site)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
@@ -48,13 +48,13 @@ func site(t testing.TB, url string) *Site {
 	return s
 }
 
-// Again is the same database through connections of its own: another process.
+// Again opens the same database over connections of its own, as another process would.
 func (s *Site) Again(t testing.TB) outbound.Store {
 	t.Helper()
 	return store.New(storetest.OpenDB(t, s.URL), s.Sealer)
 }
 
-// User makes one and returns the id.
+// User inserts a user and returns the id.
 func (s *Site) User(t testing.TB) string {
 	t.Helper()
 	id := protocol.NewID()

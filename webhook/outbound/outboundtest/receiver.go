@@ -13,18 +13,18 @@ import (
 	"bellhop/crypto/seal"
 )
 
-// Request is one that a Receiver got.
+// Request is a request that a Receiver got.
 type Request struct {
 	Path   string
 	Header http.Header
 	Body   []byte
 }
 
-// ID is its webhook-id.
+// ID returns the webhook-id.
 func (r Request) ID() string { return r.Header.Get("webhook-id") }
 
-// Verify checks it with the official library, without its clock: tests have
-// their own.
+// Verify checks the signature with the official library, but not the timestamp: tests have
+// their own clock.
 func (r Request) Verify(secret seal.Secret) error {
 	webhook, err := webhooks.NewWebhook(secret.Reveal())
 	if err != nil {
@@ -33,7 +33,7 @@ func (r Request) Verify(secret seal.Secret) error {
 	return webhook.VerifyIgnoringTimestamp(r.Body, r.Header)
 }
 
-// Receiver is an endpoint's other side on loopback.
+// Receiver is an endpoint on loopback that records the requests it gets.
 type Receiver struct {
 	*httptest.Server
 
@@ -42,8 +42,8 @@ type Receiver struct {
 	answer   func(w http.ResponseWriter, r *http.Request, n int)
 }
 
-// Receive starts one. answer writes the answer to the nth request, from 1; nil
-// means 204.
+// Receive starts a Receiver. answer writes the response to the nth request, counted from 1; nil
+// answers 204.
 func Receive(t testing.TB, answer func(w http.ResponseWriter, r *http.Request, n int)) *Receiver {
 	t.Helper()
 	r := &Receiver{answer: answer}
@@ -72,14 +72,14 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	answer(w, request, n)
 }
 
-// Requests so far.
+// Requests returns the requests so far.
 func (r *Receiver) Requests() []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Request(nil), r.requests...)
 }
 
-// Statuses answers with these in turn; the last one repeats.
+// Statuses answers with these statuses in turn and repeats the last one.
 func Statuses(statuses ...int) func(http.ResponseWriter, *http.Request, int) {
 	return func(w http.ResponseWriter, _ *http.Request, n int) {
 		status := statuses[min(n, len(statuses))-1]

@@ -1,8 +1,8 @@
 // Package store keeps endpoints, deliveries and attempts in PostgreSQL or
-// SQLite behind the interfaces of package outbound. It owns the SQL, the sealing
-// of endpoints' secrets and the translation of rows; it decides nothing.
+// SQLite behind the interfaces of package outbound. It owns the SQL, the columns
+// of each table (internal/table) and the sealing of endpoints' secrets; it
+// decides nothing.
 //
-// Of two workers that want the same delivery one gets it: PostgreSQL by FOR
-// UPDATE SKIP LOCKED, SQLite because transactions that write come one after the
-// other.
+// If two workers claim the same delivery, one gets it: on PostgreSQL by FOR
+// UPDATE SKIP LOCKED, on SQLite because it runs one write transaction at a time.
 package store

@@ -2,79 +2,58 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
-	"gorm.io/gorm"
-
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/webhook/outbound"
 )
 
 const endpointTable = "webhook_endpoints"
 
-type endpointRow struct {
-	ID             string
-	UserID         string
-	Kind           string
-	URL            string `gorm:"column:url"`
-	Host           string
-	Secret         []byte
-	PreviousSecret []byte
-	PreviousUntil  *time.Time
-	Events         string
-	DisabledAt     *time.Time
-	DisabledReason string
-	CreatedAt      time.Time
+// sealedEndpoint is an endpoint with its secrets as they are stored.
+type sealedEndpoint struct {
+	outbound.Endpoint
+	host                   string
+	secret, previousSecret []byte
 }
 
-func (endpointRow) TableName() string { return endpointTable }
+var endpoints = table.New(endpointTable,
+	table.Text("id", func(e *sealedEndpoint) *string { return &e.ID }).Key(),
+	table.Text("user_id", func(e *sealedEndpoint) *string { return &e.OwnerID }).Fixed(),
+	table.Text("kind", func(e *sealedEndpoint) *string { return &e.Kind }).Fixed(),
+	table.Text("url", func(e *sealedEndpoint) *string { return &e.URL }),
+	table.Text("host", func(e *sealedEndpoint) *string { return &e.host }),
+	table.Bytes("secret", func(e *sealedEndpoint) *[]byte { return &e.secret }),
+	table.Bytes("previous_secret", func(e *sealedEndpoint) *[]byte { return &e.previousSecret }),
+	table.OptionalTime("previous_until", func(e *sealedEndpoint) **time.Time { return &e.PreviousUntil }),
+	table.JSONList("events", "[]", func(e *sealedEndpoint) *[]string { return &e.Events }),
+	table.OptionalTime("disabled_at", func(e *sealedEndpoint) **time.Time { return &e.DisabledAt }),
+	table.Text("disabled_reason", func(e *sealedEndpoint) *string { return &e.DisabledReason }),
+	table.Time("created_at", func(e *sealedEndpoint) *time.Time { return &e.CreatedAt }).Fixed(),
+)
 
-func (s *Store) endpointRow(e *outbound.Endpoint) (*endpointRow, error) {
-	secret, err := s.seal("secret", e.ID, e.Secret)
-	if err != nil {
+func (s *Store) sealEndpoint(e *outbound.Endpoint) (*sealedEndpoint, error) {
+	sealed := &sealedEndpoint{Endpoint: *e, host: e.Host()}
+	var err error
+	if sealed.secret, err = s.seal("secret", e.ID, e.Secret); err != nil {
 		return nil, err
 	}
-	previous, err := s.seal("previous_secret", e.ID, e.PreviousSecret)
-	if err != nil {
-		return nil, err
-	}
-	events := e.Events
-	if events == nil {
-		events = []string{}
-	}
-	list, err := json.Marshal(events)
-	if err != nil {
-		return nil, err
-	}
-	return &endpointRow{
-		ID: e.ID, UserID: e.OwnerID, Kind: e.Kind, URL: e.URL, Host: e.Host(), Secret: secret, PreviousSecret: previous,
-		PreviousUntil: utc(e.PreviousUntil), Events: string(list), DisabledAt: utc(e.DisabledAt),
-		DisabledReason: e.DisabledReason, CreatedAt: e.CreatedAt.UTC(),
-	}, nil
+	sealed.previousSecret, err = s.seal("previous_secret", e.ID, e.PreviousSecret)
+	return sealed, err
 }
 
-// sealed is the endpoint without its secrets.
-func (r *endpointRow) sealed() (*outbound.Endpoint, error) {
-	e := &outbound.Endpoint{
-		ID: r.ID, OwnerID: r.UserID, Kind: r.Kind, URL: r.URL, PreviousUntil: utc(r.PreviousUntil),
-		DisabledAt: utc(r.DisabledAt), DisabledReason: r.DisabledReason, CreatedAt: r.CreatedAt.UTC(),
+// openEndpoint returns the endpoint even if one of its secrets cannot be opened.
+func (s *Store) openEndpoint(sealed *sealedEndpoint) (*outbound.Endpoint, error) {
+	e := sealed.Endpoint
+	var err error
+	if e.Secret, err = s.open("secret", e.ID, sealed.secret); err != nil {
+		return &e, err
 	}
-	return e, json.Unmarshal([]byte(r.Events), &e.Events)
-}
-
-func (s *Store) endpoint(r *endpointRow) (*outbound.Endpoint, error) {
-	e, err := r.sealed()
-	if err != nil {
-		return nil, err
-	}
-	if e.Secret, err = s.open("secret", r.ID, r.Secret); err != nil {
-		return e, err
-	}
-	e.PreviousSecret, err = s.open("previous_secret", r.ID, r.PreviousSecret)
-	return e, err
+	e.PreviousSecret, err = s.open("previous_secret", e.ID, sealed.previousSecret)
+	return &e, err
 }
 
 func (s *Store) seal(column, id string, secret seal.Secret) ([]byte, error) {
@@ -97,46 +76,39 @@ func (s *Store) open(column, id string, sealed []byte) (seal.Secret, error) {
 
 // CreateEndpoint implements outbound.EndpointStore.
 func (s *Store) CreateEndpoint(ctx context.Context, e *outbound.Endpoint) error {
-	row, err := s.endpointRow(e)
+	sealed, err := s.sealEndpoint(e)
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(ctx context.Context) error {
-		return database.Fault(s.conn(ctx).Create(row).Error, "Webhook", e.ID)
-	})
+	return s.db.Run(ctx, "Webhook", e.ID, endpoints.Insert(*sealed))
 }
 
-func (s *Store) findEndpoint(ctx context.Context, ownerID, id, lock string) (*endpointRow, error) {
-	var row endpointRow
-	sql, args := `SELECT * FROM webhook_endpoints WHERE id = ?`, []any{id}
+func (s *Store) findEndpoint(ctx context.Context, ownerID, id, lock string) (*sealedEndpoint, error) {
+	where, args := "WHERE id = ?", []any{id}
 	if ownerID != "" {
-		sql, args = sql+` AND user_id = ?`, append(args, ownerID)
+		where, args = where+" AND user_id = ?", append(args, ownerID)
 	}
-	result := s.conn(ctx).Raw(sql+lock, args...).Scan(&row)
-	if result.Error == nil && result.RowsAffected == 0 {
-		result.Error = gorm.ErrRecordNotFound
-	}
-	return &row, database.Fault(result.Error, "Webhook", id)
+	return database.FindOne(ctx, s.db, endpoints, "Webhook", id, where+lock, args...)
 }
 
 // Endpoint implements outbound.EndpointStore.
 func (s *Store) Endpoint(ctx context.Context, ownerID, id string) (*outbound.Endpoint, error) {
-	row, err := s.findEndpoint(ctx, ownerID, id, "")
+	sealed, err := s.findEndpoint(ctx, ownerID, id, "")
 	if err != nil {
 		return nil, err
 	}
-	return s.endpoint(row)
+	return s.openEndpoint(sealed)
 }
 
 // EndpointsByID implements outbound.EndpointStore.
 func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*outbound.Endpoint, error) {
-	var rows []endpointRow
-	if err := s.conn(ctx).Raw(`SELECT * FROM webhook_endpoints WHERE id IN ?`, ids).Scan(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Webhooks", "")
+	sealed, err := database.Find(ctx, s.db, endpoints, "Webhooks", "", "WHERE id IN ?", ids)
+	if err != nil {
+		return nil, err
 	}
-	found := make(map[string]*outbound.Endpoint, len(rows))
-	for i := range rows {
-		e, err := s.endpoint(&rows[i])
+	found := make(map[string]*outbound.Endpoint, len(sealed))
+	for i := range sealed {
+		e, err := s.openEndpoint(&sealed[i])
 		if errors.Is(err, seal.ErrCiphertext) {
 			e.Secret = seal.Secret{}
 		} else if err != nil {
@@ -149,24 +121,19 @@ func (s *Store) EndpointsByID(ctx context.Context, ids []string) (map[string]*ou
 
 // Endpoints implements outbound.EndpointStore.
 func (s *Store) Endpoints(ctx context.Context, ownerID, kind string) ([]outbound.Endpoint, error) {
-	var rows []endpointRow
-	err := s.conn(ctx).Raw(`SELECT * FROM webhook_endpoints WHERE user_id = ? AND kind = ? ORDER BY id`, ownerID, kind).Scan(&rows).Error
+	found, err := database.Find(ctx, s.db, endpoints, "Webhooks", "", "WHERE user_id = ? AND kind = ? ORDER BY id", ownerID, kind)
 	if err != nil {
-		return nil, database.Fault(err, "Webhooks", "")
+		return nil, err
 	}
-	list := make([]outbound.Endpoint, len(rows))
-	for i := range rows {
-		e, err := rows[i].sealed()
-		if err != nil {
-			return nil, err
-		}
-		list[i] = *e
+	list := make([]outbound.Endpoint, len(found))
+	for i := range found {
+		list[i] = found[i].Endpoint
 	}
 	return list, nil
 }
 
-// UpdateEndpoint implements outbound.EndpointStore. A secret that does not open
-// is empty here, so that it can be replaced; it stays if it is not.
+// UpdateEndpoint implements outbound.EndpointStore. change sees a secret that
+// cannot be opened as empty, so that it can replace it; left empty, it is kept.
 func (s *Store) UpdateEndpoint(
 	ctx context.Context, ownerID, id string, change func(*outbound.Endpoint) error,
 ) (*outbound.Endpoint, error) {
@@ -176,26 +143,24 @@ func (s *Store) UpdateEndpoint(
 		if err != nil {
 			return err
 		}
-		if e, err = s.endpoint(before); err != nil && !errors.Is(err, seal.ErrCiphertext) {
+		if e, err = s.openEndpoint(before); err != nil && !errors.Is(err, seal.ErrCiphertext) {
 			return err
 		}
 		if err := change(e); err != nil {
 			return err
 		}
-		after, err := s.endpointRow(e)
+		after, err := s.sealEndpoint(e)
 		if err != nil {
 			return err
 		}
-		if after.Secret == nil {
-			after.Secret, after.PreviousSecret = before.Secret, before.PreviousSecret
+		if after.secret == nil {
+			after.secret, after.previousSecret = before.secret, before.previousSecret
 		}
-		err = s.conn(ctx).Model(&endpointRow{}).Where("id = ?", id).Select("url", "host", "secret", "previous_secret",
-			"previous_until", "events", "disabled_at", "disabled_reason").Updates(after).Error
-		if err != nil || before.Host == after.Host {
-			return database.Fault(err, "Webhook", id)
+		if err := s.db.Run(ctx, "Webhook", id, endpoints.Update(after)); err != nil || before.host == after.host {
+			return err
 		}
-		_, err = s.exec(ctx, "Deliveries of webhook", id,
-			`UPDATE deliveries SET host = ? WHERE endpoint_id = ? AND finished_at IS NULL`, after.Host, id)
+		_, err = s.db.Exec(ctx, "Deliveries of webhook", id,
+			`UPDATE deliveries SET host = ? WHERE endpoint_id = ? AND finished_at IS NULL`, after.host, id)
 		return err
 	})
 	if err != nil {
@@ -206,17 +171,13 @@ func (s *Store) UpdateEndpoint(
 
 // DeleteEndpoint implements outbound.EndpointStore.
 func (s *Store) DeleteEndpoint(ctx context.Context, ownerID, kind, id string) error {
-	rows, err := s.exec(ctx, "Webhook", id,
+	return s.db.ExecOne(ctx, "Webhook", id,
 		`DELETE FROM webhook_endpoints WHERE id = ? AND user_id = ? AND kind = ?`, id, ownerID, kind)
-	if err == nil && rows == 0 {
-		return database.Fault(gorm.ErrRecordNotFound, "Webhook", id)
-	}
-	return err
 }
 
 // Hold implements outbound.EndpointStore.
 func (s *Store) Hold(ctx context.Context, endpointID string) error {
-	_, err := s.exec(ctx, "Deliveries of webhook", endpointID,
+	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID,
 		`UPDATE deliveries SET state = 'held', reason = ? WHERE endpoint_id = ? AND finished_at IS NULL AND state = 'queued' AND lease = ''`,
 		outbound.ReasonDisabled, endpointID)
 	return err
@@ -224,16 +185,8 @@ func (s *Store) Hold(ctx context.Context, endpointID string) error {
 
 // Release implements outbound.EndpointStore.
 func (s *Store) Release(ctx context.Context, endpointID string, now time.Time) error {
-	_, err := s.exec(ctx, "Deliveries of webhook", endpointID,
+	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID,
 		`UPDATE deliveries SET state = 'queued', reason = '', next_at = ? WHERE endpoint_id = ? AND finished_at IS NULL AND state = 'held'`,
 		now.UTC(), endpointID)
 	return err
-}
-
-func utc(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	u := t.UTC()
-	return &u
 }

@@ -11,8 +11,7 @@ import (
 	"bellhop/internal/database"
 )
 
-// With 100 000 queued deliveries no statement of the queue reads the table from
-// end to end.
+// With 100 000 queued deliveries no statement of the queue scans the table.
 func TestClaimingScansNoTable(t *testing.T) {
 	db := storetest.OpenDB(t, storetest.PostgresURL(t))
 	fill(t, db)
@@ -55,7 +54,7 @@ func fill(t *testing.T, db *database.DB) {
 		`INSERT INTO webhook_endpoints (id, user_id, kind, url, host, secret, events, disabled_reason, created_at)
 			SELECT 'e' || n, 'u', 'agent', 'https://h' || n, 'h' || n || ':443', '', '[]', '', now() FROM generate_series(0, 999) n`,
 	}
-	for from := range 20 { // each within the time a statement has
+	for from := range 20 { // small enough for the statement timeout
 		statements = append(statements, fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event,
 				order_key, position, state, reason, attempts, lease, next_at, expires_at, created_at)
 			SELECT 'd' || to_char(n, 'FM000000'), 'e' || n %% 1000, 'u', 'agent', 'h' || n %% 1000 || ':443', 'm' || n, 'x', 'c' || n %% 5000, n,

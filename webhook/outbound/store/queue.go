@@ -8,27 +8,41 @@ import (
 	"time"
 
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 	"bellhop/webhook/outbound"
 )
 
-// earlierOpen is true for a row d that has to wait for another of its order.
+// earlierOpen is true for a delivery d that must wait for an earlier one of its order.
 const earlierOpen = `(d.order_key <> '' AND EXISTS (SELECT 1 FROM deliveries p WHERE p.endpoint_id = d.endpoint_id
 	AND p.order_key = d.order_key AND p.finished_at IS NULL AND p.position <= d.position
 	AND (p.position < d.position OR p.id < d.id)))`
 
-const (
-	candidateColumns = `d.id, d.host, d.expires_at, ` + earlierOpen + ` AS blocked`
+// insertSQL numbers the delivery behind the open ones of its order.
+var insertSQL = `INSERT INTO deliveries (position, ` + table.Names("", deliveries.Columns) + `)
+	VALUES ((SELECT COALESCE(max(position), 0) + 1 FROM deliveries WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL),
+	` + deliveries.Placeholders + `) ON CONFLICT (endpoint_id, message_id) DO NOTHING`
 
-	candidatesSQL = `SELECT ` + candidateColumns + ` FROM deliveries d
-		WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`
+var (
+	candidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
 
-	// What is passed over costs a look at the index's row and nothing else.
+	// A delivery that is passed over costs one index row.
 	otherCandidatesSQL = `WITH due AS MATERIALIZED (SELECT * FROM (
 			SELECT id, host, endpoint_id, order_key, position, next_at, expires_at FROM deliveries
 			WHERE state = 'queued' AND next_at <= ? ORDER BY next_at LIMIT ?) AS first)
-		SELECT ` + candidateColumns + `, (SELECT count(*) FROM due) AS attempts FROM due d WHERE d.host NOT IN ? ORDER BY d.next_at LIMIT ?`
+		` + otherCandidates.Select(`WHERE d.host NOT IN ? ORDER BY d.next_at LIMIT ?`)
 
-	// From one host to the next by the index, never through a host's rows.
+	candidatesOfSQL = `SELECT * FROM (` + candidates.Select(`WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ?
+		ORDER BY d.next_at LIMIT ?`) + `) AS one`
+
+	claimableSQL = `SELECT ` + table.Names("d.", deliveries.Columns) + ` FROM deliveries d
+		WHERE d.id IN ? AND d.state = 'queued' AND d.next_at <= ?
+		AND (d.expires_at <= ? OR NOT ` + earlierOpen + `) ORDER BY d.next_at, d.id`
+
+	nextDueSQL = nextDue.Select(`WHERE state = 'queued' AND next_at > ? ORDER BY next_at LIMIT 1`)
+)
+
+const (
+	// It steps from host to host in the index and never reads all rows of a host.
 	dueHostsSQL = `WITH RECURSIVE hosts (host) AS (
 			SELECT min(host) FROM deliveries WHERE state = 'queued' AND host > ?
 			UNION ALL
@@ -38,12 +52,6 @@ const (
 			SELECT 1 FROM deliveries d WHERE d.state = 'queued' AND d.host = hosts.host AND d.next_at <= ?)
 		LIMIT ?`
 
-	candidatesOfSQL = `SELECT * FROM (SELECT ` + candidateColumns + ` FROM deliveries d
-		WHERE d.state = 'queued' AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?) AS one`
-
-	claimableSQL = `SELECT d.* FROM deliveries d WHERE d.id IN ? AND d.state = 'queued' AND d.next_at <= ?
-		AND (d.expires_at <= ? OR NOT ` + earlierOpen + `) ORDER BY d.next_at, d.id`
-
 	claimSQL = `UPDATE deliveries SET lease = ?, reason = '', next_at = ?, attempted_at = ? WHERE id IN ?`
 
 	parkSQL = `UPDATE deliveries SET next_at = ?, reason = ? WHERE id IN (SELECT d.id FROM deliveries d
@@ -52,32 +60,26 @@ const (
 	advanceSQL = `UPDATE deliveries SET next_at = ?, reason = '' WHERE id = (SELECT id FROM deliveries
 		WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL ORDER BY position, id LIMIT 1)
 		AND state = 'queued' AND reason = ?`
-
-	nextDueSQL = `SELECT next_at FROM deliveries WHERE state = 'queued' AND next_at > ? ORDER BY next_at LIMIT 1`
 )
 
 // Insert implements outbound.QueueStore.
 func (s *Store) Insert(ctx context.Context, d *outbound.Delivery) (bool, error) {
-	rows, err := s.exec(ctx, "Delivery", d.ID, `INSERT INTO deliveries (id, endpoint_id, user_id, kind, host, message_id, event,
-			order_key, position, body, state, reason, attempts, lease, next_at, expires_at, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT COALESCE(max(position), 0) + 1 FROM deliveries
-			WHERE endpoint_id = ? AND order_key = ? AND finished_at IS NULL), ?, ?, ?, 0, '', ?, ?, ?)
-		ON CONFLICT (endpoint_id, message_id) DO NOTHING`,
-		d.ID, d.EndpointID, d.UserID, d.Kind, d.Host, d.MessageID, d.Event, d.OrderKey, d.EndpointID, d.OrderKey,
-		d.Body, string(d.State), d.Reason, d.NextAt.UTC(), d.ExpiresAt.UTC(), d.CreatedAt.UTC())
+	row := *d
+	row.Attempts, row.Lease, row.AttemptedAt, row.FinishedAt = 0, "", nil, nil
+	rows, err := s.db.Exec(ctx, "Delivery", d.ID, insertSQL, deliveries.AppendValues([]any{d.EndpointID, d.OrderKey}, &row)...)
 	return rows > 0, err
 }
 
 // Candidates implements outbound.QueueStore.
 func (s *Store) Candidates(ctx context.Context, now time.Time, limit int) ([]outbound.Delivery, error) {
-	return s.query(ctx, candidatesSQL, now.UTC(), limit)
+	return s.query(ctx, candidates, candidatesSQL, now.UTC(), limit)
 }
 
 // OtherCandidates implements outbound.QueueStore.
 func (s *Store) OtherCandidates(
 	ctx context.Context, now time.Time, hosts []string, depth, limit int,
 ) ([]outbound.Delivery, bool, error) {
-	list, err := s.query(ctx, otherCandidatesSQL, now.UTC(), depth, hosts, limit)
+	list, err := s.query(ctx, otherCandidates, otherCandidatesSQL, now.UTC(), depth, hosts, limit)
 	return list, len(list) == 0 || list[0].Attempts == depth, err
 }
 
@@ -96,22 +98,18 @@ func (s *Store) CandidatesOf(ctx context.Context, now time.Time, hosts []string,
 		parts[i] = candidatesOfSQL
 		args = append(args, host, now.UTC(), perHost)
 	}
-	return s.query(ctx, strings.Join(parts, " UNION ALL "), args...)
+	return s.query(ctx, candidates, strings.Join(parts, " UNION ALL "), args...)
 }
 
-func (s *Store) query(ctx context.Context, sql string, args ...any) ([]outbound.Delivery, error) {
-	var rows []deliveryRow
-	if err := s.conn(ctx).Raw(sql, args...).Scan(&rows).Error; err != nil {
-		return nil, database.Fault(err, "Deliveries", "")
-	}
-	return deliveries(rows), nil
+func (s *Store) query(ctx context.Context, t *table.Table[outbound.Delivery], sql string, args ...any) ([]outbound.Delivery, error) {
+	return database.Query(ctx, s.db, t, "Deliveries", "", sql, args...)
 }
 
 // Claim implements outbound.QueueStore.
 func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]outbound.Delivery, error) {
 	var taken []outbound.Delivery
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
-		taken, err = s.query(ctx, claimableSQL+s.lock("FOR UPDATE OF d SKIP LOCKED"), ids, c.Now.UTC(), c.Now.UTC())
+		taken, err = s.query(ctx, deliveries, claimableSQL+s.lock("FOR UPDATE OF d SKIP LOCKED"), ids, c.Now.UTC(), c.Now.UTC())
 		if err != nil || len(taken) == 0 {
 			return err
 		}
@@ -119,19 +117,19 @@ func (s *Store) Claim(ctx context.Context, ids []string, c outbound.Claim) ([]ou
 		for i := range taken {
 			d := &taken[i]
 			mine[i] = d.ID
-			if err := s.abandoned(ctx, d); err != nil {
+			if err := s.logAbandoned(ctx, d); err != nil {
 				return err
 			}
 			d.Lease, d.NextAt = c.Lease, c.Until
 		}
-		_, err = s.exec(ctx, "Deliveries", "", claimSQL, c.Lease, c.Until.UTC(), c.Now.UTC(), mine)
+		_, err = s.db.Exec(ctx, "Deliveries", "", claimSQL, c.Lease, c.Until.UTC(), c.Now.UTC(), mine)
 		return err
 	})
 	return taken, err
 }
 
-// abandoned logs the attempt of a claim that lapsed.
-func (s *Store) abandoned(ctx context.Context, d *outbound.Delivery) error {
+// logAbandoned logs the attempt of a claim that lapsed.
+func (s *Store) logAbandoned(ctx context.Context, d *outbound.Delivery) error {
 	if d.Lease == "" {
 		return nil
 	}
@@ -143,25 +141,26 @@ func (s *Store) abandoned(ctx context.Context, d *outbound.Delivery) error {
 	if err := s.insertAttempt(ctx, attempt); err != nil {
 		return err
 	}
-	_, err := s.exec(ctx, "Delivery", d.ID, `UPDATE deliveries SET attempts = ? WHERE id = ?`, d.Attempts, d.ID)
+	_, err := s.db.Exec(ctx, "Delivery", d.ID, `UPDATE deliveries SET attempts = ? WHERE id = ?`, d.Attempts, d.ID)
 	return err
 }
 
 // Park implements outbound.QueueStore.
 func (s *Store) Park(ctx context.Context, ids []string, now, until time.Time) error {
-	_, err := s.exec(ctx, "Deliveries", "", parkSQL+s.lock("FOR UPDATE OF d SKIP LOCKED")+`)`, until.UTC(), outbound.ReasonWaiting, ids, now.UTC())
+	_, err := s.db.Exec(ctx, "Deliveries", "", parkSQL+s.lock("FOR UPDATE OF d SKIP LOCKED")+`)`,
+		until.UTC(), outbound.ReasonWaiting, ids, now.UTC())
 	return err
 }
 
 // Advance implements outbound.QueueStore.
 func (s *Store) Advance(ctx context.Context, endpointID, orderKey string, now time.Time) error {
-	_, err := s.exec(ctx, "Deliveries of webhook", endpointID, advanceSQL, now.UTC(), endpointID, orderKey, outbound.ReasonWaiting)
+	_, err := s.db.Exec(ctx, "Deliveries of webhook", endpointID, advanceSQL, now.UTC(), endpointID, orderKey, outbound.ReasonWaiting)
 	return err
 }
 
 // NextDue implements outbound.QueueStore.
 func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, error) {
-	rows, err := s.query(ctx, nextDueSQL, now.UTC())
+	rows, err := s.query(ctx, nextDue, nextDueSQL, now.UTC())
 	if err != nil || len(rows) == 0 {
 		return time.Time{}, false, err
 	}
@@ -171,7 +170,7 @@ func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, bool, er
 // Renew implements outbound.QueueStore.
 func (s *Store) Renew(ctx context.Context, claims map[string]string, until time.Time) ([]string, error) {
 	pairs := make([][]any, 0, len(claims))
-	for _, id := range slices.Sorted(maps.Keys(claims)) { // all workers lock in one order
+	for _, id := range slices.Sorted(maps.Keys(claims)) { // all workers lock rows in the same order
 		pairs = append(pairs, []any{id, claims[id]})
 	}
 	var held []string
@@ -201,7 +200,7 @@ func (s *Store) Record(ctx context.Context, d *outbound.Delivery, attempt *outbo
 }
 
 func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, args ...any) error {
-	rows, err := s.exec(ctx, "Delivery", d.ID, sql, args...)
+	rows, err := s.db.Exec(ctx, "Delivery", d.ID, sql, args...)
 	if err == nil && rows == 0 {
 		return outbound.ErrLeaseLost
 	}
@@ -209,8 +208,13 @@ func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, ar
 }
 
 func (s *Store) insertAttempt(ctx context.Context, a *outbound.Attempt) error {
-	_, err := s.exec(ctx, "Attempt", a.DeliveryID, `INSERT INTO delivery_attempts
-		(delivery_id, number, at, duration_ms, status, error, answer) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		a.DeliveryID, a.Number, a.At.UTC(), a.Duration.Milliseconds(), a.Status, a.Error, a.Answer)
-	return err
+	return s.db.Run(ctx, "Attempt", a.DeliveryID, attempts.Insert(*a))
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
 }

@@ -1,63 +1,68 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
+	"bellhop/internal/table"
 	"bellhop/webhook/outbound"
 )
 
-type deliveryRow struct {
-	ID          string
-	EndpointID  string
-	UserID      string
-	Kind        string
-	Host        string
-	MessageID   string
-	Event       string
-	OrderKey    string
-	Body        []byte
-	State       string
-	Reason      string
-	Attempts    int
-	AttemptedAt *time.Time
-	Lease       string
-	NextAt      time.Time
-	ExpiresAt   time.Time
-	CreatedAt   time.Time
-	FinishedAt  *time.Time
-	Blocked     bool
-}
+// deliveries lacks the column position, which the database numbers.
+var deliveries = table.New("deliveries",
+	table.Text("id", func(d *outbound.Delivery) *string { return &d.ID }).Key(),
+	table.Text("endpoint_id", func(d *outbound.Delivery) *string { return &d.EndpointID }),
+	table.Text("user_id", func(d *outbound.Delivery) *string { return &d.UserID }),
+	table.Text("kind", func(d *outbound.Delivery) *string { return &d.Kind }),
+	table.Text("host", func(d *outbound.Delivery) *string { return &d.Host }),
+	table.Text("message_id", func(d *outbound.Delivery) *string { return &d.MessageID }),
+	table.Text("event", func(d *outbound.Delivery) *string { return &d.Event }),
+	table.Text("order_key", func(d *outbound.Delivery) *string { return &d.OrderKey }),
+	table.Bytes("body", func(d *outbound.Delivery) *[]byte { return &d.Body }),
+	table.Text("state", func(d *outbound.Delivery) *outbound.State { return &d.State }),
+	table.Text("reason", func(d *outbound.Delivery) *string { return &d.Reason }),
+	table.Integer("attempts", func(d *outbound.Delivery) *int { return &d.Attempts }),
+	table.OptionalTime("attempted_at", func(d *outbound.Delivery) **time.Time { return &d.AttemptedAt }),
+	table.Text("lease", func(d *outbound.Delivery) *string { return &d.Lease }),
+	table.Time("next_at", func(d *outbound.Delivery) *time.Time { return &d.NextAt }),
+	table.Time("expires_at", func(d *outbound.Delivery) *time.Time { return &d.ExpiresAt }),
+	table.Time("created_at", func(d *outbound.Delivery) *time.Time { return &d.CreatedAt }),
+	table.OptionalTime("finished_at", func(d *outbound.Delivery) **time.Time { return &d.FinishedAt }),
+)
 
-func (r *deliveryRow) delivery() outbound.Delivery {
-	return outbound.Delivery{
-		ID: r.ID, EndpointID: r.EndpointID, UserID: r.UserID, Kind: r.Kind, Host: r.Host, MessageID: r.MessageID,
-		Event: r.Event, OrderKey: r.OrderKey, Body: r.Body, State: outbound.State(r.State), Reason: r.Reason,
-		Attempts: r.Attempts, AttemptedAt: utc(r.AttemptedAt), Lease: r.Lease, NextAt: r.NextAt.UTC(),
-		ExpiresAt: r.ExpiresAt.UTC(), CreatedAt: r.CreatedAt.UTC(), FinishedAt: utc(r.FinishedAt), Blocked: r.Blocked,
+// The queue and the log read these parts of deliveries.
+var (
+	candidates = table.New("deliveries d", append(deliveries.Pick("id", "host", "expires_at"),
+		table.Bool(earlierOpen, func(d *outbound.Delivery) *bool { return &d.Blocked }))...)
+	// otherCandidates reads the number of all due rows into Attempts.
+	otherCandidates = table.New("due d", append(candidates.Columns,
+		table.Integer("(SELECT count(*) FROM due)", func(d *outbound.Delivery) *int { return &d.Attempts }))...)
+	nextDue = table.New("deliveries", deliveries.Pick("next_at")...)
+	logged  = table.New("deliveries", deliveries.Without("body")...)
+)
+
+var attempts = table.New("delivery_attempts",
+	table.Text("delivery_id", func(a *outbound.Attempt) *string { return &a.DeliveryID }).Key(),
+	table.Integer("number", func(a *outbound.Attempt) *int { return &a.Number }).Key(),
+	table.Time("at", func(a *outbound.Attempt) *time.Time { return &a.At }),
+	table.Column[outbound.Attempt]{
+		Name:   "duration_ms",
+		Value:  func(a *outbound.Attempt) any { return a.Duration.Milliseconds() },
+		Target: func(a *outbound.Attempt) any { return milliseconds{&a.Duration} },
+	},
+	table.Integer("status", func(a *outbound.Attempt) *int { return &a.Status }),
+	table.Text("error", func(a *outbound.Attempt) *string { return &a.Error }),
+	table.Bytes("answer", func(a *outbound.Attempt) *[]byte { return &a.Answer }),
+)
+
+type milliseconds struct{ to *time.Duration }
+
+// Scan implements sql.Scanner.
+func (m milliseconds) Scan(src any) error {
+	ms, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("%T is not a number", src)
 	}
-}
-
-func deliveries(rows []deliveryRow) []outbound.Delivery {
-	list := make([]outbound.Delivery, len(rows))
-	for i := range rows {
-		list[i] = rows[i].delivery()
-	}
-	return list
-}
-
-type attemptRow struct {
-	DeliveryID string
-	Number     int
-	At         time.Time
-	DurationMs int64
-	Status     int
-	Error      string
-	Answer     []byte
-}
-
-func (r *attemptRow) attempt() outbound.Attempt {
-	return outbound.Attempt{
-		DeliveryID: r.DeliveryID, Number: r.Number, At: r.At.UTC(), Duration: time.Duration(r.DurationMs) * time.Millisecond,
-		Status: r.Status, Error: r.Error, Answer: r.Answer,
-	}
+	*m.to = time.Duration(ms) * time.Millisecond
+	return nil
 }

@@ -28,18 +28,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) e
 
 func (s *Store) conn(ctx context.Context) *gorm.DB { return s.db.Conn(ctx) }
 
-// exec runs one statement in a transaction, its own if there is none.
-func (s *Store) exec(ctx context.Context, what string, id any, sql string, args ...any) (int64, error) {
-	var rows int64
-	err := s.db.Write(ctx, func(ctx context.Context) error {
-		result := s.conn(ctx).Exec(sql, args...)
-		rows = result.RowsAffected
-		return database.Fault(result.Error, what, id)
-	})
-	return rows, err
-}
-
-// lock is appended to a SELECT whose rows will be written.
+// lock is appended to a SELECT whose rows will be written. SQLite has no such clause.
 func (s *Store) lock(clause string) string {
 	if s.db.Dialect() == database.Postgres {
 		return " " + clause

@@ -1,4 +1,4 @@
-// Command cmd is the example backend of the two-container set-up.
+// Command cmd runs the example backend of the two-container setup.
 package main
 
 import "bellhop/deploy/headless/backend"

@@ -1,5 +1,5 @@
-// Command mockllm serves the scripted language model of package mockllm, for
-// people who try an agent without a real one:
+// Command mockllm serves the scripted language model of package mockllm, to try an agent
+// without a real model:
 //
 //	go run ./internal/testenv/mockllm/cmd/mockllm -addr 127.0.0.1:4010
 package main
@@ -24,7 +24,7 @@ func main() {
 		log.Fatal(err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-		log.Fatal("mockllm: -addr must be a loopback address: it asks nobody for a key")
+		log.Fatal("mockllm: -addr must be a loopback address, because no key is required")
 	}
 	_, _ = fmt.Printf("mockllm listening on http://%s\n", listener.Addr())
 	server := &http.Server{Handler: mockllm.NewServer(*delay), ReadHeaderTimeout: 5 * time.Second}

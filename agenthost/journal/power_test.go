@@ -1,0 +1,146 @@
+package journal
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"bellhop/agenthost"
+	"bellhop/internal/testenv/disk"
+	"bellhop/protocol"
+)
+
+const powerCuts = 150
+
+// PROC-8: what Write has returned for survives a power cut at any moment.
+func TestWhatWasWrittenSurvivesAPowerCut(t *testing.T) {
+	if cutPower(t, "FULL") {
+		t.Error("a power cut lost an acknowledged event")
+	}
+}
+
+// Without syncs events must be lost: a disk that loses nothing proves nothing.
+func TestAJournalWithoutSyncsLosesEventsInAPowerCut(t *testing.T) {
+	if !cutPower(t, "OFF") {
+		t.Error("nothing was lost without syncs")
+	}
+}
+
+// cutPower writes events one after another, and from another goroutine cuts the
+// power at any moment. It returns whether a cut lost an event that had been
+// acknowledged before, or left no whole database.
+func cutPower(t *testing.T, synchronous string) (lost bool) {
+	t.Helper()
+	power := disk.New(t)
+	dir := t.TempDir()
+	j, err := openOn(power.Name(), dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	err = j.exec(t.Context(), func(c *sqlite3.Conn) error { // a small WAL, so that checkpoints are cut as well
+		return c.Exec("PRAGMA wal_autocheckpoint = 20")
+	})
+	if err == nil && synchronous != "FULL" {
+		err = outsideTransaction(j, "PRAGMA synchronous = "+synchronous)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 0)})
+
+	var acknowledged atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for seq := int64(1); ctx.Err() == nil; seq++ {
+			write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", seq), Events: []agenthost.EventRecord{event("s", seq)}})
+			acknowledged.Store(seq)
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	for range powerCuts {
+		before := acknowledged.Load()
+		if survived(t, power, dir, random) < before {
+			return true
+		}
+	}
+	if events := acknowledged.Load(); events < powerCuts {
+		t.Errorf("only %d events were written", events)
+	}
+	return false
+}
+
+// survived cuts the power and returns the highest event without a hole.
+func survived(t *testing.T, power *disk.Disk, dir string, random *rand.Rand) int64 {
+	t.Helper()
+	after := t.TempDir()
+	if err := power.Crash(dir, after, random); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Open(after, noon)
+	if err != nil {
+		return -1
+	}
+	defer func() { _ = j.Close() }()
+	if len(j.Notices()) > 0 {
+		return -1
+	}
+	events, err := j.Events(t.Context(), "s", 1, 0, 1<<30)
+	if err != nil {
+		return -1
+	}
+	for i, e := range events {
+		if e.Cursor.Seq != int64(i+1) {
+			return int64(i)
+		}
+	}
+	if err := os.RemoveAll(filepath.Clean(after)); err != nil {
+		t.Fatal(err)
+	}
+	return int64(len(events))
+}
+
+// A full disk is storage_full, loses nothing acknowledged, and service resumes
+// when there is room, without a restart.
+func TestADiskThatFillsUpIsStorageFull(t *testing.T) {
+	filling := disk.New(t)
+	dir := t.TempDir()
+	j, err := openOn(filling.Name(), dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, &agenthost.Write{SessionID: "s", Session: session("s", 1), Events: []agenthost.EventRecord{event("s", 1)}})
+	filling.Fill(true)
+	big := event("s", 2)
+	big.Part = make([]byte, 1<<20)
+	if err := j.Write(t.Context(), &agenthost.Write{SessionID: "s", Events: []agenthost.EventRecord{big}}); protocol.CodeOf(err) != protocol.CodeStorageFull {
+		t.Errorf("a write: %v", err)
+	}
+	if n, err := j.CountPending(t.Context(), "s", protocol.Cursor{}); n != 1 || err != nil {
+		t.Errorf("reads: %d events, %v", n, err)
+	}
+	filling.Fill(false)
+	write(t, j, &agenthost.Write{SessionID: "s", Events: []agenthost.EventRecord{big}})
+	if err := j.Probe(t.Context()); err != nil {
+		t.Errorf("probe: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// outsideTransaction runs a statement of the writer that no transaction takes.
+func outsideTransaction(j *Journal, statement string) error {
+	return j.exec(context.Background(), func(c *sqlite3.Conn) error {
+		return c.Exec("COMMIT; " + statement + "; BEGIN IMMEDIATE; SAVEPOINT request")
+	})
+}

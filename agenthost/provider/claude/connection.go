@@ -1,0 +1,77 @@
+package claude
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
+)
+
+// lostSession is what the program prints about a session that it does not know.
+const lostSession = "No conversation found"
+
+// connection implements stdio.Connection.
+type connection struct {
+	program *program
+	child   *stdio.Child
+	deliver func(message) bool
+	ready   chan struct{} // closed when the program has answered the handshake
+	once    sync.Once
+}
+
+// Decode implements stdio.Connection.
+func (c *connection) Decode(line []byte) (message, error) {
+	m, err := parse(line)
+	if err == nil && m.reply != nil && m.reply.RequestID == handshake {
+		c.once.Do(func() { close(c.ready) })
+		return m, stdio.ErrConsumed
+	}
+	return m, err
+}
+
+// Open waits until the program answers the handshake. The id of a new session is
+// announced later, when the program has written the session.
+func (c *connection) Open(ctx context.Context, _ string, _ agenthost.Output) (id string, memoryLost bool, err error) {
+	p := c.program
+	late := time.NewTimer(p.options.Start)
+	defer late.Stop()
+	select {
+	case <-c.ready:
+		memoryLost = p.session == ""
+		p.session = p.starting
+		return "", memoryLost, nil
+	case <-c.child.Ended():
+		return "", false, c.startFailed()
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	case <-late.C:
+		return "", false, protocol.Errorf(protocol.CodeUnavailable, "The agent %s does not answer after %s", p.options.Name, p.options.Start)
+	}
+}
+
+// startFailed is the error of a program that has ended before it accepted a prompt.
+func (c *connection) startFailed() error {
+	p := c.program
+	summary := c.child.ExitSummary("The agent " + p.options.Name + " ended before it could take a prompt")
+	if p.session != "" && strings.Contains(summary, lostSession) {
+		p.session = ""
+		return stdio.ErrSessionLost
+	}
+	return protocol.Errorf(protocol.CodeUnavailable, "%s", summary)
+}
+
+// Reject denies a request: between turns no user can allow it.
+func (c *connection) Reject(m message) {
+	if m.Type == "control_request" {
+		c.child.Offer(controlResponse(m.request.RequestID, deny("No turn is running: nobody can allow this.")))
+	}
+}
+
+// Begin implements stdio.Connection.
+func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[message] {
+	return &turn{Turn: t, connection: c, blocks: blocks{out: t.Out}}
+}

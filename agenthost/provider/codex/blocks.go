@@ -1,0 +1,90 @@
+package codex
+
+import (
+	"strings"
+
+	"bellhop/agenthost"
+)
+
+// blocks are the text and reasoning blocks of a turn, which belong to items.
+type blocks struct {
+	out      agenthost.Output
+	textItem string // whose text block is open, "" = none
+	streamed map[string]*strings.Builder
+
+	reasoningItem string // whose reasoning is open, "" = none
+	part          int
+}
+
+// text adds to an item's text. Another item's open block ends there: an item that is cut
+// off is never completed.
+func (b *blocks) text(item, delta string) error {
+	if delta == "" {
+		return nil
+	}
+	if b.textItem != item {
+		if err := b.end(""); err != nil {
+			return err
+		}
+		b.textItem = item
+	}
+	if b.streamed == nil {
+		b.streamed = map[string]*strings.Builder{}
+	}
+	if b.streamed[item] == nil {
+		b.streamed[item] = &strings.Builder{}
+	}
+	b.streamed[item].WriteString(delta)
+	return b.out.Text(delta)
+}
+
+// complete ends an item's text. If a tool call closed its block, only the part that was
+// not streamed yet becomes a block.
+func (b *blocks) complete(item, final string) error {
+	if b.textItem == item {
+		return b.end(final)
+	}
+	if streamed := b.streamed[item]; streamed != nil {
+		rest, more := strings.CutPrefix(final, streamed.String())
+		if !more || rest == "" {
+			return nil
+		}
+		final = rest
+	}
+	if err := b.end(""); err != nil {
+		return err
+	}
+	return b.end(final)
+}
+
+// end closes the open blocks.
+func (b *blocks) end(final string) error {
+	if b.reasoningItem != "" {
+		b.reasoningItem = ""
+		if err := b.out.EndReasoning(); err != nil {
+			return err
+		}
+	}
+	if b.textItem == "" && final == "" {
+		return nil
+	}
+	b.textItem = ""
+	return b.out.EndText(final)
+}
+
+// reason adds to an item's reasoning; an empty line separates its parts.
+func (b *blocks) reason(item string, part int, delta string) error {
+	if delta == "" {
+		return nil
+	}
+	if b.reasoningItem != item {
+		if err := b.end(""); err != nil {
+			return err
+		}
+		b.reasoningItem, b.part = item, part
+	}
+	if part != b.part {
+		b.part, delta = part, "\n\n"+delta
+	}
+	return b.out.Reasoning(delta)
+}

@@ -1,0 +1,86 @@
+package providertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// EndsAtOnce in the environment makes a test binary with the race detector end at once; it
+// waits a second otherwise.
+const EndsAtOnce = "GORACE=atexit_sleep_ms=0"
+
+// Mark is a variable for the environment of programs, by which Running finds them.
+func Mark(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("PROVIDER_TEST_MARK=%d %s", os.Getpid(), t.Name())
+}
+
+// Running returns a function that names the running processes with the test's mark.
+func Running(t *testing.T) func() []string {
+	t.Helper()
+	mark := []byte(Mark(t) + "\x00")
+	return func() []string {
+		var found []string
+		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range environments {
+			if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, mark) {
+				found = append(found, filepath.Dir(path))
+			}
+		}
+		return found
+	}
+}
+
+// Signal sends a signal to the processes with the test's mark.
+func Signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	for _, process := range Running(t)() {
+		pid, err := strconv.Atoi(filepath.Base(process))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, signal); err != nil {
+			t.Log(err) // the child of a process that was signalled before
+		}
+	}
+}
+
+// Recorded names the programs that are recorded in a process.Command's Records as running.
+func Recorded(t *testing.T, records string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// KillRecorded kills the one recorded program and its group.
+func KillRecorded(t *testing.T, records string) {
+	t.Helper()
+	names := Recorded(t, records)
+	if len(names) != 1 {
+		t.Fatalf("running: %q", names)
+	}
+	content, err := os.ReadFile(filepath.Join(records, names[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct{ Pid int }
+	if err := json.Unmarshal(content, &record); err != nil || record.Pid <= 1 {
+		t.Fatalf("%s: %v", content, err)
+	}
+	if err := syscall.Kill(-record.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,41 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// Join puts the record of the conversation in front of a prompt.
+func Join(restored, prompt string) string {
+	if restored == "" {
+		return prompt
+	}
+	return restored + "\n\n" + prompt
+}
+
+// SendPrompt sends an encoded prompt. The error has CodeTooLarge for a line that no program
+// has to read.
+func (c *Child) SendPrompt(ctx context.Context, line json.RawMessage) error {
+	if len(line) > protocol.MaxLine {
+		return errTooLarge()
+	}
+	return c.Send(ctx, line)
+}
+
+// isTooLarge reports, before a program is started for it, that no encoding of the prompt is
+// short enough for SendPrompt.
+func isTooLarge(prompt agenthost.Prompt) bool {
+	size := len(prompt.Text)
+	for _, a := range prompt.Attachments {
+		size += len(a.Data)
+	}
+	return size >= protocol.MaxLine
+}
+
+func errTooLarge() error {
+	return protocol.Errorf(protocol.CodeTooLarge,
+		"The prompt with its attachments is larger than the %d MiB the agent reads", protocol.MaxLine>>20)
+}

@@ -1,0 +1,182 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// errOutput marks an error of the Output before the turn began.
+var errOutput = errors.New("the output failed")
+
+// run is a turn and the child that it runs in.
+type run[M any] struct {
+	*Turn
+	agent    *Agent[M]
+	prompt   agenthost.Prompt
+	link     *link[M] // changed by begin, before the run is attached
+	exchange Exchange[M]
+	messages chan incoming[M]
+
+	reused   bool // the child served an earlier turn
+	received bool // a message of this turn has come
+}
+
+// begin opens the session in a child and sends the prompt.
+func (r *run[M]) begin() error {
+	a := r.agent
+	a.attach(nil)
+	link, reused, err := a.open(r.ctx, r.Out)
+	if err != nil {
+		return err
+	}
+	restored, err := a.introduce(r.ctx, r.Out)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errOutput, err)
+	}
+	r.link, r.reused = link, reused
+	a.attach(r)
+	r.exchange = link.connection.Begin(r.Turn)
+	if err := r.exchange.Prompt(r.ctx, r.prompt, restored); err != nil {
+		return err
+	}
+	a.memoryLost = false
+	return nil
+}
+
+// introduce announces the id of a new session to the host, and returns the record of the
+// conversation if the agent has lost it.
+func (a *Agent[M]) introduce(ctx context.Context, out agenthost.Output) (restored string, err error) {
+	if a.session != "" && a.session != a.announced {
+		if err := out.SetNative(a.session); err != nil {
+			return "", err
+		}
+		a.announced = a.session
+	}
+	if a.memoryLost {
+		return out.Restored(ctx)
+	}
+	return "", nil
+}
+
+// play runs the turn until it is over.
+func (r *run[M]) play(ctx context.Context) agenthost.Outcome {
+	for {
+		select {
+		case in := <-r.messages:
+			r.received = true
+			outcome, err := r.handle(in)
+			switch {
+			case err != nil:
+				return r.abort(ctx, err)
+			case outcome != nil:
+				return r.finish(*outcome)
+			}
+		case err := <-r.failed:
+			return r.abort(ctx, err)
+		case <-r.interrupt:
+			return r.abort(ctx, nil)
+		case <-ctx.Done():
+			return r.abort(ctx, ctx.Err())
+		case <-r.link.child.ended:
+			if child := r.link.child; !r.restart() {
+				return r.exited(child)
+			}
+		}
+	}
+}
+
+func (r *run[M]) handle(in incoming[M]) (*agenthost.Outcome, error) {
+	if in.invalid != "" {
+		r.Skip(in.invalid)
+		return nil, nil
+	}
+	return r.exchange.Handle(in.message)
+}
+
+// restart gives the prompt to a new child if the one it was sent to had ended before it
+// sent anything of this turn.
+func (r *run[M]) restart() bool {
+	if !r.reused || r.received {
+		return false
+	}
+	err := r.begin() // it is not reused again: the child is new
+	if err != nil {
+		r.Log.Error("agent cannot be started again", "agent", r.name, "err", err)
+	}
+	return err == nil
+}
+
+// abort stops the turn by the program's own cancel, or else with the program. What the
+// program sends meanwhile counts, unless the Output failed (cause).
+func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
+	ctx = context.WithoutCancel(ctx)
+	r.CancelQuestions(nil)
+	r.exchange.Cancel(ctx)
+	grace := time.NewTimer(r.agent.config.Grace)
+	defer grace.Stop()
+	for stopped := false; !stopped; {
+		select {
+		case in := <-r.messages:
+			stopped, cause = r.drain(in, cause)
+			if r.link.child.IsLeaving() {
+				stopped = false // it was signalled: only its end leaves nothing running
+			} else if !stopped {
+				r.exchange.Cancel(ctx)
+			}
+		case <-grace.C:
+			r.Log.Warn("agent ignores the interrupt", "agent", r.name)
+			r.link.child.Signal()
+		case <-r.link.child.ended:
+			stopped = true
+		}
+	}
+	if cause == nil {
+		_ = r.exchange.Close(true)
+		r.reportInvalid()
+	}
+	outcome := *Aborted()
+	outcome.Usage = r.exchange.Usage()
+	return outcome
+}
+
+func (r *run[M]) drain(in incoming[M], cause error) (stopped bool, _ error) {
+	if in.invalid != "" {
+		if cause == nil {
+			r.Skip(in.invalid)
+		}
+		return false, cause
+	}
+	stopped, err := r.exchange.Drain(in.message, cause != nil)
+	if cause == nil {
+		cause = err
+	}
+	return stopped, cause
+}
+
+// exited is the outcome when a child has ended by itself.
+func (r *run[M]) exited(child *Child) agenthost.Outcome {
+	if r.ctx.Err() != nil { // interrupted while it was started again
+		return *Aborted()
+	}
+	r.Log.Warn("agent exited during a turn", "agent", r.name)
+	r.CancelQuestions(agenthost.ErrExpired)
+	return r.finish(agenthost.Outcome{
+		FinishReason: protocol.FinishError,
+		Reason:       protocol.ReasonAgentExited,
+		Err:          child.ExitSummary("The agent " + r.name + " exited during the turn"),
+	})
+}
+
+// finish leaves no block open and no call without a result.
+func (r *run[M]) finish(outcome agenthost.Outcome) agenthost.Outcome {
+	r.CloseOut(r.exchange.Close)
+	if outcome.Usage == nil {
+		outcome.Usage = r.exchange.Usage()
+	}
+	return outcome
+}

@@ -1,0 +1,118 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"bellhop/agenthost"
+	"bellhop/protocol"
+)
+
+// ErrClosed is the error of an agent that was closed.
+var ErrClosed = errors.New("the agent is closed")
+
+// Slot admits one turn at a time.
+type Slot struct {
+	Name string // of the agent, in messages
+	Log  *slog.Logger
+
+	gate   sync.Mutex // held while a turn begins, and by WhileIdle
+	mu     sync.Mutex
+	turn   *Turn // nil when idle
+	closed bool
+}
+
+// Begin starts a turn; from here on it can be interrupted.
+func (s *Slot) Begin(ctx context.Context, out agenthost.Output) (*Turn, error) {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case s.closed:
+		return nil, ErrClosed
+	case s.turn != nil:
+		return nil, errors.New("a turn is running")
+	}
+	s.turn = NewTurn(ctx, s.Name, s.Log, out)
+	return s.turn, nil
+}
+
+// End ends the turn that Begin started.
+func (s *Slot) End(t *Turn) {
+	t.CancelQuestions(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn = nil
+	close(t.done)
+}
+
+// Current is the running turn, nil when idle.
+func (s *Slot) Current() *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn
+}
+
+// Interrupt makes the running turn stop and waits for its end.
+func (s *Slot) Interrupt(ctx context.Context) error {
+	t := s.Current()
+	if t == nil {
+		return nil
+	}
+	t.stop()
+	select {
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Halt interrupts the running turn, ends the program with stop, and returns when both
+// are over.
+func (s *Slot) Halt(ctx context.Context, stop func(context.Context) error) error {
+	t := s.Current()
+	if err := s.Interrupt(ctx); err != nil {
+		s.Log.Warn("agent gets no time to stop", "agent", s.Name, "err", err)
+	}
+	if err := stop(ctx); err != nil {
+		return err
+	}
+	if t != nil {
+		<-t.done
+	}
+	return nil
+}
+
+// Retire makes every later Begin fail.
+func (s *Slot) Retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// IsRetired reports whether Retire was called.
+func (s *Slot) IsRetired() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// WhileIdle calls f between two turns; none begins before f returns. The error has
+// CodeConflict while a turn is running.
+func (s *Slot) WhileIdle(f func() error) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	switch {
+	case s.IsRetired():
+		return ErrClosed
+	case s.Current() != nil:
+		return protocol.Errorf(protocol.CodeConflict, "The agent %s works on a turn in this session", s.Name)
+	}
+	return f()
+}

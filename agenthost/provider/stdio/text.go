@@ -1,0 +1,69 @@
+package stdio
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Object builds JSON objects without a type for each.
+type Object map[string]any
+
+// Encode encodes decoded JSON and plain values, which cannot fail.
+func Encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage(`null`)
+	}
+	return raw
+}
+
+// OrEmpty returns an empty object for a missing value.
+func OrEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage(`{}`)
+	}
+	return raw
+}
+
+// Excerpt returns the beginning of a line as printable text.
+func Excerpt(line []byte) string {
+	const most = 120
+	cut := ""
+	if len(line) > most {
+		line, cut = line[:most], "…"
+	}
+	return strings.Trim(fmt.Sprintf("%+q", line), `"`) + cut
+}
+
+// ModelError returns the message in a model provider's error response, "" if the text is
+// not one.
+func ModelError(text string) string {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal([]byte(text), &body)
+	return body.Error.Message
+}
+
+// ReadMemory returns at most limit bytes of a repository's memory file. It is "" for
+// anything but a regular file: a link could show one of the host's files to the model.
+func ReadMemory(path string, limit int64) string {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

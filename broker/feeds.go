@@ -1,0 +1,162 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// ErrReset means that the changes since a rev are not known: the rev is in the
+// future, or so old that its successors are pruned. The reader must read the
+// whole task again.
+var ErrReset = errors.New("the changes since that rev are not known")
+
+// ChangeRef is a stored change: the row it touched.
+type ChangeRef struct {
+	Rev   int64
+	Kind  ChangeKind
+	RefID string
+}
+
+// UserHint is a hint for a user.
+type UserHint struct {
+	UserID    string
+	ChangedAt time.Time
+	protocol.TaskHint
+}
+
+// Feeds reads what the feeds of tasks and users show.
+type Feeds struct{ Store FeedStore }
+
+// FeedStore is what Feeds reads.
+type FeedStore interface {
+	// Read runs fn with one view of the data.
+	Read(ctx context.Context, fn func(ctx context.Context) error) error
+	Task(ctx context.Context, userID, id string) (*Task, error)
+	ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]ChangeRef, error)
+	MessagesByID(ctx context.Context, taskID string, ids []string) ([]Message, error)
+	TaskInteractions(ctx context.Context, taskID string, ids []string) ([]Interaction, error)
+	Revs(ctx context.Context, taskIDs []string) (map[string]int64, error)
+	Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error)
+	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]UserHint, error)
+}
+
+// Get returns a task of the user; another user's is CodeNotFound.
+func (s *Feeds) Get(ctx context.Context, userID, id string) (*protocol.Task, error) {
+	task, err := s.Store.Task(ctx, userID, id)
+	if err != nil {
+		return nil, err
+	}
+	return task.View(), nil
+}
+
+// Changes returns at most limit changes after the rev since, and the task's
+// present rev. It is ErrReset when these changes are not known.
+func (s *Feeds) Changes(ctx context.Context, userID, id string, since int64, limit int) ([]Change, int64, error) {
+	var changes []Change
+	var rev int64
+	err := s.Store.Read(ctx, func(ctx context.Context) error {
+		changes = nil
+		task, err := s.Store.Task(ctx, userID, id)
+		if err != nil {
+			return err
+		}
+		rev = task.Rev
+		if since < 0 || since > rev {
+			return ErrReset
+		}
+		if since == rev {
+			return nil
+		}
+		refs, err := s.Store.ChangeRefs(ctx, id, since, clamp(limit))
+		if err != nil {
+			return err
+		}
+		if len(refs) == 0 || refs[0].Rev != since+1 {
+			return ErrReset
+		}
+		changes, err = s.rows(ctx, task, refs)
+		return err
+	})
+	return changes, rev, err
+}
+
+// rows adds the present state of its row to each change.
+func (s *Feeds) rows(ctx context.Context, task *Task, refs []ChangeRef) ([]Change, error) {
+	ids := map[ChangeKind][]string{}
+	for _, ref := range refs {
+		ids[ref.Kind] = append(ids[ref.Kind], ref.RefID)
+	}
+	messages, err := s.messages(ctx, task.ID, ids[ChangeMessage])
+	if err != nil {
+		return nil, err
+	}
+	questions, err := s.questions(ctx, task, ids[ChangeInteraction])
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Change, len(refs))
+	for i, ref := range refs {
+		changes[i] = Change{Rev: ref.Rev, Kind: ref.Kind}
+		switch ref.Kind {
+		case ChangeMessage:
+			changes[i].Message = messages[ref.RefID]
+		case ChangeInteraction:
+			changes[i].Interaction = questions[ref.RefID]
+		case ChangeTask:
+			changes[i].Task = task.View()
+		}
+	}
+	return changes, nil
+}
+
+func (s *Feeds) messages(ctx context.Context, taskID string, ids []string) (map[string]*protocol.Message, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := s.Store.MessagesByID(ctx, taskID, ids)
+	messages := make(map[string]*protocol.Message, len(found))
+	for i := range found {
+		messages[found[i].ID] = &found[i].Message
+	}
+	return messages, err
+}
+
+func (s *Feeds) questions(ctx context.Context, task *Task, ids []string) (map[string]*protocol.Interaction, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := s.Store.TaskInteractions(ctx, task.ID, ids)
+	questions := make(map[string]*protocol.Interaction, len(found))
+	for i := range found {
+		found[i].TaskTitle = task.Title
+		questions[found[i].ID] = found[i].View()
+	}
+	return questions, err
+}
+
+// Hints returns the state of the user's tasks, the last changed first.
+func (s *Feeds) Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error) {
+	return s.Store.Hints(ctx, userID, clamp(limit))
+}
+
+// Revs returns the rev of each task, in one query. Deleted tasks keep theirs
+// until they are purged.
+func (s *Feeds) Revs(ctx context.Context, taskIDs []string) (map[string]int64, error) {
+	if len(taskIDs) == 0 {
+		return map[string]int64{}, nil
+	}
+	return s.Store.Revs(ctx, taskIDs)
+}
+
+// HintsSince returns the tasks of these users that changed at since or later,
+// deleted tasks too, by the clocks of the replicas that wrote. Readers overlap
+// their windows by the clock skew they allow, and compare revs.
+func (s *Feeds) HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]UserHint, error) {
+	if len(userIDs) == 0 {
+		return nil, nil
+	}
+	return s.Store.HintsSince(ctx, userIDs, since)
+}

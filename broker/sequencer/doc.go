@@ -1,0 +1,20 @@
+// Package sequencer decides for every event of a request whether the broker
+// accepts it, knows it already or refuses it. Decide is a pure function: it
+// knows no store, no clock and no context, and imports protocol alone.
+//
+//	State{Cursor, Known} + []Event ──Decide──► Decision ──Record──► State
+//
+// A decision by the event's id and position:
+//
+//	id known, same digest            duplicate (fenced, if it was stored as late)
+//	id known, other digest           conflict
+//	no position (basic host)         accepted
+//	the next seq of the epoch        accepted
+//	seq 1 of a later epoch           accepted, the earlier epoch is over
+//	an earlier epoch                 fenced, stored as late
+//	a seq at or below the cursor     diverged
+//	anything else                    gap
+//
+// Package broker stores what the decision says and applies the effects. A test
+// can drive Decide and Record through every order of deliveries instead.
+package sequencer

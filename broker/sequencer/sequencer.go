@@ -1,0 +1,186 @@
+package sequencer
+
+import "bellhop/protocol"
+
+// Event is all that a decision depends on: neither type nor body.
+type Event struct {
+	ID       string
+	Digest   string          // of the content: a redelivery has the same
+	Position protocol.Cursor // epoch and seq; the zero Cursor for events of basic hosts, which have no order
+}
+
+// Known is a stored event.
+type Known struct {
+	Digest string
+	Late   bool // its epoch was over when it arrived
+}
+
+// State is what the broker has stored of a task.
+type State struct {
+	// Cursor is the highest position without a hole before it.
+	Cursor protocol.Cursor
+	// Known holds the stored events by id. Decide looks up the ids of its
+	// events only, so all others may be left out.
+	Known map[string]Known
+}
+
+// Decision says what to do with the events of one request. Either all of them
+// are accepted or duplicates, or Refusal is set and none is accepted.
+type Decision struct {
+	Accepted   []int // indexes of the events to store and to give effect to, in order
+	Duplicates int   // events that are stored already, or stand twice in the request
+	Late       []int // with a Refusal of code fenced: indexes of the events to store without effects
+	Cursor     protocol.Cursor
+	Positioned bool // some event has a position: the response carries Cursor
+
+	Refusal *protocol.Error // the response; of code conflict, diverged, gap or fenced
+	Refused int             // with a Refusal: index of the event that caused it
+}
+
+// Decide goes over the events of a request in order. The first refusal is the
+// response. After a fenced event it still collects the other late ones, because
+// all of them are stored.
+func Decide(s State, events []Event) Decision {
+	r := request{state: s, events: events, decision: Decision{Cursor: s.Cursor, Accepted: make([]int, 0, len(events))}}
+	if len(events) > 1 {
+		r.taken = make(map[string]string, len(events))
+	}
+	d := &r.decision
+	for i := range events {
+		d.Positioned = d.Positioned || events[i].Position.Epoch > 0
+		refusal := r.place(i)
+		if refusal != nil && d.Refusal == nil {
+			d.Refusal, d.Refused = refusal, i
+		}
+		if d.Refusal != nil && d.Refusal.Code != protocol.CodeFenced {
+			break
+		}
+	}
+	if d.Refusal == nil {
+		d.Duplicates = len(events) - len(d.Accepted)
+		return *d
+	}
+	d.Accepted, d.Cursor = nil, s.Cursor
+	if len(events) > 1 {
+		index := d.Refused
+		d.Refusal.Index = &index
+	}
+	return *d
+}
+
+// Continues reports whether every event takes the position after the one
+// before it, beginning at the cursor. Such events are new unless a host reused
+// an id, so a store that detects reused ids needs no State.Known for them.
+func (s State) Continues(events []Event) bool {
+	cursor := s.Cursor
+	for i := range events {
+		if !follows(cursor, events[i].Position) {
+			return false
+		}
+		cursor = events[i].Position
+	}
+	return true
+}
+
+// Record returns the state after a decision about these events was stored. It
+// does not change s.
+func (s State) Record(events []Event, d Decision) State {
+	known := make(map[string]Known, len(s.Known)+len(d.Accepted)+len(d.Late))
+	for id, k := range s.Known {
+		known[id] = k
+	}
+	for _, i := range d.Accepted {
+		known[events[i].ID] = Known{Digest: events[i].Digest}
+	}
+	for _, i := range d.Late {
+		known[events[i].ID] = Known{Digest: events[i].Digest, Late: true}
+	}
+	return State{Cursor: d.Cursor, Known: known}
+}
+
+// request is a decision in progress.
+type request struct {
+	state    State
+	events   []Event
+	taken    map[string]string // digests of this request's new and late events by id; nil for a single event
+	decision Decision
+}
+
+// place decides about one event and returns the reason to refuse it.
+func (r *request) place(i int) *protocol.Error {
+	e := &r.events[i]
+	if known, ok := r.state.Known[e.ID]; ok {
+		if known.Digest == e.Digest && known.Late {
+			return fenced(r.state.Cursor)
+		}
+		return sameContent(known.Digest, e.Digest)
+	}
+	if digest, ok := r.taken[e.ID]; ok {
+		return sameContent(digest, e.Digest)
+	}
+	refusal := r.advance(e.Position)
+	switch {
+	case refusal == nil:
+		r.decision.Accepted = append(r.decision.Accepted, i)
+	case refusal.Code == protocol.CodeFenced:
+		r.decision.Late = append(r.decision.Late, i)
+	default:
+		return refusal
+	}
+	if r.taken != nil {
+		r.taken[e.ID] = e.Digest
+	}
+	return refusal
+}
+
+// advance moves the cursor over a new event. Refusals name the stored cursor,
+// because nothing of a refused request is accepted; an epoch that is not stored
+// yet begins at seq 0.
+func (r *request) advance(next protocol.Cursor) *protocol.Error {
+	cursor, stored := &r.decision.Cursor, r.state.Cursor
+	switch {
+	case next.Epoch == 0: // of a basic host
+		return nil
+	case follows(*cursor, next):
+		*cursor = next
+		return nil
+	case next.Epoch < cursor.Epoch:
+		return fenced(stored)
+	case next.Epoch == cursor.Epoch && next.Seq <= cursor.Seq:
+		return diverged(stored)
+	case next.Epoch > stored.Epoch:
+		return gap(protocol.Cursor{Epoch: next.Epoch})
+	}
+	return gap(stored)
+}
+
+// follows reports whether next is the position after cursor: the next seq, or
+// the first of a later epoch.
+func follows(cursor, next protocol.Cursor) bool {
+	if next.Epoch == 0 {
+		return false
+	}
+	if next.Epoch == cursor.Epoch {
+		return next.Seq == cursor.Seq+1
+	}
+	return next.Epoch > cursor.Epoch && next.Seq == 1
+}
+
+func sameContent(known, digest string) *protocol.Error {
+	if known == digest {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeConflict, Message: "An event with this id and other content is known"}
+}
+
+func fenced(cursor protocol.Cursor) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeFenced, Message: "The event's epoch is over", Cursor: &cursor}
+}
+
+func diverged(cursor protocol.Cursor) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeDiverged, Message: "Another event stands at this epoch and seq", Cursor: &cursor}
+}
+
+func gap(cursor protocol.Cursor) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeGap, Message: "Events are missing before this one", Cursor: &cursor}
+}

@@ -1,0 +1,302 @@
+package sequencer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"bellhop/broker/sequencer"
+	"bellhop/protocol"
+)
+
+func at(epoch, seq int64) protocol.Cursor { return protocol.Cursor{Epoch: epoch, Seq: seq} }
+
+// event is the event a host gave that position; its content is its id.
+func event(epoch, seq int64) sequencer.Event {
+	id := fmt.Sprintf("e%d-%d", epoch, seq)
+	return sequencer.Event{ID: id, Digest: id, Position: at(epoch, seq)}
+}
+
+func altered(e sequencer.Event) sequencer.Event {
+	e.Digest += " altered"
+	return e
+}
+
+func renamed(e sequencer.Event) sequencer.Event {
+	e.ID, e.Digest = "other "+e.ID, "other "+e.Digest
+	return e
+}
+
+func basic(id string) sequencer.Event { return sequencer.Event{ID: id, Digest: id} }
+
+// stored is the state after these events were accepted.
+func stored(events ...sequencer.Event) sequencer.State {
+	s := sequencer.State{}
+	return s.Record(events, sequencer.Decide(s, events))
+}
+
+// withLate is s and an event that was stored as late.
+func withLate(s sequencer.State, e sequencer.Event) sequencer.State {
+	events := []sequencer.Event{e}
+	return s.Record(events, sequencer.Decide(s, events))
+}
+
+// refusal is a refusal as the wire shows it; index is -1 for a single event.
+func refusal(code protocol.Code, cursor protocol.Cursor, index int) *protocol.Error {
+	e := &protocol.Error{Code: code, Cursor: &cursor}
+	if index >= 0 {
+		e.Index = &index
+	}
+	switch code {
+	case protocol.CodeConflict:
+		e.Message, e.Cursor = "An event with this id and other content is known", nil
+	case protocol.CodeDiverged:
+		e.Message = "Another event stands at this epoch and seq"
+	case protocol.CodeGap:
+		e.Message = "Events are missing before this one"
+	case protocol.CodeFenced:
+		e.Message = "The event's epoch is over"
+	}
+	return e
+}
+
+func TestDecide(t *testing.T) {
+	type (
+		events   = []sequencer.Event
+		decision = sequencer.Decision
+	)
+	one := stored(event(1, 1))
+	three := stored(event(3, 1))
+	const alone = -1
+	for _, c := range []struct {
+		rule  string
+		state sequencer.State
+		send  events
+		want  decision
+	}{
+		{"the first event ever", sequencer.State{}, events{event(1, 1)}, decision{Accepted: []int{0}, Cursor: at(1, 1), Positioned: true}},
+		{"the next seq follows", one, events{event(1, 2)}, decision{Accepted: []int{0}, Cursor: at(1, 2), Positioned: true}},
+		{
+			"several follow each other",
+			one,
+			events{event(1, 2), event(1, 3), event(1, 4)},
+			decision{Accepted: []int{0, 1, 2}, Cursor: at(1, 4), Positioned: true},
+		},
+		{"a stored event is a duplicate", one, events{event(1, 1)}, decision{Duplicates: 1, Cursor: at(1, 1), Positioned: true}},
+		{
+			"a duplicate of an earlier epoch is still a duplicate",
+			stored(event(1, 1), event(2, 1)),
+			events{event(1, 1)},
+			decision{Duplicates: 1, Cursor: at(2, 1), Positioned: true},
+		},
+		{
+			"stored events before new ones",
+			one,
+			events{event(1, 1), event(1, 2)},
+			decision{Accepted: []int{1}, Duplicates: 1, Cursor: at(1, 2), Positioned: true},
+		},
+		{
+			"twice in one request",
+			one,
+			events{event(1, 2), event(1, 2), event(1, 3), event(1, 2)},
+			decision{Accepted: []int{0, 2}, Duplicates: 2, Cursor: at(1, 3), Positioned: true},
+		},
+		{"no events", one, nil, decision{Cursor: at(1, 1)}},
+
+		{"a stored id with other content", one, events{altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)}},
+		{
+			"twice in one request with other content",
+			one,
+			events{event(1, 2), altered(event(1, 2))},
+			decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), 1), Refused: 1},
+		},
+		{
+			"another id at a position below the cursor",
+			stored(event(1, 1), event(1, 2)),
+			events{renamed(event(1, 1))},
+			decision{Refusal: refusal(protocol.CodeDiverged, at(1, 2), alone)},
+		},
+		{"another id at the cursor", one, events{renamed(event(1, 1))}, decision{Refusal: refusal(protocol.CodeDiverged, at(1, 1), alone)}},
+		{
+			"two ids for one position in one request: the cursor is the stored one",
+			one,
+			events{event(1, 2), renamed(event(1, 2))},
+			decision{Refusal: refusal(protocol.CodeDiverged, at(1, 1), 1), Refused: 1},
+		},
+
+		{"a seq beyond the next", one, events{event(1, 3)}, decision{Refusal: refusal(protocol.CodeGap, at(1, 1), alone)}},
+		{
+			"a gap inside a request: nothing before it is accepted",
+			one,
+			events{event(1, 2), event(1, 4)},
+			decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 1), Refused: 1},
+		},
+		{"the first event ever is not seq 1", sequencer.State{}, events{event(3, 9)}, decision{Refusal: refusal(protocol.CodeGap, at(3, 0), alone)}},
+		{"a gap stops: what comes later is not looked at", one, events{event(1, 3), altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 0)}},
+
+		{"a new epoch begins at seq 1", one, events{event(2, 1)}, decision{Accepted: []int{0}, Cursor: at(2, 1), Positioned: true}},
+		{"epochs may be skipped", one, events{event(7, 1)}, decision{Accepted: []int{0}, Cursor: at(7, 1), Positioned: true}},
+		{
+			"the end of an epoch and the beginning of the next",
+			one,
+			events{event(1, 2), event(2, 1), event(2, 2)},
+			decision{Accepted: []int{0, 1, 2}, Cursor: at(2, 2), Positioned: true},
+		},
+		{"a new epoch beyond seq 1 asks for its beginning", one, events{event(2, 2)}, decision{Refusal: refusal(protocol.CodeGap, at(2, 0), alone)}},
+		{
+			"a gap in an epoch that begins in the request asks for its beginning",
+			one,
+			events{event(2, 1), event(2, 3)},
+			decision{Refusal: refusal(protocol.CodeGap, at(2, 0), 1), Refused: 1},
+		},
+
+		{
+			"an earlier epoch is fenced and stored as late",
+			three,
+			events{event(1, 5)},
+			decision{Late: []int{0}, Refusal: refusal(protocol.CodeFenced, at(3, 1), alone)},
+		},
+		{
+			"a late event is fenced again and not stored again",
+			withLate(three, event(1, 5)),
+			events{event(1, 5)},
+			decision{Refusal: refusal(protocol.CodeFenced, at(3, 1), alone)},
+		},
+		{
+			"a late id with other content",
+			withLate(three, event(1, 5)),
+			events{altered(event(1, 5))},
+			decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)},
+		},
+		{
+			"all late events of a request are stored, each once, and no other",
+			three,
+			events{event(3, 2), event(1, 5), event(2, 1), event(1, 5), event(3, 9), event(3, 3)},
+			decision{Late: []int{1, 2}, Refusal: refusal(protocol.CodeFenced, at(3, 1), 1), Refused: 1},
+		},
+		{
+			"an epoch that the request itself ended is fenced",
+			one,
+			events{event(2, 1), event(1, 2)},
+			decision{Late: []int{1}, Refusal: refusal(protocol.CodeFenced, at(1, 1), 1), Refused: 1},
+		},
+
+		{"an event without a position", one, events{basic("b")}, decision{Accepted: []int{0}, Cursor: at(1, 1)}},
+		{"a stored event without a position", stored(basic("b")), events{basic("b"), basic("c")}, decision{Accepted: []int{1}, Duplicates: 1}},
+		{
+			"a stored id without a position and other content",
+			stored(basic("b")),
+			events{altered(basic("b"))},
+			decision{Refusal: refusal(protocol.CodeConflict, at(0, 0), alone)},
+		},
+		{
+			"events with and without positions do not disturb each other",
+			one,
+			events{basic("b"), event(1, 2), basic("c")},
+			decision{Accepted: []int{0, 1, 2}, Cursor: at(1, 2), Positioned: true},
+		},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			got := sequencer.Decide(c.state, c.send)
+			if c.want.Refusal != nil { // nothing is accepted: the stored cursor stands
+				c.want.Cursor = c.state.Cursor
+				got.Positioned = false // of no use in a refusal
+			}
+			if len(got.Accepted) == 0 {
+				got.Accepted = nil
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("\n got %s\nwant %s", show(got), show(c.want))
+			}
+		})
+	}
+}
+
+func show(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+func TestContinues(t *testing.T) {
+	state := sequencer.State{Cursor: at(2, 1)}
+	for _, c := range []struct {
+		rule string
+		send []sequencer.Event
+		want bool
+	}{
+		{"the next events", []sequencer.Event{event(2, 2), event(2, 3)}, true},
+		{"over the end of an epoch", []sequencer.Event{event(2, 2), event(3, 1)}, true},
+		{"a duplicate", []sequencer.Event{event(2, 1)}, false},
+		{"a gap", []sequencer.Event{event(2, 2), event(2, 4)}, false},
+		{"an earlier epoch", []sequencer.Event{event(1, 2)}, false},
+		{"no position", []sequencer.Event{basic("b")}, false},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			if got := state.Continues(c.send); got != c.want {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestRecordLeavesTheFormerStateAlone(t *testing.T) {
+	before := stored(event(1, 1))
+	events := []sequencer.Event{event(1, 2)}
+	after := before.Record(events, sequencer.Decide(before, events))
+	if len(before.Known) != 1 || before.Cursor != at(1, 1) || len(after.Known) != 2 || after.Cursor != at(1, 2) {
+		t.Errorf("%v, then %v", before, after)
+	}
+}
+
+// In whatever order a host's requests arrive, repeat or get lost, the broker
+// holds a beginning of each epoch without holes, each event once.
+func TestEveryOrderOfDeliveriesLeavesNoHole(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var state sequencer.State
+		for range rapid.IntRange(1, 40).Draw(r, "requests") {
+			epoch := rapid.Int64Range(1, 3).Draw(r, "epoch")
+			first := rapid.Int64Range(1, 8).Draw(r, "first")
+			var events []sequencer.Event
+			for seq := first; seq < first+rapid.Int64Range(1, 4).Draw(r, "events"); seq++ {
+				events = append(events, event(epoch, seq))
+			}
+			d := sequencer.Decide(state, events)
+			next := state.Record(events, d)
+			if next.Cursor.Less(state.Cursor) {
+				r.Fatalf("the cursor went back from %s to %s", state.Cursor, next.Cursor)
+			}
+			if d.Refusal == nil && len(d.Accepted)+d.Duplicates != len(events) {
+				r.Fatalf("%d events: %s", len(events), show(d))
+			}
+			if d.Refusal == nil && state.Continues(events) && d.Duplicates > 0 {
+				r.Fatalf("%v continue at %s: %s", events, state.Cursor, show(d))
+			}
+			state = next
+		}
+		highest := map[int64]int64{}
+		count := map[int64]int64{}
+		for id, known := range state.Known {
+			var epoch, seq int64
+			if _, err := fmt.Sscanf(id, "e%d-%d", &epoch, &seq); err != nil {
+				r.Fatal(err)
+			}
+			if !known.Late {
+				highest[epoch] = max(highest[epoch], seq)
+				count[epoch]++
+			}
+		}
+		for epoch, top := range highest {
+			if count[epoch] != top {
+				r.Fatalf("%d of %d events of epoch %d: %v", count[epoch], top, epoch, slices.Sorted(maps.Keys(state.Known)))
+			}
+		}
+	})
+}

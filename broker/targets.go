@@ -1,0 +1,79 @@
+package broker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"bellhop/crypto/seal"
+	"bellhop/protocol"
+)
+
+// passwordGrace is how long a replaced agent password is tried too.
+const passwordGrace = 24 * time.Hour
+
+// Targets finds where the agent hosts of tasks are.
+type Targets struct {
+	Store          TargetStore
+	CustomAgentURL string // overrides every task's host and URL, and needs no password
+	Now            func() time.Time
+}
+
+// TargetStore opens what is sealed of a task's host.
+type TargetStore interface {
+	Host(ctx context.Context, id string) (*Host, error)
+	// TaskPasswords are the task's own, the newest first; none is no error.
+	TaskPasswords(ctx context.Context, taskID string, now time.Time) ([]seal.Secret, error)
+}
+
+// missing reports a task without any place for its agent.
+func (f *Targets) missing(task *Task) bool {
+	return f.CustomAgentURL == "" && task.HostID == "" && task.AgentURL == ""
+}
+
+// of returns the target of a task's registered host, or of its own URL.
+func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
+	target, err := f.configured(ctx, task)
+	if err != nil {
+		return Target{}, err
+	}
+	if f.CustomAgentURL != "" {
+		return Target{URL: trimURL(f.CustomAgentURL), Passwords: target.Passwords}, nil
+	}
+	if target.URL == "" {
+		return Target{}, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "Agent URL not configured",
+			Hint: "No agent host can be reached; register one, or give the task an agentUrl",
+		}
+	}
+	if len(target.Passwords) == 0 {
+		return Target{}, protocol.Errorf(protocol.CodeInvalid, "Agent password not configured")
+	}
+	return target, nil
+}
+
+// configured returns the task's own target, which may lack URL or passwords.
+func (f *Targets) configured(ctx context.Context, task *Task) (Target, error) {
+	if task.HostID != "" {
+		host, err := f.Store.Host(ctx, task.HostID)
+		if err != nil {
+			return Target{}, err
+		}
+		return host.target(f.Now()), nil
+	}
+	passwords, err := f.Store.TaskPasswords(ctx, task.ID, f.Now())
+	return Target{URL: trimURL(task.AgentURL), Guarded: task.Guarded, Passwords: passwords}, err
+}
+
+func (h *Host) target(now time.Time) Target {
+	t := Target{URL: trimURL(h.URL), Relay: h.Reach == protocol.ReachRelay}
+	if !h.Password.IsZero() {
+		t.Passwords = append(t.Passwords, h.Password)
+	}
+	if !h.PreviousPassword.IsZero() && h.PreviousUntil != nil && now.Before(*h.PreviousUntil) {
+		t.Passwords = append(t.Passwords, h.PreviousPassword)
+	}
+	return t
+}
+
+func trimURL(u string) string { return strings.TrimRight(u, "/") }

@@ -1,0 +1,202 @@
+package broker
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// taskTx collects what a use case does to one locked task; save writes all of
+// it at once. It assigns revs and records one change per touched row.
+type taskTx struct {
+	store    UpdateStore
+	webhooks Webhooks
+	task     *Task
+	now      time.Time
+	batch    Batch
+
+	turns           map[string]*Turn // loaded or added
+	savedTurns      []*Turn
+	newMessages     []*Message
+	changedMessages []*Message
+	questions       map[string]*Interaction
+	savedQuestions  []*Interaction
+	touched         bool // the task as users see it changed
+	dirty           bool // something changed that users do not see
+}
+
+// touch marks the task as users see it as changed.
+func (tx *taskTx) touch() { tx.touched = true }
+
+func (tx *taskTx) recordChange(kind ChangeKind, ref string) int64 {
+	tx.task.Rev++
+	tx.batch.Changes = append(tx.batch.Changes, ChangeRef{Rev: tx.task.Rev, Kind: kind, RefID: ref})
+	return tx.task.Rev
+}
+
+// addEvent stores an event of the host. Late events stay without effects.
+func (tx *taskTx) addEvent(in *incomingEvent, late bool) {
+	tx.batch.Events = append(tx.batch.Events, StoredEvent{
+		TaskID: tx.task.ID, EventID: in.id, Epoch: in.event.Epoch, Seq: in.event.Seq, TurnID: in.turn,
+		Type: in.event.Type, Body: in.raw, Digest: in.digest, Late: late, ReceivedAt: tx.now,
+	})
+}
+
+// moveCursor notes that the host's events are stored up to cursor.
+func (tx *taskTx) moveCursor(cursor protocol.Cursor) {
+	tx.task.Cursor = cursor
+	receivedAt := tx.now // a copy: Ingest remembers tasks for longer than their taskTx
+	tx.task.LastEventAt, tx.task.LastActivityAt = &receivedAt, receivedAt
+}
+
+// changed reports whether save wrote something that users see.
+func (tx *taskTx) changed() bool { return len(tx.batch.Changes) > 0 }
+
+// save writes everything and queues the webhooks of what happened. It writes
+// nothing when nothing was done.
+func (tx *taskTx) save(ctx context.Context) error {
+	if !tx.collect() {
+		return nil
+	}
+	if err := tx.store.Apply(ctx, &tx.batch); err != nil || tx.webhooks == nil {
+		return err
+	}
+	for _, event := range taskEvents(&tx.batch) {
+		if err := tx.webhooks.Emit(ctx, tx.task.UserID, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect completes the batch and reports whether there is anything to write.
+func (tx *taskTx) collect() bool {
+	if tx.touched {
+		tx.recordChange(ChangeTask, tx.task.ID)
+	}
+	b := &tx.batch
+	b.Task = tx.task
+	b.NewMessages, b.ChangedMessages = values(tx.newMessages), values(tx.changedMessages)
+	b.Turns, b.Interactions = values(tx.savedTurns), values(tx.savedQuestions)
+	if tx.changed() {
+		tx.task.ChangedAt = tx.now
+	}
+	return tx.changed() || len(b.Events) > 0 || len(b.Turns) > 0 || tx.dirty
+}
+
+func values[T any](pointers []*T) []T {
+	if len(pointers) == 0 {
+		return nil
+	}
+	list := make([]T, len(pointers))
+	for i, p := range pointers {
+		list[i] = *p
+	}
+	return list
+}
+
+func (tx *taskTx) addMessage(m Message) *Message {
+	tx.task.LastSeq++
+	m.TaskID, m.Seq, m.CreatedAt = tx.task.ID, tx.task.LastSeq, tx.now
+	if m.ID == "" {
+		m.ID = protocol.NewID()
+	}
+	m.Rev = tx.recordChange(ChangeMessage, m.ID)
+	tx.newMessages = append(tx.newMessages, &m)
+	return &m
+}
+
+// changeMessage is called after m, which was added here or loaded, was changed
+// in place.
+func (tx *taskTx) changeMessage(m *Message) {
+	same := func(other *Message) bool { return other.ID == m.ID }
+	if slices.ContainsFunc(tx.newMessages, same) || slices.ContainsFunc(tx.changedMessages, same) {
+		return
+	}
+	m.Rev = tx.recordChange(ChangeMessage, m.ID)
+	tx.changedMessages = append(tx.changedMessages, m)
+}
+
+// turnMessage returns the user's message of a turn, nil if the turn has none.
+func (tx *taskTx) turnMessage(ctx context.Context, turnID string) (*Message, error) {
+	for _, list := range [][]*Message{tx.newMessages, tx.changedMessages} {
+		for _, m := range list {
+			if m.Role == protocol.RoleUser && m.TurnID == turnID {
+				return m, nil
+			}
+		}
+	}
+	m, err := tx.store.TurnMessage(ctx, tx.task.ID, turnID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		return nil, nil
+	}
+	return m, err
+}
+
+// failMessage marks the user's message of a turn as not delivered.
+func (tx *taskTx) failMessage(ctx context.Context, turnID string) error {
+	m, err := tx.turnMessage(ctx, turnID)
+	if err != nil || m == nil || m.Status == protocol.MessageError {
+		return err
+	}
+	m.Status = protocol.MessageError
+	tx.changeMessage(m)
+	return nil
+}
+
+// question returns an interaction of the task, nil if it has none with that id.
+func (tx *taskTx) question(ctx context.Context, id string) (*Interaction, error) {
+	if q, loaded := tx.questions[id]; loaded {
+		return q, nil
+	}
+	found, err := tx.store.TaskInteractions(ctx, tx.task.ID, []string{id})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return tx.keepQuestion(found[0]), nil
+}
+
+// expireQuestions ends the open questions of a turn, which cannot be answered after
+// its end.
+func (tx *taskTx) expireQuestions(ctx context.Context, turnID string) error {
+	if tx.task.OpenQuestions == 0 {
+		return nil
+	}
+	found, err := tx.store.OpenInteractions(ctx, tx.task.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range found {
+		tx.keepQuestion(q)
+	}
+	for _, id := range slices.Sorted(maps.Keys(tx.questions)) {
+		if q := tx.questions[id]; q.State == protocol.InteractionOpen && q.TurnID == turnID {
+			q.State = protocol.InteractionExpired
+			tx.saveQuestion(q)
+			tx.task.OpenQuestions--
+		}
+	}
+	return nil
+}
+
+// keepQuestion returns the interaction that is loaded already, else q.
+func (tx *taskTx) keepQuestion(q Interaction) *Interaction {
+	if tx.questions == nil {
+		tx.questions = map[string]*Interaction{}
+	}
+	if tx.questions[q.ID] == nil {
+		tx.questions[q.ID] = &q
+	}
+	return tx.questions[q.ID]
+}
+
+func (tx *taskTx) saveQuestion(q *Interaction) {
+	if !slices.Contains(tx.savedQuestions, q) {
+		tx.savedQuestions = append(tx.savedQuestions, q)
+		tx.recordChange(ChangeInteraction, q.ID)
+	}
+	tx.touch()
+}

@@ -1,0 +1,184 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"bellhop/protocol"
+)
+
+// reasonNoFinish ends a turn of a host that never reported its end.
+const reasonNoFinish = "no-finish"
+
+// turn returns a turn of the task, nil if it has none with that id.
+func (tx *taskTx) turn(ctx context.Context, id string) (*Turn, error) {
+	if t, loaded := tx.turns[id]; loaded {
+		return t, nil
+	}
+	found, err := tx.store.Turns(ctx, tx.task.ID, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	tx.keepTurns(found)
+	return tx.turns[id], nil
+}
+
+// keepTurns leaves turns alone that are loaded already.
+func (tx *taskTx) keepTurns(turns []Turn) {
+	if tx.turns == nil {
+		tx.turns = map[string]*Turn{}
+	}
+	for i := range turns {
+		if tx.turns[turns[i].ID] == nil {
+			tx.turns[turns[i].ID] = &turns[i]
+		}
+	}
+}
+
+// unfinishedTurns returns the turns that are announced or open, oldest first.
+func (tx *taskTx) unfinishedTurns(ctx context.Context) ([]*Turn, error) {
+	found, err := tx.store.TurnsIn(ctx, tx.task.ID, TurnAnnounced, TurnOpen)
+	if err != nil {
+		return nil, err
+	}
+	tx.keepTurns(found)
+	var turns []*Turn
+	for _, t := range tx.turns {
+		if t.State != TurnClosed {
+			turns = append(turns, t)
+		}
+	}
+	slices.SortFunc(turns, func(a, b *Turn) int {
+		return cmp.Or(a.AnnouncedAt.Compare(b.AnnouncedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return turns, nil
+}
+
+func (tx *taskTx) addTurn(t Turn) *Turn {
+	t.TaskID = tx.task.ID
+	tx.keepTurns([]Turn{t})
+	added := tx.turns[t.ID]
+	tx.saveTurn(added)
+	return added
+}
+
+func (tx *taskTx) saveTurn(t *Turn) {
+	if !slices.Contains(tx.savedTurns, t) {
+		tx.savedTurns = append(tx.savedTurns, t)
+	}
+}
+
+// openTurn marks a turn as begun, after its first event.
+func (tx *taskTx) openTurn(t *Turn) {
+	t.State = TurnOpen
+	tx.saveTurn(t)
+	tx.task.OpenTurn = t.ID
+	tx.touch()
+}
+
+// closeTurn ends a turn for good.
+func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn) error {
+	tx.endTurn(t, end)
+	end.ID = t.ID
+	tx.task.LastTurn = &end
+	if err := tx.reopenTurn(ctx, t.ID); err != nil {
+		return err
+	}
+	tx.touch()
+	return tx.expireQuestions(ctx, t.ID)
+}
+
+func (tx *taskTx) endTurn(t *Turn, end protocol.LastTurn) {
+	t.State = TurnClosed
+	t.FinishReason, t.Reason, t.Usage = end.FinishReason, end.Reason, end.Usage
+	t.FinishedAt = &tx.now
+	tx.saveTurn(t)
+}
+
+// reopenTurn makes the newest turn that is still open the task's open turn,
+// after another was closed. Without one the agent is idle.
+func (tx *taskTx) reopenTurn(ctx context.Context, closed string) error {
+	if tx.task.OpenTurn == closed {
+		tx.task.OpenTurn = ""
+		turns, err := tx.unfinishedTurns(ctx)
+		if err != nil {
+			return err
+		}
+		for _, other := range turns {
+			if other.State == TurnOpen {
+				tx.task.OpenTurn = other.ID
+			}
+		}
+	}
+	if tx.task.OpenTurn == "" {
+		tx.task.AgentStatus, tx.task.Reason = protocol.StatusIdle, ""
+	}
+	return nil
+}
+
+// closeUnreported ends the unfinished turns that match, on a host that does not
+// report how its turns ended.
+func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) error {
+	turns, err := tx.unfinishedTurns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		if !match(t) {
+			continue
+		}
+		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: reasonNoFinish}
+		if err := tx.closeTurn(ctx, t, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undelivered marks a message that did not reach its host, unless it was
+// delivered or checked in again in the meantime. Its turn cannot start, because no
+// client has a token for it. turnID "" stands for the message's turn.
+func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) error {
+	message, err := tx.store.Message(ctx, tx.task.ID, messageID)
+	if err != nil {
+		return err
+	}
+	turnID = cmp.Or(turnID, message.TurnID)
+	if message.Status != protocol.MessageSending || message.TurnID != turnID {
+		return nil
+	}
+	message.Status = protocol.MessageError
+	tx.changeMessage(message)
+	t, err := tx.turn(ctx, turnID)
+	if err != nil || t == nil || t.State != TurnAnnounced {
+		return err
+	}
+	tx.endTurn(t, protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: protocol.ReasonNotStarted})
+	return nil
+}
+
+// delivered marks the message of a turn as sent. A host without events does not
+// report a turn it dropped, so the earlier turns end here.
+func (tx *taskTx) delivered(ctx context.Context, turnID string, hostEvents bool) error {
+	message, err := tx.turnMessage(ctx, turnID)
+	if err != nil {
+		return err
+	}
+	if message != nil && message.Status == protocol.MessageSending {
+		message.Status = protocol.MessageSent
+		tx.changeMessage(message)
+	}
+	if tx.task.HostEvents != hostEvents {
+		tx.task.HostEvents = hostEvents
+		tx.dirty = true
+	}
+	if hostEvents {
+		return nil
+	}
+	earlier := true
+	return tx.closeUnreported(ctx, func(t *Turn) bool {
+		earlier = earlier && t.ID != turnID
+		return earlier
+	})
+}

@@ -1,0 +1,99 @@
+package broker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// The events of a task that users' own webhooks receive.
+const (
+	eventTurnFinished      = "turn.finished"
+	eventInteractionOpened = "interaction.opened"
+)
+
+// Webhooks queues events for the webhooks that a user registered.
+type Webhooks interface {
+	// Emit joins the transaction of ctx: the event is queued if and only if what
+	// it reports is committed. An event with the ID of an earlier one is dropped.
+	Emit(ctx context.Context, userID string, event TaskEvent) error
+}
+
+// TaskEvent is an event for a user's webhooks (protocol section 3).
+type TaskEvent struct {
+	ID     string // the same for the same fact
+	Type   string
+	TaskID string
+	TurnID string
+	At     time.Time
+	Data   any // marshals to a JSON object
+}
+
+type turnFinished struct {
+	Title        string                `json:"title"`
+	FinishReason protocol.FinishReason `json:"finishReason"`
+	Reason       string                `json:"reason"`
+	Usage        json.RawMessage       `json:"usage"`
+}
+
+type interactionOpened struct {
+	Title         string                   `json:"title"`
+	InteractionID string                   `json:"interactionId"`
+	Kind          protocol.InteractionKind `json:"kind"`
+	Prompt        string                   `json:"prompt"`
+	ToolName      string                   `json:"toolName,omitempty"`
+	Level         string                   `json:"level,omitempty"`
+	Options       []string                 `json:"options,omitempty"`
+	ExpiresAt     string                   `json:"expiresAt,omitempty"`
+}
+
+// taskEvents derives the events of a batch, whatever caused it: an event of the
+// host, a reconciliation or a time limit. A row that is written again yields the
+// same event again.
+func taskEvents(b *Batch) []TaskEvent {
+	var events []TaskEvent
+	for i := range b.Turns {
+		t := &b.Turns[i]
+		if t.State != TurnClosed || t.FinishedAt == nil {
+			continue
+		}
+		events = append(events, TaskEvent{
+			ID: taskEventID(eventTurnFinished, b.Task.ID, t.ID), Type: eventTurnFinished,
+			TaskID: b.Task.ID, TurnID: t.ID, At: *t.FinishedAt,
+			Data: turnFinished{Title: b.Task.Title, FinishReason: t.FinishReason, Reason: t.Reason, Usage: nullIfEmpty(t.Usage)},
+		})
+	}
+	for i := range b.Interactions {
+		q := &b.Interactions[i]
+		if q.State != protocol.InteractionOpen {
+			continue
+		}
+		events = append(events, TaskEvent{
+			ID: taskEventID(eventInteractionOpened, b.Task.ID, q.ID), Type: eventInteractionOpened,
+			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt,
+			Data: interactionOpened{
+				Title: b.Task.Title, InteractionID: q.ID, Kind: q.Kind, Prompt: q.Prompt, ToolName: q.ToolName,
+				Level: q.Level, Options: q.Options, ExpiresAt: q.ExpiresAt,
+			},
+		})
+	}
+	return events
+}
+
+func nullIfEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// taskEventID hashes the ids, because hosts' ids may contain what a webhook-id
+// must not.
+func taskEventID(kind, taskID, id string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + taskID + "\x00" + id))
+	return "evt_" + hex.EncodeToString(sum[:16])
+}

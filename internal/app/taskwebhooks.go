@@ -1,0 +1,16 @@
+package app
+
+import (
+	"context"
+
+	"bellhop/broker"
+	"bellhop/webhook/outbound"
+)
+
+// taskWebhooks is broker.Webhooks on outbound's queue.
+type taskWebhooks struct{ queue *outbound.Service }
+
+// Emit implements broker.Webhooks.
+func (w taskWebhooks) Emit(ctx context.Context, userID string, event broker.TaskEvent) error {
+	return w.queue.Emit(ctx, userID, outbound.TaskEvent(event))
+}

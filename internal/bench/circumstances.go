@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// circumstances are what figures depend on.
+func circumstances(ctx context.Context) string {
+	return fmt.Sprintf("%s · commit %s · %d cores, %s, %s · %s · %s · Linux %s",
+		time.Now().UTC().Format(time.DateOnly), commit(ctx), runtime.NumCPU(), processor(), memory(),
+		runtime.Version(), postgresVersion(ctx), firstLine("/proc/sys/kernel/osrelease"))
+}
+
+func commit(ctx context.Context) string {
+	hash := printedBy(ctx, "git", "rev-parse", "--short", "HEAD")
+	if printedBy(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "*.go", "go.mod", "*.sql") != "" {
+		hash += " with changes"
+	}
+	return hash
+}
+
+func postgresVersion(ctx context.Context) string {
+	bin, err := postgresPrograms()
+	if err != nil {
+		return "no PostgreSQL"
+	}
+	version := printedBy(ctx, filepath.Join(bin, "postgres"), "--version")
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "postgres (PostgreSQL) "), " ")
+	return "PostgreSQL " + version
+}
+
+func printedBy(ctx context.Context, name string, args ...string) string {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func processor() string {
+	model := field("/proc/cpuinfo", "model name")
+	if model == "" || model == "unknown" {
+		return fmt.Sprintf("%s family %s model %s",
+			field("/proc/cpuinfo", "vendor_id"), field("/proc/cpuinfo", "cpu family"), field("/proc/cpuinfo", "model"))
+	}
+	return model
+}
+
+func memory() string {
+	var n int
+	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemTotal"), "%d kB", &n); err != nil {
+		return "memory unknown"
+	}
+	return fmt.Sprintf("%d GiB", (n+1<<19)>>20)
+}
+
+// field is the value of "name : value" in a file of /proc.
+func field(path, name string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(content)) {
+		key, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstLine(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "unknown"
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	return line
+}

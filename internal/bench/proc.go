@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of CPU times in /proc, which Linux fixes for user space.
+const tick = 10 * time.Millisecond
+
+// stat is /proc/PID/stat after the command: state, ppid, …
+type stat []string
+
+func statOf(pid int) (stat, error) {
+	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, found := bytes.Cut(raw, []byte(") "))
+	fields := strings.Fields(string(rest))
+	if !found || len(fields) < 22 {
+		return nil, fmt.Errorf("/proc/%d/stat cannot be read", pid)
+	}
+	return fields, nil
+}
+
+func (s stat) number(i int) int64 { return must(strconv.ParseInt(s[i], 10, 64)) }
+
+// cpu is the time that a process and the children it has waited for have used.
+func (s stat) cpu() time.Duration {
+	return time.Duration(s.number(11)+s.number(12)+s.number(13)+s.number(14)) * tick // utime stime cutime cstime
+}
+
+// cpuOf is the CPU time of a process and its living children: PostgreSQL is a
+// process per connection.
+func cpuOf(pid int) time.Duration {
+	sum := must(statOf(pid)).cpu()
+	for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
+		other, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		if s, err := statOf(other); err == nil && s[1] == strconv.Itoa(pid) { // else it has ended, or is another's
+			sum += s.cpu()
+		}
+	}
+	return sum
+}
+
+// cpuDuring is the CPU time that processes use while f runs.
+func cpuDuring(f func(), pids ...int) []time.Duration {
+	used := make([]time.Duration, len(pids))
+	for i, pid := range pids {
+		used[i] = -cpuOf(pid)
+	}
+	f()
+	for i, pid := range pids {
+		used[i] += cpuOf(pid)
+	}
+	return used
+}
+
+// residentOf is the memory of a process that is in RAM, in bytes.
+func residentOf(pid int) (int64, error) {
+	s, err := statOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(s[21], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// fsyncCost is the median time of one small durable write in dir.
+func fsyncCost(dir string) time.Duration {
+	f := must(os.CreateTemp(dir, "fsync-"))
+	defer func() { _ = os.Remove(f.Name()) }()
+	defer f.Close()
+	block := make([]byte, 8<<10)
+	var times []time.Duration
+	for range 100 {
+		start := time.Now()
+		must(f.WriteAt(block, 0))
+		check(f.Sync())
+		times = append(times, time.Since(start))
+	}
+	return median(times)
+}

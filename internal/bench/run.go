@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// run is one run of a scenario. As in a test, the first error ends the scenario:
+// check and must panic with a failure, which bench.run turns into an error. What
+// was started is closed in reverse order.
+type run struct {
+	*bench
+	ctx     context.Context
+	closers []func() error
+}
+
+type failure struct{ err error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// caught calls f and returns the error that ended it.
+func caught(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	f()
+	return nil
+}
+
+// run measures one scenario.
+func (b *bench) run(ctx context.Context, s scenario) (rows []row, err error) {
+	r := &run{bench: b, ctx: ctx}
+	err = caught(func() { rows = s.measure(r) })
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, r.closers[i]())
+	}
+	transport.CloseIdleConnections()
+	return rows, err
+}
+
+// onClose registers what ends something that the run has started.
+func (r *run) onClose(f func() error) { r.closers = append(r.closers, f) }
+
+// dir makes a folder for the time of the run.
+func (r *run) dir() string {
+	dir := must(os.MkdirTemp("", "bellhop-bench-"))
+	r.onClose(func() error { return os.RemoveAll(dir) })
+	return dir
+}
+
+// parallel calls f for 0 to n-1, some at a time; the first failure ends it.
+func (r *run) parallel(n, atATime int, f func(ctx context.Context, i int)) {
+	check(parallel(r.ctx, n, atATime, f))
+}
+
+func parallel(ctx context.Context, n, atATime int, f func(ctx context.Context, i int)) error {
+	group, inGroup := errgroup.WithContext(ctx)
+	group.SetLimit(atATime)
+	for i := range n {
+		group.Go(func() error {
+			return caught(func() {
+				check(inGroup.Err())
+				f(inGroup, i)
+			})
+		})
+	}
+	return errors.Join(group.Wait(), ctx.Err())
+}

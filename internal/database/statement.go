@@ -1,0 +1,96 @@
+package database
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"gorm.io/gorm"
+
+	"bellhop/internal/table"
+)
+
+// Exec runs one statement in the transaction in ctx, or in one of its own, and
+// returns how many rows it changed. Faults are about what and id.
+func (d *DB) Exec(ctx context.Context, what string, id any, sql string, args ...any) (int64, error) {
+	var rows int64
+	err := d.Write(ctx, func(ctx context.Context) error {
+		result := d.Conn(ctx).Exec(sql, args...)
+		rows = result.RowsAffected
+		return Fault(result.Error, what, id)
+	})
+	return rows, err
+}
+
+// ExecOne is Exec for a row that must exist: CodeNotFound when none changed.
+func (d *DB) ExecOne(ctx context.Context, what string, id any, sql string, args ...any) error {
+	rows, err := d.Exec(ctx, what, id, sql, args...)
+	if err == nil && rows == 0 {
+		return Fault(gorm.ErrRecordNotFound, what, id)
+	}
+	return err
+}
+
+// Run is Exec for a statement of a table.
+func (d *DB) Run(ctx context.Context, what string, id any, st table.Statement) error {
+	_, err := d.Exec(ctx, what, id, st.SQL, st.Args...)
+	return err
+}
+
+// RunOne is ExecOne for a statement of a table.
+func (d *DB) RunOne(ctx context.Context, what string, id any, st table.Statement) error {
+	return d.ExecOne(ctx, what, id, st.SQL, st.Args...)
+}
+
+// Find reads rows of t; rest is what follows FROM and the table's name.
+func Find[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) ([]R, error) {
+	return Query(ctx, d, t, what, id, t.Select(rest), args...)
+}
+
+// Query is Find for a statement whose columns are those of t.
+func Query[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, sql string, args ...any) ([]R, error) {
+	rows, err := d.Conn(ctx).Raw(sql, args...).Rows()
+	if err != nil {
+		return nil, Fault(err, what, id)
+	}
+	all, err := t.Read(rows)
+	return all, Fault(err, what, id)
+}
+
+// FindOne is Find for the first row: CodeNotFound when there is none.
+func FindOne[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) (*R, error) {
+	all, err := Find(ctx, d, t, what, id, rest, args...)
+	if err == nil && len(all) == 0 {
+		err = Fault(gorm.ErrRecordNotFound, what, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// AppendArrays appends one array per column for table.Unnest. The values are
+// read while PostgreSQL's driver encodes the statement, so rows must not change
+// before it has run.
+func AppendArrays[R any](args []any, columns []table.Column[R], rows []*R) []any {
+	for i := range columns {
+		args = append(args, &columnArray[R]{value: columns[i].Value, rows: rows})
+	}
+	return args
+}
+
+// columnArray is one column of rows.
+type columnArray[R any] struct {
+	value func(*R) any
+	rows  []*R
+}
+
+var _ pgtype.ArrayGetter = (*columnArray[int])(nil)
+
+func (a *columnArray[R]) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(a.rows)), LowerBound: 1}}
+}
+
+func (a *columnArray[R]) Index(i int) any { return a.value(a.rows[i]) }
+
+// IndexType is nil: the driver then looks at each element.
+func (a *columnArray[R]) IndexType() any { return nil }

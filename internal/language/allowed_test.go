@@ -1,0 +1,29 @@
+package language
+
+// pending are paths below the module that were not cleaned yet: the test does not
+// read them. Cleaning a path means removing its line.
+var pending = []string{
+	"agenthost/",
+	"broker/",
+	"cmd/",
+	"deploy/",
+	"docs/",
+	"internal/app/",
+	"internal/bench/",
+	"internal/database/",
+	"internal/layering/",
+	"notebook/store/",
+	"policy/",
+	"protocol/",
+	"web/",
+	"README.md",
+}
+
+// allowed are genuine uses of a retired word: what it is, the files it may stand
+// in (path.Match, or a folder with a trailing slash; "" is every file), and why.
+var allowed = []struct{ word, files, reason string }{
+	{"verdict", "notebook/", "wire word: the verdict of a verification"},
+	{"verdict", "internal/e2e/", "wire word: the verdict of a verification or of a resumed stream"},
+	{"verdict", "client/", "wire word: the verdict of a resumed stream"},
+	{"hunt", "internal/language/", "the seeded examples of this test"},
+}

@@ -1,0 +1,94 @@
+package table
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// encode leaves <, > and & as they are. What cannot be encoded becomes a value
+// that fails when it is bound.
+func encode(v any) any {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return unencodable{err}
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+type unencodable struct{ err error }
+
+// Value implements driver.Valuer.
+func (u unencodable) Value() (driver.Value, error) { return nil, u.err }
+
+// The targets are pointers in a struct, so that making one allocates nothing.
+
+type jsonTarget[V any] struct{ to *V }
+
+// Scan implements sql.Scanner.
+func (t jsonTarget[V]) Scan(src any) error {
+	text, err := textOf(src)
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	return json.Unmarshal(text, t.to)
+}
+
+type textBytes[B ~[]byte] struct{ to *B }
+
+// Scan implements sql.Scanner.
+func (t textBytes[B]) Scan(src any) error {
+	text, err := textOf(src)
+	*t.to = bytes.Clone(text)
+	return err
+}
+
+type optionalText struct{ to *string }
+
+// Scan implements sql.Scanner.
+func (t optionalText) Scan(src any) error {
+	text, err := textOf(src)
+	*t.to = string(text)
+	return err
+}
+
+func textOf(src any) ([]byte, error) {
+	switch v := src.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []byte(v), nil
+	case []byte:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("%T is not text", src)
+	}
+}
+
+type utcTime struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (t utcTime) Scan(src any) error {
+	v, ok := src.(time.Time)
+	if !ok {
+		return fmt.Errorf("%T is not a time", src)
+	}
+	*t.to = v.UTC()
+	return nil
+}
+
+type optionalTime struct{ to **time.Time }
+
+// Scan implements sql.Scanner.
+func (t optionalTime) Scan(src any) error {
+	if src == nil {
+		*t.to = nil
+		return nil
+	}
+	*t.to = new(time.Time)
+	return utcTime{*t.to}.Scan(src)
+}

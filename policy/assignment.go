@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// setters are the variables that change what names mean, which program runs, or
+// what it runs besides.
+var setters = newGlobs(strings.Fields(`
+	PATH IFS ENV BASH_ENV BASH_FUNC* SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 CDPATH LD_* DYLD_* GIT_*
+	PAGER *_PAGER EDITOR VISUAL BROWSER SHELL NODE_OPTIONS NODE_PATH PYTHON* PERL5* PERLLIB RUBYOPT RUBYLIB
+	LESSOPEN LESSCLOSE MANPAGER JAVA_TOOL_OPTIONS _JAVA_OPTIONS RUSTC* CC CXX GOFLAGS MAKEFLAGS SSH_ASKPASS TAR_OPTIONS
+`))
+
+func (w *walker) assign(a *syntax.Assign) {
+	if a.Value != nil {
+		w.inner(a.Value)
+	}
+	if a.Array != nil {
+		w.inner(a.Array)
+	}
+	if a.Index != nil {
+		w.inner(a.Index)
+	}
+	if a.Name == nil {
+		w.tainted = w.tainted || !a.Naked || w.word(a.Value).unknown()
+		return
+	}
+	if !a.Naked {
+		w.sets(a.Name.Value)
+	}
+}
+
+// sets notes that a variable changes.
+func (w *walker) sets(name string) {
+	if name == "HOME" || name == "PWD" {
+		if w.set == nil {
+			w.set = map[string]bool{}
+		}
+		w.set[name] = true
+	}
+	w.tainted = w.tainted || setters.match(name)
+}
+
+// assignment reports whether a word is NAME=VALUE.
+func assignment(text string) bool {
+	name, _, ok := strings.Cut(text, "=")
+	return ok && name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// The wrapper commands of this file run a text as a script.
+
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"}
+
+// shell runs its -c text, a script on its input, or a file.
+func shell(w *walker, args []word, in feed) bool {
+	code, file := shellArguments(args)
+	switch {
+	case code != nil:
+		w.nested(code.text)
+		return true
+	case file != nil && file.unknown():
+		w.refuse(notKnown)
+		return true
+	case file != nil:
+		w.opens(FileRead, *file)
+		return false
+	case in.piped && in.static:
+		w.nested(in.script)
+		return true
+	}
+	return false // danger judges an input that is not known
+}
+
+// shellArguments finds the text after -c, or the file.
+func shellArguments(args []word) (code, file *word) {
+	command, stdin := false, false
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case text == "--":
+			continue
+		case text == "-o" || text == "+o" || text == "-O" || text == "+O" || text == "--rcfile" || text == "--init-file":
+			i++
+		case len(text) > 1 && (text[0] == '-' || text[0] == '+'):
+			short := text[0] == '-' && text[1] != '-'
+			command = command || short && strings.Contains(text, "c")
+			stdin = stdin || short && strings.Contains(text, "s")
+			if short && strings.HasSuffix(text, "o") {
+				i++
+			}
+		case command:
+			return &args[i], nil
+		case stdin || text == "-":
+			return nil, nil
+		default:
+			return nil, &args[i]
+		}
+	}
+	return nil, nil
+}
+
+func switchUser(w *walker, args []word, _ feed) bool {
+	for i := range args {
+		text := args[i].text
+		switch {
+		case text == "-c" || text == "--command" || isShort(text) && strings.HasSuffix(text, "c"):
+			if i+1 < len(args) {
+				w.nested(args[i+1].text)
+				return true
+			}
+		case strings.HasPrefix(text, "--command="):
+			w.nested(strings.TrimPrefix(text, "--command="))
+			return true
+		}
+	}
+	return false
+}
+
+// sourced refuses a script that is not known; a known file counts as a command.
+func sourced(w *walker, args []word, _ feed) bool {
+	if len(args) > 0 && args[0].unknown() {
+		w.refuse(notKnown)
+	}
+	return false
+}
+
+func joined(args []word) string { return strings.Join(texts(args), " ") }
+
+// eval runs its words in the current shell: a cd in them stays.
+func eval(w *walker, args []word, _ feed) bool {
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if text := joined(args); hasUnknown(text) {
+		w.refuse(notKnown)
+	} else {
+		w.script(text)
+	}
+	return true
+}
+
+func trap(w *walker, args []word, _ feed) bool {
+	if args = rest(args, "", 0); len(args) > 1 && args[0].text != "-" && args[0].text != "" {
+		w.nested(args[0].text)
+	}
+	return true
+}
+
+// watch runs its words, joined, as a script.
+func watch(w *walker, args []word, _ feed) bool {
+	args = rest(args, "n", 0)
+	if len(args) > 0 {
+		w.nested(joined(args))
+	}
+	return len(args) > 0
+}
+
+// sshValued are the letters of ssh's options that take a value.
+const sshValued = "bcDEeFIiJLlmOopQRSWw"
+
+// remote is for ssh: what it runs elsewhere is judged as if it ran here. The
+// connection is an operation of its own, see effects.
+func remote(w *walker, args []word, _ feed) bool {
+	if args = rest(args, sshValued, 1); len(args) > 0 {
+		w.nested(joined(args))
+	}
+	return false
+}
+
+// interpreters run their standard input when they are given nothing else.
+var interpreters = append(
+	strings.Fields("python python2 python3 perl ruby node deno bun php lua Rscript osascript tclsh pwsh"), shells...)
+
+// runsInput reports whether a program runs its standard input as a script.
+func runsInput(name string, args []word) bool {
+	if !slices.Contains(interpreters, name) {
+		return false
+	}
+	if slices.Contains(shells, name) {
+		code, file := shellArguments(args)
+		return code == nil && file == nil
+	}
+	return !slices.ContainsFunc(args, namesScript)
+}
+
+// namesScript reports whether an argument of an interpreter is a script, or keeps
+// it from reading its input.
+func namesScript(a word) bool {
+	switch a.text {
+	case "--version", "-V", "-v", "-r", "-p":
+		return true
+	}
+	for _, option := range []string{"-c", "-e", "-m", "--eval"} {
+		if strings.HasPrefix(a.text, option) {
+			return true
+		}
+	}
+	return a.text != "" && a.text[0] != '-'
+}

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// reader reads the nodes of a policy and keeps the first error. It accepts only what
+// docs/policy.md describes.
+type reader struct {
+	name string
+	err  error
+}
+
+func (r *reader) fail(at *yaml.Node, format string, args ...any) {
+	if r.err == nil {
+		r.err = invalid(r.name, at, format, args...)
+	}
+}
+
+// mapping calls the member's function for every key of a node. Unknown keys and
+// keys that stand twice are errors.
+func (r *reader) mapping(node *yaml.Node, what string, members map[string]func(*yaml.Node)) {
+	if node.Kind != yaml.MappingNode {
+		r.fail(node, "%s must be a mapping", what)
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content) && r.err == nil; i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		member, known := members[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode || !known:
+			names := strings.Join(slices.Sorted(maps.Keys(members)), ", ")
+			r.fail(key, "%s has no %q; known are %s", what, key.Value, names)
+		case seen[key.Value]:
+			r.fail(key, "%q stands here twice", key.Value)
+		default:
+			seen[key.Value] = true
+			member(value)
+		}
+	}
+}
+
+func (r *reader) document(node *yaml.Node) document {
+	doc := document{extends: true}
+	version := false
+	r.mapping(node, "a policy", map[string]func(*yaml.Node){
+		"version": func(n *yaml.Node) { r.oneOf(n, "version", "1"); version = true },
+		"extends": func(n *yaml.Node) { doc.extends = r.oneOf(n, "extends", "default", "none") == "default" },
+		"timeout": func(n *yaml.Node) { doc.timeout = r.duration(n) },
+		"rules":   func(n *yaml.Node) { doc.rules = r.rules(n) },
+	})
+	if !version {
+		r.fail(node, `a policy begins with "version: 1"`)
+	}
+	return doc
+}
+
+func (r *reader) rules(node *yaml.Node) []ruleText {
+	if node.Kind != yaml.SequenceNode || len(node.Content) > maxRules {
+		r.fail(node, "rules must be a list of at most %d", maxRules)
+		return nil
+	}
+	names := map[string]bool{}
+	out := make([]ruleText, 0, len(node.Content))
+	for i, n := range node.Content {
+		rule := r.rule(n)
+		if rule.name == "" {
+			rule.name = fmt.Sprintf("rule %d", i+1)
+		}
+		if names[rule.name] {
+			r.fail(n, "there are two rules %q", rule.name)
+		}
+		names[rule.name] = true
+		if r.err != nil {
+			return nil
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+func (r *reader) rule(node *yaml.Node) ruleText {
+	var t ruleText
+	list := func(into *[]string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.patterns(n) } }
+	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.text(n) } }
+	r.mapping(node, "a rule", map[string]func(*yaml.Node){
+		"name": text(&t.name), "message": text(&t.message),
+		"tool": list(&t.tools), "agent": list(&t.agents), "project": list(&t.projects),
+		"command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
+		"args":        func(n *yaml.Node) { t.args = r.arguments(n) },
+		"where":       func(n *yaml.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
+		"destructive": func(n *yaml.Node) { t.destructive = r.oneOf(n, "destructive", "true", "false") == "true" },
+		"action":      func(n *yaml.Node) { t.action = r.oneOf(n, "action", "allow", "confirm", "deny") },
+		"level":       func(n *yaml.Node) { t.level = r.oneOf(n, "level", "INFO", "WARN", "CRITICAL") },
+		"timeout":     func(n *yaml.Node) { t.timeout = r.duration(n) },
+		"on_timeout":  func(n *yaml.Node) { r.oneOf(n, "on_timeout", "deny") },
+	})
+	switch {
+	case len(t.tools) == 0:
+		r.fail(node, `a rule needs a tool; "*" is any`)
+	case t.action == "":
+		r.fail(node, "a rule needs an action: allow, confirm or deny")
+	case t.timeout > 0 && t.action != string(Confirm):
+		r.fail(node, "only a rule that asks (action: confirm) has a timeout")
+	case t.level == string(Critical) && t.action == string(Allow):
+		r.fail(node, "what is CRITICAL is asked, not allowed: use another level or action")
+	case strings.HasPrefix(t.name, "default/"):
+		r.fail(node, `names that begin with "default/" are those of the built-in rules`)
+	}
+	return t
+}
+
+func (r *reader) text(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > 1000 {
+		r.fail(n, "must be a text of at most 1000 characters")
+		return ""
+	}
+	return n.Value
+}
+
+func (r *reader) oneOf(n *yaml.Node, key string, values ...string) string {
+	if n.Kind != yaml.ScalarNode || !slices.Contains(values, n.Value) {
+		r.fail(n, "%s must be %s", key, strings.Join(values, " or "))
+		return ""
+	}
+	return n.Value
+}
+
+// patterns reads one text or a list of texts and expands their braces.
+func (r *reader) patterns(n *yaml.Node) []string {
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
+	}
+	if len(nodes) == 0 {
+		r.fail(n, "an empty list matches nothing")
+	}
+	var out []string
+	for _, one := range nodes {
+		expanded, ok := alternatives(r.text(one))
+		if !ok {
+			r.fail(one, "the braces stand for more than %d patterns", maxAlternatives)
+		}
+		out = append(out, expanded...)
+	}
+	return out
+}
+
+func (r *reader) arguments(n *yaml.Node) []argumentText {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		r.fail(n, "args must map names of arguments to patterns")
+		return nil
+	}
+	var out []argumentText
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		out = append(out, argumentText{r.text(n.Content[i]), r.patterns(n.Content[i+1])})
+	}
+	return out
+}
+
+func (r *reader) duration(n *yaml.Node) time.Duration {
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d < time.Second || d > maxTimeout {
+		r.fail(n, "timeout must be a duration from 1s to %s, such as 90s or 10m", "168h")
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of the scripts of one call. A script beyond them is not read: the call
+// is judged as a destructive one.
+const (
+	maxScript  = 64 << 10      // bytes of one script
+	maxParsed  = 4 * maxScript // bytes of all scripts, those inside other scripts included
+	maxScripts = 8             // scripts inside each other: sh -c "sh -c …"
+	maxNesting = 500           // constructs inside each other in one script
+)
+
+// maxOpeners bounds the stack of the parser, which is recursive: a process whose
+// stack overflows ends, and cannot recover. The parser takes at most 4.6 KiB of
+// stack for one opener (measured: "${a[" and "${a:", amd64), so all of them take
+// at most 19 MiB. Scripts nest without openers too ("if if if", "!!!!", a chain of
+// pipes); those take at most 0.9 KiB for each byte, which maxScript bounds to
+// 57 MiB. TestTheDeepestScriptsFitIntoTheStack and FuzzStack hold both together
+// below maxStack (128 MiB); Go ends a process at 1 GB.
+const maxOpeners = 4096
+
+// openers counts the characters that can begin a nested construct. It counts the
+// quoted ones too: only a parser could tell them apart.
+func openers(script string) int {
+	n := 0
+	for _, opener := range []string{"(", "[", "{", "`"} {
+		n += strings.Count(script, opener)
+	}
+	return n
+}
+
+// script adds the operations of a script and of every script inside it.
+func (w *walker) script(text string) {
+	switch {
+	case len(text) > maxScript || w.parsed+len(text) > maxParsed:
+		w.refuse("The command is too long to be read")
+		return
+	case openers(text) > maxOpeners:
+		w.refuse("The command has too many brackets to be read")
+		return
+	case w.depth >= maxScripts:
+		w.refuse(tooDeep)
+		return
+	}
+	w.parsed += len(text)
+	w.depth++
+	defer func() { w.depth-- }()
+	file, err := w.grammars.parse(&w.grammars.bash, syntax.LangBash, text)
+	if err != nil {
+		w.refuse("The command cannot be read: it is not valid shell")
+	}
+	w.file(file)
+	if ambiguous(text) {
+		if file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text); err == nil {
+			w.file(file)
+		}
+	}
+}
+
+const tooDeep = "The command is nested too deep to be read"
+
+// file adds the operations of a parsed script. After a syntax error it is what
+// stands before the error, or nil.
+func (w *walker) file(f *syntax.File) {
+	switch {
+	case f == nil:
+	case nesting(f) > maxNesting:
+		w.refuse(tooDeep)
+	default:
+		w.block(f.Stmts, feed{})
+	}
+}
+
+// nesting is how many constructs of a script stand inside each other at most. A
+// list, a pipe or a chain of operators is no nesting, however long it is.
+func nesting(f *syntax.File) int {
+	depth, most := 0, 0
+	var path []bool // from the root to the current node: whether the node nests
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if n == nil { // the last node of path is complete
+			if path[len(path)-1] {
+				depth--
+			}
+			path = path[:len(path)-1]
+			return true
+		}
+		path = append(path, nests(n))
+		if path[len(path)-1] {
+			depth++
+			most = max(most, depth)
+		}
+		return true
+	})
+	return most
+}
+
+func nests(n syntax.Node) bool {
+	switch n.(type) {
+	case *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.FuncDecl,
+		*syntax.TimeClause, *syntax.CoprocClause, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd,
+		*syntax.ParenArithm, *syntax.TestClause, *syntax.ParenTest, *syntax.ExtGlob, *syntax.ArrayExpr, *syntax.DblQuoted:
+		return true
+	}
+	return false
+}
+
+// grammars keep parsers for the next call: their buffers are most of what reading
+// a short command allocates.
+type grammars struct{ bash, posix sync.Pool }
+
+func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {
+	p, ok := free.Get().(*syntax.Parser)
+	if !ok {
+		p = syntax.NewParser(syntax.Variant(variant))
+	}
+	file, err := p.Parse(strings.NewReader(text), "")
+	free.Put(p)
+	return file, err
+}
+
+// ambiguous reports whether a script may mean one thing to bash and another to a
+// plain sh, for which [[ a && b ]] runs b.
+func ambiguous(text string) bool {
+	for _, sign := range []string{"[[", "((", "$'", "function", "select", "coproc", "let ", "time"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// block adds the operations of statements that run one after the other and may
+// read what is piped to the list. A cd may fail, so that what follows may run in
+// either directory.
+func (w *walker) block(list []*syntax.Stmt, in feed) {
+	for _, s := range list {
+		w.maybe(func() { w.statement(s, in) })
+	}
+}
+
+func (w *walker) statement(s *syntax.Stmt, in feed) {
+	if s == nil || w.full {
+		return
+	}
+	for _, r := range s.Redirs {
+		in = w.redirect(r, in)
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		w.isolated(func() { w.command(s.Cmd, in) })
+		return
+	}
+	w.command(s.Cmd, in)
+}
+
+func (w *walker) command(c syntax.Command, in feed) {
+	switch c := c.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		w.call(c, in)
+	case *syntax.BinaryCmd:
+		w.binary(c, in)
+	case *syntax.Subshell:
+		w.isolated(func() { w.block(c.Stmts, in) })
+	case *syntax.Block:
+		w.block(c.Stmts, in)
+	case *syntax.IfClause:
+		w.conditional(c, in)
+	case *syntax.WhileClause:
+		w.loop(func() { w.block(c.Cond, in); w.block(c.Do, in) })
+	case *syntax.ForClause:
+		w.inner(c.Loop)
+		w.loop(func() { w.block(c.Do, in) })
+	case *syntax.CaseClause:
+		w.inner(c.Word)
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				w.inner(p)
+			}
+			w.block(item.Stmts, in)
+		}
+	case *syntax.FuncDecl:
+		w.function(c)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			w.assign(a)
+		}
+	case *syntax.TimeClause:
+		w.statement(c.Stmt, in)
+	case *syntax.CoprocClause:
+		w.isolated(func() { w.statement(c.Stmt, in) })
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		w.inner(c)
+	default:
+		w.refuse("The command uses shell syntax that is not understood")
+	}
+}
+
+// loop reads a loop's round again when a cd lets the second round run elsewhere.
+func (w *walker) loop(round func()) {
+	before := w.dirs
+	if round(); !slices.Equal(before, w.dirs) {
+		w.dirs = []string{""}
+		round()
+	}
+}
+
+func (w *walker) conditional(c *syntax.IfClause, in feed) {
+	for ; c != nil; c = c.Else {
+		w.block(c.Cond, in)
+		w.block(c.Then, in)
+	}
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
+	switch c.Op {
+	case syntax.AndStmt: // the right side runs only where the left one has led
+		w.statement(c.X, in)
+		w.statement(c.Y, in)
+	case syntax.OrStmt:
+		w.maybe(func() { w.statement(c.X, in) })
+		w.maybe(func() { w.statement(c.Y, in) })
+	default: // a pipe: each side is a process of its own
+		w.isolated(func() { w.statement(c.X, in) })
+		w.isolated(func() { w.statement(c.Y, feed{piped: true}) })
+	}
+}
+
+// inner adds the operations of the commands in a word, a test or arithmetic.
+func (w *walker) inner(node syntax.Node) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.isolated(func() { w.block(n.Stmts, feed{}) })
+			return false
+		case *syntax.ProcSubst:
+			w.isolated(func() { w.block(n.Stmts, feed{}) })
+			return false
+		}
+		return true
+	})
+}
+
+func (w *walker) call(c *syntax.CallExpr, in feed) {
+	for _, a := range c.Assigns {
+		w.assign(a)
+	}
+	if len(c.Args) == 0 {
+		return
+	}
+	words := make([]word, 0, len(c.Args))
+	for _, arg := range c.Args {
+		if _, plain := arg.Parts[0].(*syntax.Lit); !plain || len(arg.Parts) > 1 {
+			w.inner(arg)
+		}
+		words = append(words, w.word(arg))
+	}
+	w.simple(words, in)
+}
