@@ -156,8 +156,8 @@ func rebuild(e *EventRecord) [][]byte {
 	if err := json.Unmarshal(e.Body, &body); err != nil || e.Type != protocol.EventText {
 		return nil // dropped: its text is in the dead letters only
 	}
-	start, err1 := marshal(&protocol.Part{Type: protocol.PartTextStart, ID: part.ID})
-	delta, err2 := marshal(&protocol.Part{Type: protocol.PartTextDelta, ID: part.ID, Text: body.Text})
+	start, err1 := protocol.Marshal(&protocol.Part{Type: protocol.PartTextStart, ID: part.ID})
+	delta, err2 := protocol.Marshal(&protocol.Part{Type: protocol.PartTextDelta, ID: part.ID, Text: body.Text})
 	if err1 != nil || err2 != nil {
 		return nil
 	}
@@ -207,9 +207,9 @@ func (s *session) verdict(verdict, from string) []byte {
 	if last := s.lastID(); last != noFrame && last.Offset > 0 {
 		to = last.String()
 	}
-	data, err := marshal(&protocol.Resume{Verdict: verdict, From: from, To: to, OpenInteractions: open})
+	data, err := protocol.Marshal(&protocol.Resume{Verdict: verdict, From: from, To: to, OpenInteractions: open})
 	if err == nil {
-		data, err = marshal(&protocol.Part{Type: protocol.PartDataResume, Data: data})
+		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataResume, Data: data})
 	}
 	if err != nil {
 		panic(err) // strings only

@@ -1,9 +1,7 @@
 package agenthost
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -86,7 +84,7 @@ func (b *batch) status(turnID string, status protocol.Status, reason string) {
 }
 
 func (b *batch) encode(v any) []byte {
-	raw, err := marshal(v)
+	raw, err := protocol.Marshal(v)
 	if err != nil && b.err == nil {
 		b.err = err
 	}
@@ -177,14 +175,4 @@ func encodeFrame(id string, part []byte) []byte {
 		panic(err) // our own ids hold no control characters
 	}
 	return data
-}
-
-// marshal writes JSON without HTML escapes, which would make text six times as
-// long.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }

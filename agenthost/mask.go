@@ -147,37 +147,3 @@ func completeRunes(s string) int {
 	}
 	return len(s)
 }
-
-// cutText returns the longest beginning of s of at most n bytes that ends
-// between characters.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// cutValue bounds a JSON value: what is too long becomes a string of its beginning.
-func cutValue(raw json.RawMessage, limit int) (_ json.RawMessage, truncated bool) {
-	if len(raw) <= limit {
-		return raw, false
-	}
-	text := string(raw)
-	if raw[0] == '"' {
-		if unquoted, err := jsontext.AppendUnquote(nil, raw); err == nil {
-			text = string(unquoted)
-		}
-	}
-	for n := limit - 2; ; n = n * 3 / 4 { // escapes may make it longer again
-		quoted, err := jsontext.AppendQuote(nil, cutText(text, n))
-		if err == nil && len(quoted) <= limit {
-			return quoted, true
-		}
-		if n == 0 {
-			return json.RawMessage(`""`), true
-		}
-	}
-}

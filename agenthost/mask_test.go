@@ -33,20 +33,6 @@ func TestMaskingInPiecesIsMaskingAtOnce(t *testing.T) {
 	})
 }
 
-func TestAValueIsCutToItsLimit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		raw := []byte(rapid.StringMatching(`"([a-z✓]|\\n|\\u0001){0,80}"`).Draw(t, "value"))
-		limit := rapid.IntRange(2, 60).Draw(t, "limit")
-		got, truncated := cutValue(raw, limit)
-		if len(got) > limit || truncated != (len(raw) > limit) {
-			t.Fatalf("%s cut to %d: %s, %v", raw, limit, got, truncated)
-		}
-		if err := protocol.ParseObject([]byte(`{"v":` + string(got) + `}`)); err != nil {
-			t.Fatalf("%s: %v", got, err)
-		}
-	})
-}
-
 func TestAWindowIsCutAtBoundariesOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w window

@@ -46,7 +46,7 @@ func (o *output) ToolCall(c ToolCall) error {
 		id := name(c.ID, "call")
 		known := &call{name: name(c.Name, "tool")}
 		var truncated bool
-		known.input, truncated = cutValue(t.masker.value(c.Input, "{}"), maxValue)
+		known.input, truncated = protocol.CutValue(t.masker.value(c.Input, "{}"), maxValue)
 		b.event(t.rec.ID, protocol.Event{
 			Type: protocol.EventToolCall, ToolCallID: id, ToolName: known.name, Input: known.input, Truncated: truncated,
 		}, &protocol.Part{Type: protocol.PartToolCall, ToolCallID: id, ToolName: known.name, Input: known.input}, true)
@@ -75,7 +75,7 @@ func (t *turn) result(b *batch, r ToolResult) {
 		Type: protocol.EventToolResult, ToolCallID: id, ToolName: known.name, IsError: r.IsError, Denied: r.Denied,
 	}
 	p := &protocol.Part{Type: protocol.PartToolResult, ToolCallID: id, ToolName: known.name, Input: known.input}
-	e.Output, e.Truncated = cutValue(t.masker.value(r.Output, "null"), maxValue)
+	e.Output, e.Truncated = protocol.CutValue(t.masker.value(r.Output, "null"), maxValue)
 	switch {
 	case r.Denied:
 		p.Type, p.Input = protocol.PartToolOutputDenied, nil
@@ -105,7 +105,7 @@ func (o *output) Notice(level, message string) {
 }
 
 func (t *turn) notice(b *batch, level, message string) {
-	message = cutText(t.masker.text(message), maxPhrase)
+	message = protocol.CutText(t.masker.text(message), maxPhrase)
 	data := b.encode(map[string]string{"level": level, "message": message})
 	t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, t.voice.open == nil))
 }
@@ -120,7 +120,7 @@ func (o *output) SetNative(id string) error {
 
 // name makes an id or name one that every broker takes.
 func name(s, otherwise string) string {
-	s = cutText(protocol.SanitizeText(s), protocol.MaxID)
+	s = protocol.CutText(protocol.SanitizeText(s), protocol.MaxID)
 	if s == "" {
 		return otherwise
 	}

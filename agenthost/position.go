@@ -68,7 +68,7 @@ func (p *parcel) body(sessionID string) ([]byte, error) {
 	for i := range p.events {
 		batch.Events[i] = p.events[i].Body
 	}
-	return marshal(&batch)
+	return protocol.Marshal(&batch)
 }
 
 // acknowledge moves the position to c, but never past the last event of the

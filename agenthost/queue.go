@@ -87,9 +87,9 @@ func (s *session) waiting(q *queued) (*Stream, error) {
 		}
 		position++
 	}
-	data, err := marshal(map[string]any{"turnId": q.rec.ID, "position": position})
+	data, err := protocol.Marshal(map[string]any{"turnId": q.rec.ID, "position": position})
 	if err == nil {
-		data, err = marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
+		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *session) dropQueue() {
 
 // discard ends a queued turn that will not start, its stream too.
 func (s *session) discard(q *queued) {
-	end, err := marshal(&protocol.Part{
+	end, err := protocol.Marshal(&protocol.Part{
 		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
 	})
 	if err == nil {

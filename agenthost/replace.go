@@ -22,7 +22,7 @@ func (s *session) refused(p *parcel, a *answer, bad int) time.Duration {
 		return 0
 	}
 	old := p.events[len(p.events)-1]
-	reason := fmt.Sprintf("%d %s", a.status, cutText(protocol.SanitizeText(a.message), 1<<10))
+	reason := fmt.Sprintf("%d %s", a.status, protocol.CutText(protocol.SanitizeText(a.message), 1<<10))
 	if old.Type == protocol.EventDropped {
 		return s.failedLocked("the broker refuses a dropped event: "+reason, nil, maxBackoff)
 	}

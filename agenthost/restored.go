@@ -216,7 +216,7 @@ func (y *story) add(line storyLine) (full bool, err error) {
 }
 
 func (y *story) encode(line storyLine) (string, error) {
-	raw, err := marshal(line)
+	raw, err := protocol.Marshal(line)
 	return string(raw) + "\n", err
 }
 
@@ -225,7 +225,7 @@ func (y *story) cut(s string, most int) string {
 		return s
 	}
 	y.truncated = true
-	return cutText(s, most) + " [the rest is left out]"
+	return protocol.CutText(s, most) + " [the rest is left out]"
 }
 
 func (y *story) text() string {

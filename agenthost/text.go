@@ -74,7 +74,7 @@ func (v *voice) say(b *batch, turnID string, kind blockKind, text string) {
 		if v.open == nil {
 			v.begin(b, kind)
 		}
-		piece := cutText(text, min(maxDelta, maxText-len(v.open.text)))
+		piece := protocol.CutText(text, min(maxDelta, maxText-len(v.open.text)))
 		if piece == "" { // no room for one more character
 			v.splitHere(b, turnID)
 			continue
@@ -181,7 +181,7 @@ func (v *voice) endText(b *batch, turnID, final string) {
 	case strings.HasPrefix(final, said):
 		v.say(b, turnID, textBlock, final[len(said):])
 	default:
-		first := cutText(final, maxText/8) // whatever its escapes, it fits
+		first := protocol.CutText(final, maxText/8) // whatever its escapes, it fits
 		v.close(b, turnID, first)
 		v.say(b, turnID, textBlock, final[len(first):])
 	}

@@ -226,11 +226,11 @@ var finishReasons = []protocol.FinishReason{
 // finishEvent returns the finish event and the part that ends the stream; an
 // error event goes before it.
 func (t *turn) finishEvent(b *batch, o Outcome) (protocol.Event, *protocol.Part) {
-	reason := cutText(t.masker.text(o.Reason), maxPhrase)
+	reason := protocol.CutText(t.masker.text(o.Reason), maxPhrase)
 	e := protocol.Event{Type: protocol.EventFinish, FinishReason: o.FinishReason, Reason: reason, TotalUsage: t.usage(o)}
 	switch {
 	case o.FinishReason == protocol.FinishError:
-		message := cutText(t.masker.text(o.Err), maxPhrase)
+		message := protocol.CutText(t.masker.text(o.Err), maxPhrase)
 		b.event(t.rec.ID, protocol.Event{Type: protocol.EventError, Message: message, Code: reason}, nil, false)
 		return e, &protocol.Part{Type: protocol.PartError, Error: b.encode(message)}
 	case reason == protocol.ReasonAborted:
