@@ -38,7 +38,7 @@ func (s *session) openAgentLocked(ctx context.Context) (Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	if err := s.settleIn(dir); err != nil {
+	if err := s.saveWorkspace(dir); err != nil {
 		return nil, err
 	}
 	local, env := s.local(dir)

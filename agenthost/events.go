@@ -12,8 +12,8 @@ const (
 	maxEvents   = 500
 )
 
-// Events is what a broker reconciles with: the events of the current epoch after a
-// seq, from the first when another epoch was named.
+// Events returns the events of the current epoch after a seq, for a broker that
+// reconciles. If another epoch is named, it begins with the first.
 func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after int64, limit int) (*protocol.EventsResponse, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
@@ -83,14 +83,14 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	}
 	s.closeAgent()
 	s.mu.Lock()
-	if s.turn != nil { // begun meanwhile
+	if s.turn != nil { // one started meanwhile
 		s.mu.Unlock()
 		return false, &protocol.Error{Code: protocol.CodeBusy, Message: "A turn is open", Hint: "Delete again"}
 	}
 	project := s.rec.Project
 	err = h.opts.Journal.Write(context.WithoutCancel(ctx), &Write{SessionID: s.id, DropSession: true})
 	if err == nil {
-		s.bury()
+		s.removeLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -103,8 +103,8 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	return true, nil
 }
 
-// bury makes the session unknown.
-func (s *session) bury() {
+// removeLocked makes the session unknown to the host. The session's lock is held.
+func (s *session) removeLocked() {
 	s.gone = true
 	s.durable.Store(false)
 	s.cutStreams()

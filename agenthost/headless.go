@@ -6,19 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
 
 // OutboxNone is the outbox of a headless session: its events stay in the journal
 // and go to no broker.
 const OutboxNone OutboxState = "none"
-
-// Events of headless sessions alone: nobody else would remember what was said to
-// the agent.
-const (
-	eventInput        protocol.EventType = "input"
-	eventInstructions protocol.EventType = "instructions"
-)
 
 // maxInstructions bounds what goes before a session's first prompt, in bytes.
 const maxInstructions = 64 << 10
@@ -94,7 +88,7 @@ func (o *opening) beginHeadless(req *HeadlessRequest) {
 	}
 	o.position(true)
 	if text := protocol.SanitizeText(req.Instructions); text != "" {
-		o.b.event("", protocol.Event{Type: eventInstructions, Text: &text}, nil, false)
+		o.b.event("", protocol.Event{Type: headless.EventInstructions, Text: &text}, nil, false)
 	}
 }
 
@@ -116,7 +110,7 @@ func (s *session) instructed(ctx context.Context, text string) (string, error) {
 		return text, err
 	}
 	events, err := s.host.opts.Journal.Events(ctx, s.id, s.rec.Cursor.Epoch, 0, 1)
-	if err != nil || len(events) == 0 || events[0].Type != eventInstructions {
+	if err != nil || len(events) == 0 || events[0].Type != headless.EventInstructions {
 		return text, err
 	}
 	e, err := eventOf(&events[0])
@@ -126,25 +120,17 @@ func (s *session) instructed(ctx context.Context, text string) (string, error) {
 	return *e.Text + "\n\n" + text, nil
 }
 
-// input keeps what was said to the agent; of images, that there were some.
+// input stores the prompt: as an event for a session without a broker, otherwise as a
+// row for an agent that loses its memory.
 func (b *batch) input(t *turn, req *protocol.PromptRequest) {
 	turnID := t.rec.ID
-	if b.rec.Outbox != OutboxNone { // a broker has the messages; this is for an agent that forgets
+	if b.rec.Outbox != OutboxNone { // the broker stores the messages
 		b.w.Prompts = append(b.w.Prompts, PromptRecord{
 			SessionID: b.s.id, TurnID: turnID, Text: protocol.CutText(t.masker.Text(req.Prompt), maxRestored),
 		})
 		return
 	}
-	text := protocol.SanitizeText(req.Prompt)
-	e := protocol.Event{Type: eventInput, Text: &text}
-	if len(req.Attachments) > 0 {
-		kept := slices.Clone(req.Attachments)
-		for i := range kept {
-			kept[i].Data = ""
-		}
-		e.Input = b.encode(kept)
-	}
-	b.event(turnID, e, nil, false)
+	b.event(turnID, headless.InputEvent(req), nil, false)
 }
 
 // SessionInfo is one session of GET /sessions.

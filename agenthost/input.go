@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
 
@@ -50,39 +51,23 @@ func (h *Host) Reply(_ context.Context, sessionID string, line *protocol.Line) e
 	if err != nil {
 		return err
 	}
-	req := &protocol.AnswerRequest{Approved: line.Value, Remember: line.Remember, Reason: line.Reason}
-	if line.Text != nil {
-		req.Text = *line.Text
+	if line.RequestID == "" {
+		return protocol.Errorf(protocol.CodeInvalid, "request_id is required")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.questions[line.RequestID]
-	switch {
-	case line.RequestID == "":
-		return protocol.Errorf(protocol.CodeInvalid, "request_id is required")
-	case q == nil || s.turn == nil:
+	if q == nil || s.turn == nil {
 		return protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", line.RequestID)
-	case line.Type != replyTo(q.rec.Kind):
-		return protocol.Errorf(protocol.CodeInvalid, "Question %s is answered by type %q", line.RequestID, replyTo(q.rec.Kind))
-	case line.Type == protocol.LineAnswer && line.Text == nil:
-		return protocol.Errorf(protocol.CodeInvalid, "An answer needs text")
-	case line.Type == protocol.LineConfirmation && line.Value == nil:
-		return protocol.Errorf(protocol.CodeInvalid, "A confirmation needs value")
-	case line.Remember != "" && line.Remember != protocol.RememberSession:
-		return protocol.Errorf(protocol.CodeInvalid, "remember must be \"session\" or absent")
+	}
+	req, err := headless.ParseReply(line, q.rec.Kind)
+	if err != nil {
+		return err
 	}
 	return s.answer(q, req)
 }
 
-// replyTo is the type of the line that answers a kind of question.
-func replyTo(kind protocol.InteractionKind) string {
-	if kind == protocol.KindAsk {
-		return protocol.LineAnswer
-	}
-	return protocol.LineConfirmation
-}
-
-// BeginInterrupt has the open turn stopped and does not wait for it; an idle
+// BeginInterrupt starts to stop the open turn and does not wait for its end; an idle
 // session is no error.
 func (h *Host) BeginInterrupt(sessionID string) error {
 	s, err := h.session(sessionID)

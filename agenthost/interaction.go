@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/agenthost/headless"
 	"bellhop/policy"
 	"bellhop/protocol"
 )
 
 const (
 	reasonInterrupted = "interrupted"
-	reasonExpired     = "expired"
+	reasonExpired     = headless.ReasonExpired
 	reasonTurnEnded   = "turn-ended"
 	reasonWithdrawn   = "withdrawn"
 )

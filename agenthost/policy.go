@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"bellhop/agenthost/headless"
 	"bellhop/policy"
 	"bellhop/protocol"
 )
@@ -15,10 +16,6 @@ type Policy interface {
 	// Notices tell what is wrong with the rules; Status shows them.
 	Notices() []string
 }
-
-// reasonPolicy begins the reason of answers that a rule gave; the rule's name
-// follows.
-const reasonPolicy = "policy: "
 
 // rule lets the policy answer a confirm, or shapes the question for the user.
 // settled means that nobody is asked.
@@ -76,7 +73,7 @@ func (s *session) policyCall(tool string, input json.RawMessage) policy.Call {
 // settleByRule journals an answered question. It has no part: readers see the
 // call and its result.
 func (t *turn) settleByRule(in *Question, a Answer, d policy.Decision) error {
-	answer := &protocol.InteractionAnswer{Approved: &a.Approved, Reason: reasonPolicy + d.Rule}
+	answer := &protocol.InteractionAnswer{Approved: &a.Approved, Reason: headless.ReasonPolicyPrefix + d.Rule}
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	if t.stop != "" {

@@ -34,7 +34,7 @@ func (h *Host) recover() error {
 func (s *session) recover(ctx context.Context, in *Loaded) error {
 	s.durable.Store(true)
 	s.rec, s.pending, s.secret = in.Session, in.Pending, in.Session.Secret
-	s.prove()
+	s.activateSecret()
 	s.next = max(1, s.rec.OffsetReserved)
 	last := protocol.StreamID{Epoch: s.rec.Cursor.Epoch, Offset: s.next - 1}
 	if in.LastFrame.Offset > 0 {

@@ -33,13 +33,13 @@ type session struct {
 
 	// gate is held while the agent is opened, stopped or closed, so that a
 	// program is not stopped under a turn that begins.
-	gate     sync.Mutex
-	agent    Agent
-	agentKey string
-	agentOf  SessionRecord                     // what the agent was opened for; behind mu
-	secret   string                            // of programs in the workspace, behind mu; durable once an agent was opened
-	proof    atomic.Pointer[[sha256.Size]byte] // the durable secret's hash; nil: there is none
-	idle     *time.Timer                       // behind mu
+	gate       sync.Mutex
+	agent      Agent
+	agentKey   string
+	agentOf    SessionRecord                     // what the agent was opened for; behind mu
+	secret     string                            // of programs in the workspace, behind mu; durable once an agent was opened
+	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
+	idle       *time.Timer                       // behind mu
 }
 
 func newSession(h *Host, id string) *session {
@@ -53,11 +53,11 @@ func newSession(h *Host, id string) *session {
 	}
 }
 
-// prove makes the session's secret one that is accepted.
-func (s *session) prove() {
+// activateSecret publishes the hash of the secret, so that LocalGrant accepts it.
+func (s *session) activateSecret() {
 	if s.rec.Secret != "" {
 		sum := sha256.Sum256([]byte(s.rec.Secret))
-		s.proof.Store(&sum)
+		s.secretHash.Store(&sum)
 	}
 }
 
