@@ -9,10 +9,6 @@ import (
 	"bellhop/protocol"
 )
 
-// OutboxNone is the outbox of a headless session: its events stay in the journal
-// and go to no broker.
-const OutboxNone OutboxState = "none"
-
 // Events of headless sessions alone: nobody else would remember what was said to
 // the agent.
 const (

@@ -38,27 +38,6 @@ type SessionStatus struct {
 	LastActivityAt   time.Time       `json:"lastActivityAt"`
 }
 
-// OutboxState says whether a session's events reach its broker.
-type OutboxState string
-
-// Outbox states. A stopped outbox keeps its events for the next /session.
-const (
-	OutboxOK       OutboxState = "ok"
-	OutboxRetrying OutboxState = "retrying"
-	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
-)
-
-// DeadLetter is an event the broker refused for good; a dropped event went in
-// its place.
-type DeadLetter struct {
-	SessionID string          `json:"sessionId"`
-	Cursor    protocol.Cursor `json:"cursor"`
-	EventID   string          `json:"eventId"`
-	Reason    string          `json:"reason"`
-	Body      string          `json:"body"`
-	At        time.Time       `json:"at"`
-}
-
 // StatusWatch signals on C at once and after every change; what it is, Status
 // tells. Signals that nobody took yet become one.
 type StatusWatch struct {
