@@ -91,7 +91,7 @@ func (s *session) rest() {
 	s.mu.Lock()
 	busy := s.turn != nil
 	if !busy {
-		s.window.drop(len(s.window.frames))
+		s.stream.Forget()
 	}
 	s.mu.Unlock()
 	if busy || s.agent == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
@@ -34,10 +35,10 @@ func (s *session) answer(q *question, req *protocol.AnswerRequest) error {
 	t := s.turn
 	err := t.stepLocked(func(b *batch) {
 		answer := &protocol.InteractionAnswer{
-			Approved: req.Approved, Reason: protocol.CutText(t.masker.text(req.Reason), maxPhrase),
+			Approved: req.Approved, Reason: protocol.CutText(t.masker.Text(req.Reason), maxPhrase),
 		}
 		if q.rec.Kind == protocol.KindAsk {
-			answer.Approved, answer.Text = nil, protocol.CutText(t.masker.text(req.Text), maxText/8)
+			answer.Approved, answer.Text = nil, protocol.CutText(t.masker.Text(req.Text), maxText/8)
 		}
 		t.settle(b, q, protocol.InteractionResolved, answer)
 		t.resume(b)
@@ -73,8 +74,8 @@ func (s *session) answeredBefore(ctx context.Context, interactionID string, req 
 
 func (s *session) sameAnswer(rec *InteractionRecord, req *protocol.AnswerRequest) bool {
 	if rec.Kind == protocol.KindAsk {
-		m := newMasker(s.host.opts.Secrets(s.id))
-		return rec.Answer.Text == protocol.CutText(m.text(req.Text), maxText/8)
+		m := stream.NewMasker(s.host.opts.Secrets(s.id))
+		return rec.Answer.Text == protocol.CutText(m.Text(req.Text), maxText/8)
 	}
 	return rec.Answer.Approved != nil && req.Approved != nil && *rec.Answer.Approved == *req.Approved
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -24,7 +24,7 @@ type batch struct {
 	rec    SessionRecord
 	next   int64
 	w      Write
-	frames []frame
+	frames []stream.Frame
 	after  []func()
 	touch  bool // rec has changes of its own
 	err    error
@@ -41,21 +41,20 @@ func (s *session) begin() *batch {
 func (b *batch) then(f func()) { b.after = append(b.after, f) }
 
 // frame adds a part to the stream. It belongs to the open turn.
-func (b *batch) frame(p *protocol.Part, boundary bool) frame {
+func (b *batch) frame(p *protocol.Part, boundary bool) stream.Frame {
 	return b.rawFrame(b.encode(p), boundary)
 }
 
-func (b *batch) rawFrame(part []byte, boundary bool) frame {
-	f := frame{id: protocol.StreamID{Epoch: b.rec.Cursor.Epoch, Offset: b.next}, boundary: boundary}
+func (b *batch) rawFrame(part []byte, boundary bool) stream.Frame {
+	f := stream.NewFrame(protocol.StreamID{Epoch: b.rec.Cursor.Epoch, Offset: b.next}, part, boundary)
 	b.next++
-	f.data = encodeFrame(f.id.String(), part)
 	b.frames = append(b.frames, f)
 	return f
 }
 
 // event appends an event and, if it has one, the part that announces it. The
 // part's frame is returned.
-func (b *batch) event(turnID string, e protocol.Event, p *protocol.Part, boundary bool) frame {
+func (b *batch) event(turnID string, e protocol.Event, p *protocol.Part, boundary bool) stream.Frame {
 	b.rec.Cursor.Seq++
 	e.SessionID, e.TurnID, e.EventID = b.s.id, turnID, protocol.NewID()
 	e.Epoch, e.Seq = b.rec.Cursor.Epoch, b.rec.Cursor.Seq
@@ -63,12 +62,12 @@ func (b *batch) event(turnID string, e protocol.Event, p *protocol.Part, boundar
 	row := EventRecord{
 		SessionID: b.s.id, Cursor: b.rec.Cursor, EventID: e.EventID, TurnID: turnID, Type: e.Type, Body: b.encode(&e),
 	}
-	var f frame
+	var f stream.Frame
 	if p != nil {
 		p.Event = &protocol.PartEvent{ID: e.EventID, Seq: e.Seq, TurnID: turnID}
 		row.Part = b.encode(p)
 		f = b.rawFrame(row.Part, boundary)
-		row.Frame = f.id
+		row.Frame = f.ID
 	}
 	b.w.Events = append(b.w.Events, row)
 	return f
@@ -151,11 +150,7 @@ func (b *batch) announce() {
 	}
 	s.durable.Store(true)
 	for _, f := range b.frames {
-		s.window.add(f)
-		if s.turn != nil {
-			s.turn.fan.Publish(f.data)
-		}
-		s.follow.Publish(f.data)
+		s.stream.Publish(f)
 	}
 	for _, f := range b.after {
 		f()
@@ -166,13 +161,4 @@ func (b *batch) announce() {
 	if changed {
 		s.host.changed()
 	}
-}
-
-// encodeFrame builds an SSE frame; id "" is none.
-func encodeFrame(id string, part []byte) []byte {
-	data, err := sse.Encode(sse.Frame{ID: id, Event: "message", Data: part})
-	if err != nil {
-		panic(err) // our own ids hold no control characters
-	}
-	return data
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -63,15 +62,9 @@ func (h *Host) Revoke(_ context.Context, sessionID string) error {
 }
 
 func (s *session) cutStreams() {
-	s.follow.Close()
-	s.follow = sse.NewFanout()
-	if s.turn != nil {
-		s.turn.fan.Close()
-		s.turn.fan = sse.NewFanout()
-	}
+	s.stream.Cut()
 	for _, q := range s.queue {
-		q.fan.Close()
-		q.fan = sse.NewFanout()
+		q.fan.Cut()
 	}
 }
 

@@ -127,7 +127,7 @@ func (b *batch) input(t *turn, req *protocol.PromptRequest) {
 	turnID := t.rec.ID
 	if b.rec.Outbox != OutboxNone { // a broker has the messages; this is for an agent that forgets
 		b.w.Prompts = append(b.w.Prompts, PromptRecord{
-			SessionID: b.s.id, TurnID: turnID, Text: protocol.CutText(t.masker.text(req.Prompt), maxRestored),
+			SessionID: b.s.id, TurnID: turnID, Text: protocol.CutText(t.masker.Text(req.Prompt), maxRestored),
 		})
 		return
 	}

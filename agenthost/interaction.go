@@ -85,21 +85,21 @@ func (t *turn) interaction(b *batch, kind protocol.InteractionKind, in Question,
 	id := protocol.NewID()
 	e := protocol.Event{
 		Type: protocol.EventInteraction, InteractionID: id, State: protocol.InteractionOpen, Kind: kind,
-		Prompt:     protocol.CutText(t.masker.text(in.Prompt), maxPhrase),
+		Prompt:     protocol.CutText(t.masker.Text(in.Prompt), maxPhrase),
 		ToolCallID: protocol.CutText(protocol.SanitizeText(in.ToolCallID), protocol.MaxID),
 		ToolName:   protocol.CutText(protocol.SanitizeText(in.ToolName), protocol.MaxID),
 		Level:      protocol.CutText(protocol.SanitizeText(in.Level), protocol.MaxID),
-		Default:    protocol.CutText(t.masker.text(in.Default), maxPhrase),
+		Default:    protocol.CutText(t.masker.Text(in.Default), maxPhrase),
 		ExpiresAt:  b.now.Add(timeout).Format(time.RFC3339),
 	}
 	if e.Prompt == "" {
 		e.Prompt = unworded(e.ToolName)
 	}
 	if len(in.Args) > 0 {
-		e.Args, _ = protocol.CutValue(t.masker.value(in.Args, "{}"), maxValue)
+		e.Args, _ = protocol.CutValue(t.masker.Value(in.Args, "{}"), maxValue)
 	}
 	for _, option := range in.Options[:min(len(in.Options), 64)] {
-		e.Options = append(e.Options, protocol.CutText(t.masker.text(option), maxPhrase/64))
+		e.Options = append(e.Options, protocol.CutText(t.masker.Text(option), maxPhrase/64))
 	}
 	return InteractionRecord{
 		SessionID: t.s.id, ID: id, TurnID: t.rec.ID, Kind: kind, State: protocol.InteractionOpen,

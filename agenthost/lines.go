@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bellhop/agenthost/stream"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -222,13 +223,10 @@ func (h *Host) Notice(level, message string) {
 	if err != nil {
 		return // strings only
 	}
-	frame := encodeFrame("", data)
+	frame := stream.Encode("", data)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		if s.turn != nil {
-			s.turn.fan.Publish(frame)
-		}
-		s.follow.Publish(frame)
+		s.stream.Send(frame)
 		s.mu.Unlock()
 	}
 }

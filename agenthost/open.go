@@ -142,7 +142,7 @@ func (o *opening) position(fresh bool) {
 	if fresh {
 		rec.Acked = protocol.Cursor{Epoch: rec.Cursor.Epoch}
 		id := protocol.StreamID{Epoch: rec.Cursor.Epoch, Offset: o.b.next - 1}
-		o.b.then(func() { o.s.window.prev = id })
+		o.b.then(func() { o.s.stream.ContinueAfter(id) })
 	}
 	if o.rewound {
 		o.b.then(o.s.outbox.rewind)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"bellhop/agenthost/stream"
 	"bellhop/crypto/seal"
-	"bellhop/internal/sse"
 )
 
 // Workspaces gives sessions their directories.
@@ -76,17 +76,5 @@ type Grant struct {
 	Attach    bool   // reads, answers and interrupts; starts nothing
 }
 
-// Stream is a session's frames: first Backlog, then Live. A nil Live ends after
-// the backlog.
-type Stream struct {
-	TurnID  string // the turn it begins with, "" when that is unknown
-	Backlog [][]byte
-	Live    *sse.Subscription
-}
-
-// Close ends the subscription; the turn goes on.
-func (s *Stream) Close() {
-	if s != nil && s.Live != nil {
-		s.Live.Close()
-	}
-}
+// Stream is a reader's share of a session's stream. Its reader must Close it.
+type Stream = stream.Reader

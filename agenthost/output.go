@@ -15,7 +15,7 @@ var _ Output = (*output)(nil)
 func (o *output) Text(delta string) error {
 	return o.t.step(func(b *batch) {
 		v := &o.t.voice
-		v.say(b, o.t.rec.ID, textBlock, v.text.write(delta))
+		v.say(b, o.t.rec.ID, textBlock, v.text.Write(delta))
 	})
 }
 
@@ -26,14 +26,14 @@ func (o *output) EndText(final string) error {
 func (o *output) Reasoning(delta string) error {
 	return o.t.step(func(b *batch) {
 		v := &o.t.voice
-		v.say(b, o.t.rec.ID, reasoningBlock, v.reasoning.write(delta))
+		v.say(b, o.t.rec.ID, reasoningBlock, v.reasoning.Write(delta))
 	})
 }
 
 func (o *output) EndReasoning() error {
 	return o.t.step(func(b *batch) {
 		v := &o.t.voice
-		if v.open == nil && v.reasoning.held != "" || v.open != nil && v.open.kind == reasoningBlock {
+		if v.open == nil && v.reasoning.Holds() || v.open != nil && v.open.kind == reasoningBlock {
 			v.end(b, o.t.rec.ID)
 		}
 	})
@@ -46,7 +46,7 @@ func (o *output) ToolCall(c ToolCall) error {
 		id := name(c.ID, "call")
 		known := &call{name: name(c.Name, "tool")}
 		var truncated bool
-		known.input, truncated = protocol.CutValue(t.masker.value(c.Input, "{}"), maxValue)
+		known.input, truncated = protocol.CutValue(t.masker.Value(c.Input, "{}"), maxValue)
 		b.event(t.rec.ID, protocol.Event{
 			Type: protocol.EventToolCall, ToolCallID: id, ToolName: known.name, Input: known.input, Truncated: truncated,
 		}, &protocol.Part{Type: protocol.PartToolCall, ToolCallID: id, ToolName: known.name, Input: known.input}, true)
@@ -75,7 +75,7 @@ func (t *turn) result(b *batch, r ToolResult) {
 		Type: protocol.EventToolResult, ToolCallID: id, ToolName: known.name, IsError: r.IsError, Denied: r.Denied,
 	}
 	p := &protocol.Part{Type: protocol.PartToolResult, ToolCallID: id, ToolName: known.name, Input: known.input}
-	e.Output, e.Truncated = protocol.CutValue(t.masker.value(r.Output, "null"), maxValue)
+	e.Output, e.Truncated = protocol.CutValue(t.masker.Value(r.Output, "null"), maxValue)
 	switch {
 	case r.Denied:
 		p.Type, p.Input = protocol.PartToolOutputDenied, nil
@@ -105,7 +105,7 @@ func (o *output) Notice(level, message string) {
 }
 
 func (t *turn) notice(b *batch, level, message string) {
-	message = protocol.CutText(t.masker.text(message), maxPhrase)
+	message = protocol.CutText(t.masker.Text(message), maxPhrase)
 	data := b.encode(map[string]string{"level": level, "message": message})
 	t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, t.voice.open == nil))
 }

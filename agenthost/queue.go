@@ -1,6 +1,7 @@
 package agenthost
 
 import (
+	"bellhop/agenthost/stream"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -94,7 +95,7 @@ func (s *session) waiting(q *queued) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{TurnID: q.rec.ID, Backlog: [][]byte{encodeFrame("", data)}, Live: q.fan.Subscribe()}, nil
+	return &Stream{TurnID: q.rec.ID, Backlog: [][]byte{stream.Encode("", data)}, Live: q.fan.Subscribe()}, nil
 }
 
 // findQueued is the queued turn of an id, or nil.
@@ -145,7 +146,7 @@ func (s *session) discard(q *queued) {
 		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
 	})
 	if err == nil {
-		q.fan.Publish(encodeFrame("", end)) // it is no frame of the session
+		q.fan.Publish(stream.Encode("", end)) // it is no frame of the session
 	}
 	q.fan.Close()
 	if q.rec.Expires.IsZero() { // nobody was told of it

@@ -36,10 +36,11 @@ func (s *session) recover(ctx context.Context, in *Loaded) error {
 	s.rec, s.pending, s.secret = in.Session, in.Pending, in.Session.Secret
 	s.prove()
 	s.next = max(1, s.rec.OffsetReserved)
-	s.window.prev = protocol.StreamID{Epoch: s.rec.Cursor.Epoch, Offset: s.next - 1}
+	last := protocol.StreamID{Epoch: s.rec.Cursor.Epoch, Offset: s.next - 1}
 	if in.LastFrame.Offset > 0 {
-		s.window.prev = in.LastFrame
+		last = in.LastFrame
 	}
+	s.stream.ContinueAfter(last)
 	for i := range in.Turns {
 		rec := in.Turns[i]
 		if rec.State == TurnOpen {
@@ -62,11 +63,11 @@ func (s *session) recover(ctx context.Context, in *Loaded) error {
 
 // recoverOpen ends a turn whose agent died with the host.
 func (s *session) recoverOpen(ctx context.Context, rec TurnRecord, questions []InteractionRecord) error {
-	s.window.prev = noFrame // frames of the turn were lost: no id is known to be the last
+	s.stream.RecoverTurn(rec.FirstOffset)
 	t := s.newTurn(rec)
 	t.stop = protocol.ReasonHostRestarted
 	defer t.cancel()
-	s.turn, s.newest = t, rec.FirstOffset
+	s.turn = t
 	for _, q := range questions {
 		if q.TurnID == rec.ID {
 			s.questions[q.ID] = &question{rec: q, answer: make(chan Answer, 1)}

@@ -119,10 +119,7 @@ func (h *Host) closeSessions(most time.Duration) {
 		stopTimer(&s.idle)
 		stopTimer(&s.announcedBy)
 		s.stopRenewal()
-		s.follow.Close()
-		if s.turn != nil {
-			s.turn.fan.Close()
-		}
+		s.stream.Close()
 		if s.outbox.unsaved {
 			_ = s.save() // best effort: else events are sent twice, which is harmless
 		}

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bellhop/internal/sse"
-	"bellhop/protocol"
+	"bellhop/agenthost/stream"
 )
 
 // session is one session's memory. Everything behind mu follows the journal: it
@@ -22,14 +21,12 @@ type session struct {
 	rec  SessionRecord
 
 	next   int64 // offset of the next frame
-	window window
-	follow *sse.Fanout // streams that outlive turns
+	stream stream.Stream
 
 	turn        *turn       // started and unfinished
 	announced   *TurnRecord // announced and not started
 	announcedBy *time.Timer
 	queue       []*queued // turns that wait for the open one
-	newest      int64     // first offset of the open or, when idle, the last turn
 	questions   map[string]*question
 	pending     int64 // events the broker has not acknowledged
 	outbox      outbox
@@ -50,14 +47,11 @@ func newSession(h *Host, id string) *session {
 		host:      h,
 		id:        id,
 		next:      1,
-		follow:    sse.NewFanout(),
+		stream:    stream.New(),
 		questions: map[string]*question{},
 		outbox:    newOutbox(),
 	}
 }
-
-// lastID is the id of the newest frame, or what stands for it while there is none.
-func (s *session) lastID() protocol.StreamID { return s.window.last() }
 
 // prove makes the session's secret one that is accepted.
 func (s *session) prove() {

@@ -105,7 +105,7 @@ func (s *session) startIn(rec TurnRecord, req *protocol.PromptRequest, fan *sse.
 	b := s.begin()
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, b.now, b.next
 	t := s.newTurn(rec)
-	t.fan, t.before = fan, s.lastID()
+	t.before = s.stream.Last()
 	b.w.Turns = append(b.w.Turns, rec)
 	b.input(t, req)
 	b.status(rec.ID, protocol.StatusBusy, "")
@@ -114,8 +114,8 @@ func (s *session) startIn(rec TurnRecord, req *protocol.PromptRequest, fan *sse.
 		if s.announced != nil && s.announced.ID == rec.ID {
 			s.setAnnounced(nil)
 		}
-		s.window.dropBefore(s.newest)
-		s.newest, s.turn = rec.FirstOffset, t
+		s.stream.BeginTurn(fan, rec.FirstOffset)
+		s.turn = t
 		s.armRenewal(0)
 	})
 	b.reserveAhead()

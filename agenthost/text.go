@@ -5,6 +5,7 @@ import (
 	"hash"
 	"strings"
 
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
@@ -44,7 +45,7 @@ func (b *block) full() bool {
 // voice turns what the agent says in pieces into blocks. It belongs to a turn and
 // is copied before each step, to be put back when the step fails.
 type voice struct {
-	text, reasoning scrubber
+	text, reasoning stream.Scrubber
 	open            *block
 	split           int       // bytes of the text in blocks that were closed because they were full
 	splitSum        hash.Hash // of those bytes
@@ -58,7 +59,7 @@ func (v voice) snapshot() voice {
 	return v
 }
 
-func (v *voice) scrubber(kind blockKind) *scrubber {
+func (v *voice) scrubber(kind blockKind) *stream.Scrubber {
 	if kind == textBlock {
 		return &v.text
 	}
@@ -101,9 +102,9 @@ func (v *voice) begin(b *batch, kind blockKind) {
 	v.count(b.frame(&protocol.Part{Type: protocol.PartReasoningStart, ID: v.open.id}, false))
 }
 
-func (v *voice) count(f frame) {
+func (v *voice) count(f stream.Frame) {
 	if v.open != nil {
-		v.open.frames += f.size()
+		v.open.frames += f.Size()
 	}
 }
 
@@ -149,7 +150,7 @@ func (v *voice) end(b *batch, turnID string) {
 		kinds = []blockKind{v.open.kind}
 	}
 	for _, kind := range kinds {
-		v.say(b, turnID, kind, v.scrubber(kind).flush())
+		v.say(b, turnID, kind, v.scrubber(kind).Flush())
 		v.closeOpen(b, turnID)
 	}
 	v.split, v.splitSum = 0, nil
@@ -164,14 +165,13 @@ func (v *voice) closeOpen(b *batch, turnID string) {
 // endText closes the open text. final, if any, wins over what was said.
 func (v *voice) endText(b *batch, turnID, final string) {
 	if v.open != nil && v.open.kind == reasoningBlock {
-		if final == "" && v.text.held == "" {
+		if final == "" && !v.text.Holds() {
 			return
 		}
 		v.end(b, turnID)
 	}
-	v.say(b, turnID, textBlock, v.text.flush())
-	mask := v.text.masker
-	final = v.unsaid(mask.text(final))
+	v.say(b, turnID, textBlock, v.text.Flush())
+	final = v.unsaid(v.text.Text(final))
 	said := ""
 	if v.open != nil {
 		said = string(v.open.text)

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
@@ -19,7 +19,6 @@ type turn struct {
 	s      *session
 	rec    TurnRecord
 	before protocol.StreamID // the frame before its first
-	fan    *sse.Fanout       // streams that end with it
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -28,7 +27,7 @@ type turn struct {
 	agent   Agent         // once it is running
 	of      SessionRecord // what its agent was opened for
 	voice   voice
-	masker  masker
+	masker  stream.Masker
 	calls   map[string]*call
 	asked   map[string]bool // calls that came with a confirm
 	stop    string          // why it is being stopped, "" while it is not
@@ -46,10 +45,10 @@ type call struct {
 }
 
 func (s *session) newTurn(rec TurnRecord) *turn {
-	t := &turn{s: s, rec: rec, fan: sse.NewFanout(), done: make(chan struct{}), calls: map[string]*call{}, asked: map[string]bool{}}
+	t := &turn{s: s, rec: rec, done: make(chan struct{}), calls: map[string]*call{}, asked: map[string]bool{}}
 	t.ctx, t.cancel = context.WithCancel(s.host.work)
-	t.masker = newMasker(s.secrets())
-	t.voice.text.masker, t.voice.reasoning.masker = t.masker, t.masker
+	t.masker = stream.NewMasker(s.secrets())
+	t.voice.text, t.voice.reasoning = stream.NewScrubber(t.masker), stream.NewScrubber(t.masker)
 	return t
 }
 
@@ -69,7 +68,7 @@ func (t *turn) run(prompt Prompt) {
 func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.rec.ID, "panic", t.masker.text(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.rec.ID, "panic", t.masker.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
@@ -186,13 +185,13 @@ func (t *turn) finish(b *batch, outcome Outcome) {
 	f := b.event(t.rec.ID, e, p, true)
 	b.status(t.rec.ID, protocol.StatusIdle, t.s.atRest().Reason)
 	rec := t.rec
-	rec.State, rec.Finished, rec.FinishReason, rec.Reason, rec.LastID = TurnFinished, b.now, e.FinishReason, e.Reason, f.id
+	rec.State, rec.Finished, rec.FinishReason, rec.Reason, rec.LastID = TurnFinished, b.now, e.FinishReason, e.Reason, f.ID
 	b.w.Turns = append(b.w.Turns, rec)
 	b.then(func() {
 		t.rec, t.over = rec, true
 		t.s.turn = nil
 		t.s.stopRenewal()
-		t.fan.Close()
+		t.s.stream.EndTurn()
 		close(t.done)
 		t.s.armIdle()
 	})
@@ -226,11 +225,11 @@ var finishReasons = []protocol.FinishReason{
 // finishEvent returns the finish event and the part that ends the stream; an
 // error event goes before it.
 func (t *turn) finishEvent(b *batch, o Outcome) (protocol.Event, *protocol.Part) {
-	reason := protocol.CutText(t.masker.text(o.Reason), maxPhrase)
+	reason := protocol.CutText(t.masker.Text(o.Reason), maxPhrase)
 	e := protocol.Event{Type: protocol.EventFinish, FinishReason: o.FinishReason, Reason: reason, TotalUsage: t.usage(o)}
 	switch {
 	case o.FinishReason == protocol.FinishError:
-		message := protocol.CutText(t.masker.text(o.Err), maxPhrase)
+		message := protocol.CutText(t.masker.Text(o.Err), maxPhrase)
 		b.event(t.rec.ID, protocol.Event{Type: protocol.EventError, Message: message, Code: reason}, nil, false)
 		return e, &protocol.Part{Type: protocol.PartError, Error: b.encode(message)}
 	case reason == protocol.ReasonAborted:
@@ -245,7 +244,7 @@ func (t *turn) finishEvent(b *batch, o Outcome) (protocol.Event, *protocol.Part)
 
 // usage is a JSON object or nil.
 func (t *turn) usage(o Outcome) json.RawMessage {
-	usage := t.masker.value(o.Usage, "")
+	usage := t.masker.Value(o.Usage, "")
 	if len(usage) == 0 || usage[0] != '{' || len(usage) > maxPhrase {
 		return nil
 	}
