@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
@@ -70,7 +71,7 @@ func (l *Lines) Translate(ctx context.Context, frame []byte) []protocol.Line {
 	case protocol.PartDataAsk:
 		return append(lines, l.question(ctx, p.ID)...)
 	case protocol.PartToolApprovalResponse:
-		return append(lines, l.settled(protocol.LineConfirmation, p.ApprovalID, p.Reason == reasonExpired)...)
+		return append(lines, l.settled(protocol.LineConfirmation, p.ApprovalID, p.Reason == core.ReasonExpired)...)
 	case protocol.PartDataAnswer:
 		return append(lines, l.settled(protocol.LineAnswer, p.ID, expiredAsk(p.Data))...)
 	}

@@ -96,12 +96,13 @@ func (h *Host) diskUse(ctx context.Context) *int64 {
 func (s *session) status() SessionStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	rec := &s.state.Record
 	return SessionStatus{
-		ID: s.id, Agent: s.rec.Agent, Project: s.rec.Project,
-		Status: s.rec.Status, Reason: s.rec.Reason,
-		OpenTurn: s.openTurn(), OpenInteractions: len(s.questions),
-		Cursor: s.rec.Cursor, Acknowledged: s.rec.Acked, Unacknowledged: s.pending,
-		Outbox: s.rec.Outbox, OutboxError: s.rec.OutboxError, LastActivityAt: s.rec.ActiveAt,
+		ID: s.id, Agent: rec.Agent, Project: rec.Project,
+		Status: rec.Status, Reason: rec.Reason,
+		OpenTurn: s.state.OpenTurn(), OpenInteractions: len(s.state.Questions),
+		Cursor: rec.Cursor, Acknowledged: rec.Acked, Unacknowledged: s.state.Pending,
+		Outbox: rec.Outbox, OutboxError: rec.OutboxError, LastActivityAt: rec.ActiveAt,
 	}
 }
 

@@ -69,6 +69,9 @@ func (s *State) NextJob() Job {
 	}
 }
 
+// Undelivered reports whether the broker lacks events that it can get.
+func (s *State) Undelivered() bool { return s.Record.Outbox != OutboxStopped && s.Pending > 0 }
+
 // Sent is a request with events of one epoch.
 type Sent struct {
 	Version int  `json:"version"`

@@ -42,8 +42,8 @@ type (
 type (
 	// CutStreams ends every stream of the session.
 	CutStreams struct{}
-	// ForgetFrames drops kept frames with an offset below Before.
-	ForgetFrames struct{ Before int64 }
+	// ForgetFrames drops the frames that are kept for readers.
+	ForgetFrames struct{}
 	// EndQueued ends the stream of a queued turn that will not start.
 	EndQueued struct{ TurnID string }
 )

@@ -170,7 +170,7 @@ func (x *Step) recoverOpen(rec TurnRecord, in *Recovered) {
 			}
 		}
 	}
-	s.Turn, x.ownTurn, s.Newest = t, true, rec.FirstOffset
+	s.Turn, x.ownTurn = t, true
 	s.Questions = nil
 	for _, q := range in.Loaded.Interactions {
 		if q.TurnID == rec.ID {

@@ -61,6 +61,8 @@ type (
 		Kept         string                 `json:"kept"`         // the prompt as it is journaled, masked
 		Instructions string                 `json:"instructions"` // go before the prompt
 		HostStopping bool                   `json:"hostStopping"`
+		Line         bool                   `json:"line"`     // of a client of lines: it never waits
+		ReadOnly     bool                   `json:"readOnly"` // its sender may not start turns
 	}
 	// QueueAdvanced starts the first queued turn, if no turn is open.
 	QueueAdvanced struct {

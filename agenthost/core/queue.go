@@ -76,6 +76,15 @@ func (s *State) QueuedTurns() []string {
 
 func (in Prompted) apply(x *Step) error {
 	s := &x.State
+	switch {
+	case in.Line && s.Turn != nil:
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "An input is being worked on",
+			Hint: "Wait for waiting_for_input, or send interrupt",
+		}
+	case in.ReadOnly:
+		return ErrReadOnly()
+	}
 	rec := TurnRecord{SessionID: s.ID, ID: in.TurnID, Announced: x.now}
 	if !in.New {
 		if s.Place(in.TurnID) != PlaceAnnounced {
@@ -100,6 +109,14 @@ func (in Prompted) apply(x *Step) error {
 	}
 	return x.open(q, in.Instructions, in.HostStopping, false)
 }
+
+// ErrReadOnly refuses a prompt of a grant that may start no turn.
+func ErrReadOnly() error {
+	return errNoTurn("This token reads, answers and interrupts; it starts no turn")
+}
+
+// ErrSuperseded refuses a prompt for a turn that was never started.
+func ErrSuperseded() error { return errNoTurn("The turn was superseded, or its time is over") }
 
 func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
 	if req.Prompt == "" && len(req.Attachments) == 0 {
@@ -127,7 +144,7 @@ func (x *Step) enqueue(q Queued, hostStopping bool) error {
 		}
 	}
 	if hostStopping {
-		return errStopping()
+		return ErrStopping()
 	}
 	if q.Request.WhenBusy == protocol.WhenBusyInterrupt {
 		s.Queue = append([]Queued{q}, s.Queue...)

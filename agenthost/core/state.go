@@ -10,9 +10,8 @@ type State struct {
 	Durable bool // its row is written
 	Deleted bool
 
-	Next   int64             // offset of the next frame
-	Last   protocol.StreamID // of the newest frame, or what stands for it; NoFrame: unknown
-	Newest int64             // first offset of the open or, when idle, the last turn
+	Next int64             // offset of the next frame
+	Last protocol.StreamID // of the newest frame, or what stands for it; NoFrame: unknown
 
 	Announced *TurnRecord         // announced and not started
 	Turn      *Turn               // started and not finished

@@ -46,7 +46,7 @@ func (in TerminalAttached) apply(x *Step) error {
 
 func (in Idled) apply(x *Step) error {
 	if x.State.Turn == nil {
-		x.effect(ForgetFrames{Before: x.State.Next})
+		x.effect(ForgetFrames{})
 	}
 	return nil
 }

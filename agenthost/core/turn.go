@@ -33,7 +33,7 @@ func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) er
 		return errNoTurn("The session has stopped: " + s.Record.OutboxError)
 	}
 	if hostStopping {
-		return errStopping()
+		return ErrStopping()
 	}
 	rec := q.Record
 	rec.State, rec.Started, rec.FirstOffset = TurnOpen, x.now, s.Next
@@ -45,8 +45,7 @@ func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) er
 	if s.Announced != nil && s.Announced.ID == rec.ID {
 		x.announce(nil)
 	}
-	x.effect(ForgetFrames{Before: s.Newest})
-	s.Newest, s.Turn, x.ownTurn = rec.FirstOffset, turn, true
+	s.Turn, x.ownTurn = turn, true
 	x.armRenewal(0)
 	if s.Next+offsetBlock/8 > s.Record.OffsetReserved { // in the same write
 		s.Record.OffsetReserved = s.Next + offsetBlock
@@ -241,6 +240,7 @@ func (o *Outcome) usage() json.RawMessage {
 	return o.Usage
 }
 
-func errStopping() error {
+// ErrStopping refuses work while the host ends.
+func ErrStopping() error {
 	return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The agent host is stopping", RetryAfter: 5}
 }
