@@ -3,6 +3,7 @@ package agenthost
 import (
 	"context"
 
+	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
@@ -19,15 +20,12 @@ func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool
 	return s.stream.Attach(ctx, streamJournal{s}, s.streamState(), cursor, follow)
 }
 
-// replayStarted answers a request to start a turn that is not the announced one: it was
-// started before, or can no longer be. The session's lock is held.
-func (s *session) replayStarted(ctx context.Context, turnID string) (*Stream, error) {
-	if s.openTurn() == turnID {
-		return s.replay(ctx, &s.turn.rec)
-	}
+// replayFinished answers a request to start a turn that is over, or can no longer be
+// started. The session's lock is held.
+func (s *session) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
 	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
-		return nil, errNoTurn("The turn was superseded, or its time is over")
+		return nil, core.ErrSuperseded()
 	}
 	if err != nil {
 		return nil, err
@@ -41,13 +39,13 @@ func (s *session) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) 
 
 // streamState describes the session to a new reader. The session's lock is held.
 func (s *session) streamState() stream.State {
-	now := stream.State{Epoch: s.rec.Cursor.Epoch, Next: s.next}
-	if s.turn != nil {
-		open := streamTurn(&s.turn.rec)
+	now := stream.State{Epoch: s.state.Record.Cursor.Epoch, Next: s.state.Next}
+	if t := s.state.Turn; t != nil {
+		open := streamTurn(&t.Record)
 		now.Open = &open
 	}
-	for _, q := range s.openQuestions() {
-		now.Questions = append(now.Questions, q.rec.ID)
+	for i := range s.state.Questions {
+		now.Questions = append(now.Questions, s.state.Questions[i].ID)
 	}
 	return now
 }

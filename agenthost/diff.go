@@ -30,7 +30,7 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 		}
 	}
 	s.mu.Lock()
-	project := s.rec.Project
+	project := s.state.Record.Project
 	s.mu.Unlock()
 	diff, err := differ.Diff(ctx, sessionID, project)
 	if protocol.CodeOf(err) == protocol.CodeNotFound { // the session is there, its workspace is not

@@ -2,10 +2,11 @@ package agenthost
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
-	"net/http"
 	"time"
 
+	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/seal"
 )
@@ -29,11 +30,9 @@ type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)
 }
 
-// Poster sends the outbox's requests; an *http.Client is one. It must not follow
-// redirects: they would carry the webhook token elsewhere.
-type Poster interface {
-	Do(*http.Request) (*http.Response, error)
-}
+// Poster sends the requests of delivery; an *http.Client is one. It must not follow
+// redirects: they would send the webhook token elsewhere.
+type Poster = delivery.Poster
 
 // Options are what a Host is made of. Journal, Providers with the DefaultAgent
 // among them, and Workspaces are required.
@@ -58,6 +57,11 @@ type Options struct {
 	Secrets func(sessionID string) []string
 	// Env returns further variables of the session's agent.
 	Env func(sessionID string) []string
+
+	// Record gets every input of every session in order, as JSON that a core.Recorded
+	// reads, with known secrets masked. It is called with the session's lock held and
+	// must return soon. Nil records nothing.
+	Record func(sessionID string, entry json.RawMessage)
 
 	TokenTTL           time.Duration // of stream tokens; 0: 10 min
 	InteractionTimeout time.Duration // 0: 30 min

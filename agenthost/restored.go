@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellhop/agenthost/core"
 	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
@@ -22,28 +23,6 @@ const (
 	restoredPage  = 50
 	restoredFrame = 1 << 10 // for the words around the lines
 )
-
-// Restored tells the agent what was said before its turn, and the user that it
-// had to be told.
-func (o *output) Restored(ctx context.Context) (string, error) {
-	t := o.t
-	t.s.mu.Lock()
-	headless := t.s.rec.Outbox == OutboxNone
-	t.s.mu.Unlock()
-	y := &story{journal: t.s.host.opts.Journal, session: t.s.id, now: t.rec.ID, room: maxRestored - restoredFrame}
-	if err := y.read(ctx, headless); err != nil {
-		return "", err
-	}
-	if len(y.lines) == 0 {
-		return "", nil
-	}
-	text := y.text()
-	err := t.step(func(b *batch) {
-		data := b.encode(protocol.ContextRestored{Turns: y.turns, Bytes: len(text), Truncated: y.truncated})
-		t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataContextRestored, Data: data}, t.voice.open == nil))
-	})
-	return text, err
-}
 
 // story is what was said in a session, read backwards until there is no room. It
 // is told as JSON lines: no text of a user or a tool can pass for another's.
@@ -115,7 +94,7 @@ func (y *story) read(ctx context.Context, headless bool) error {
 // readInstructions finds what a headless session was told at its begin.
 func (y *story) readInstructions(ctx context.Context) error {
 	rows, err := y.journal.Pending(ctx, y.session, protocol.Cursor{}, 1)
-	if err != nil || len(rows) == 0 || rows[0].Type != headless.EventInstructions {
+	if err != nil || len(rows) == 0 || rows[0].Type != core.EventInstructions {
 		return err
 	}
 	e, err := eventOf(&rows[0])
@@ -148,7 +127,7 @@ func (y *story) count(began int) {
 
 func (y *story) event(row *EventRecord) (full bool, err error) {
 	switch row.Type {
-	case headless.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
+	case core.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
 	default:
 		return false, nil
 	}
@@ -165,7 +144,7 @@ func (y *story) event(row *EventRecord) (full bool, err error) {
 
 func (y *story) line(e *protocol.Event) (line storyLine) {
 	switch e.Type {
-	case headless.EventInput:
+	case core.EventInput:
 		line.User = y.cut(text(e), maxRestoredText)
 	case protocol.EventText:
 		line.Assistant = y.cut(text(e), maxRestoredText)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -26,7 +27,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.enter(running)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.wakeOutbox()
+		s.wakeDelivery()
 		s.mu.Unlock()
 	}
 	<-ctx.Done()
@@ -105,7 +106,7 @@ func (h *Host) drain() {
 func (h *Host) posts() bool {
 	for _, s := range h.all() {
 		s.mu.Lock()
-		posts := s.rec.Outbox != OutboxStopped && s.pending > 0
+		posts := s.state.Undelivered()
 		s.mu.Unlock()
 		if posts {
 			return true
@@ -118,12 +119,12 @@ func (h *Host) closeSessions(most time.Duration) {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		stopTimer(&s.idle)
-		stopTimer(&s.announcedBy)
-		s.stopRenewal()
+		for i := range s.timers {
+			stopTimer(&s.timers[i])
+		}
 		s.stream.Close()
-		if s.outbox.unsaved {
-			_ = s.save() // best effort: else events are sent twice, which is harmless
+		if s.state.Delivery.Unsaved {
+			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)

@@ -180,19 +180,6 @@ func TestEventsBecomeHistory(t *testing.T) {
 	}
 }
 
-func TestAnInputKeepsNoImageData(t *testing.T) {
-	req := &protocol.PromptRequest{
-		Prompt: "look\x00", Attachments: []protocol.Attachment{{Type: protocol.AttachmentImage, MediaType: "image/png", Data: "AAAA"}},
-	}
-	e := headless.InputEvent(req)
-	if got, input := *e.Text, string(e.Input); got != "look\uFFFD" || input != `[{"type":"image","mediaType":"image/png","data":""}]` {
-		t.Errorf("%q %s", got, input)
-	}
-	if req.Attachments[0].Data != "AAAA" {
-		t.Error("the agent's image is gone too")
-	}
-}
-
 func TestRepliesFitTheirQuestion(t *testing.T) {
 	text, yes := "red", true
 	for _, c := range []struct {

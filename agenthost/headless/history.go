@@ -2,44 +2,17 @@ package headless
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
-
-// Events that only sessions without a broker have: for other sessions the broker stores
-// what the agent was asked.
-const (
-	EventInput        protocol.EventType = "input"
-	EventInstructions protocol.EventType = "instructions"
-)
-
-// Reasons of a question's answer that lines depend on.
-const (
-	ReasonExpired      = "expired"
-	ReasonPolicyPrefix = "policy: " // a rule gave the answer; its name follows
-)
-
-// InputEvent returns the event of a prompt. It has the attachments without their data.
-func InputEvent(req *protocol.PromptRequest) protocol.Event {
-	text := protocol.SanitizeText(req.Prompt)
-	e := protocol.Event{Type: EventInput, Text: &text}
-	if len(req.Attachments) > 0 {
-		kept := slices.Clone(req.Attachments)
-		for i := range kept {
-			kept[i].Data = ""
-		}
-		e.Input, _ = protocol.Marshal(kept) // strings only: it cannot fail
-	}
-	return e
-}
 
 // History returns the lines of a session's event. A text is one message without its
 // chunks. Events that clients do not see have none.
 func History(sessionID string, e *protocol.Event) []protocol.Line {
 	switch e.Type {
-	case EventInput:
+	case core.EventInput:
 		line := protocol.Line{Type: protocol.LineInput, SessionID: sessionID, Text: e.Text}
 		_ = json.Unmarshal(e.Input, &line.Attachments) // an input without attachments has no Input
 		return []protocol.Line{line}
@@ -74,7 +47,7 @@ func interactionLines(sessionID string, e *protocol.Event) []protocol.Line {
 	} else {
 		line.Value, line.Reason = e.Answer.Approved, e.Answer.Reason
 	}
-	if strings.HasPrefix(e.Answer.Reason, ReasonPolicyPrefix) { // the question was never open
+	if strings.HasPrefix(e.Answer.Reason, core.ReasonPolicy) { // the question was never open
 		return []protocol.Line{questionLine(sessionID, e), line}
 	}
 	return []protocol.Line{line}

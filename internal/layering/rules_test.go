@@ -13,8 +13,8 @@ const (
 	words  layer = "words"  // the types of the wire protocol
 	leaf   layer = "leaf"   // a library that imports no domain
 	client layer = "client" // a program that a third party could write
-	core   layer = "core"   // pure decisions of one domain; imports only words
-	part   layer = "part"   // a part of one domain that does not know the domain; imports words and leaves
+	core   layer = "core"   // pure decisions of one domain; imports only words and pure leaves
+	part   layer = "part"   // a part of one domain that does not know the domain; imports words, leaves and the domain's core
 	domain layer = "domain" // types, rules, use cases
 	shared layer = "shared" // what some edges of one domain have in common
 	edge   layer = "edge"   // one way into or out of a domain
@@ -60,6 +60,8 @@ var rules = []struct {
 	{pattern: "broker/*/**", layer: edge, domain: "broker"},
 	{pattern: "webhook/inbound/**", layer: edge, domain: "broker"},
 	{pattern: "notebook/*/**", layer: edge, domain: "notebook"},
+	{pattern: "agenthost/core", layer: core, domain: "agenthost"},
+	{pattern: "agenthost/delivery", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/stream", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/headless", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/provider/stdio", layer: shared, domain: "agenthost"},
@@ -72,6 +74,9 @@ var rules = []struct {
 // clientLeaves are the only leaves that a client may import. A third party could not
 // import more, apart from the stream codec.
 var clientLeaves = []string{"internal/sse"}
+
+// coreLeaves are the only leaves that a core may import: they decide, and act in no way.
+var coreLeaves = []string{"policy"}
 
 // pkg is a package with its layer.
 type pkg struct {
@@ -138,8 +143,10 @@ func mayImport(from, to pkg) bool {
 		return to.layer == leaf
 	case client:
 		return to.layer == client || slices.Contains(clientLeaves, to.path)
+	case core:
+		return slices.Contains(coreLeaves, to.path)
 	case part:
-		return to.layer == leaf
+		return to.layer == leaf || to.layer == core && to.domain == from.domain
 	case domain:
 		return to.layer == leaf || (to.layer == core || to.layer == part) && to.domain == from.path
 	case shared:
@@ -150,7 +157,7 @@ func mayImport(from, to pkg) bool {
 		return true
 	case cmd:
 		return true
-	default: // words, core
+	default: // words
 		return false
 	}
 }
