@@ -10,8 +10,8 @@ import (
 
 const usualEvents = 100
 
-// Events is what a broker reconciles with: the events of the current epoch after a
-// seq, from the first when another epoch was named.
+// Events returns the events of the current epoch after a seq, for a broker that
+// reconciles. If another epoch is named, it begins with the first.
 func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after int64, limit int) (*protocol.EventsResponse, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	s.mu.Lock()
 	project := s.state.Record.Project
 	if _, err = s.apply(core.Deleted{}); err == nil {
-		s.remove()
+		s.removeLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -84,8 +84,8 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	return true, nil
 }
 
-// remove makes the session unknown to the host.
-func (s *session) remove() {
+// removeLocked makes the session unknown to the host. The session's lock is held.
+func (s *session) removeLocked() {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s.id)
 	s.host.mu.Unlock()
