@@ -48,7 +48,7 @@ func (s *session) secrets() []string {
 	return append(slices.Clone(secrets), s.workspaceSecret())
 }
 
-// saveWorkspace journals the workspace and its secret, so that the next host knows
+// saveWorkspace journals the workspace and its secret: the next host still accepts
 // programs that outlive this one.
 func (s *session) saveWorkspace(dir string) error {
 	s.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"bellhop/agenthost/core"
 	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
@@ -94,7 +93,7 @@ func (y *story) read(ctx context.Context, headless bool) error {
 // readInstructions finds what a headless session was told at its begin.
 func (y *story) readInstructions(ctx context.Context) error {
 	rows, err := y.journal.Pending(ctx, y.session, protocol.Cursor{}, 1)
-	if err != nil || len(rows) == 0 || rows[0].Type != core.EventInstructions {
+	if err != nil || len(rows) == 0 || rows[0].Type != headless.EventInstructions {
 		return err
 	}
 	e, err := eventOf(&rows[0])
@@ -127,7 +126,7 @@ func (y *story) count(began int) {
 
 func (y *story) event(row *EventRecord) (full bool, err error) {
 	switch row.Type {
-	case core.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
+	case headless.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
 	default:
 		return false, nil
 	}
@@ -144,7 +143,7 @@ func (y *story) event(row *EventRecord) (full bool, err error) {
 
 func (y *story) line(e *protocol.Event) (line storyLine) {
 	switch e.Type {
-	case core.EventInput:
+	case headless.EventInput:
 		line.User = y.cut(text(e), maxRestoredText)
 	case protocol.EventText:
 		line.Assistant = y.cut(text(e), maxRestoredText)

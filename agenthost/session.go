@@ -152,7 +152,7 @@ func (s *session) record(at core.Moment, in core.Input, err error) {
 	s.host.opts.Record(s.id, stream.NewMasker(s.secrets()).Value(raw, "{}"))
 }
 
-// activateSecret makes LocalGrant accept the session's secret.
+// activateSecret publishes the hash of the secret, so that LocalGrant accepts it.
 func (s *session) activateSecret() {
 	sum := sha256.Sum256([]byte(s.state.Record.Secret))
 	s.secretHash.Store(&sum)

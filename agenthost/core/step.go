@@ -197,3 +197,23 @@ func (x *Step) encode(v any) []byte {
 	}
 	return raw
 }
+
+// The parts of a step. Each has the methods of one part of the state, in the file of
+// that part.
+type (
+	epochStep    struct{ *Step }
+	turnStep     struct{ *Step }
+	textStep     struct{ *Step }
+	callStep     struct{ *Step }
+	questionStep struct{ *Step }
+	queueStep    struct{ *Step }
+	deliveryStep struct{ *Step }
+)
+
+func (x *Step) epochs() epochStep       { return epochStep{x} }
+func (x *Step) turns() turnStep         { return turnStep{x} }
+func (x *Step) texts() textStep         { return textStep{x} }
+func (x *Step) calls() callStep         { return callStep{x} }
+func (x *Step) questions() questionStep { return questionStep{x} }
+func (x *Step) queue() queueStep        { return queueStep{x} }
+func (x *Step) delivery() deliveryStep  { return deliveryStep{x} }

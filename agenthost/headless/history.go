@@ -8,11 +8,24 @@ import (
 	"bellhop/protocol"
 )
 
+// Events that only sessions without a broker have: for other sessions the broker stores
+// what the agent was asked.
+const (
+	EventInput        = core.EventInput
+	EventInstructions = core.EventInstructions
+)
+
+// Reasons of a question's answer that lines depend on.
+const (
+	ReasonExpired      = core.ReasonExpired
+	ReasonPolicyPrefix = core.ReasonPolicy
+)
+
 // History returns the lines of a session's event. A text is one message without its
 // chunks. Events that clients do not see have none.
 func History(sessionID string, e *protocol.Event) []protocol.Line {
 	switch e.Type {
-	case core.EventInput:
+	case EventInput:
 		line := protocol.Line{Type: protocol.LineInput, SessionID: sessionID, Text: e.Text}
 		_ = json.Unmarshal(e.Input, &line.Attachments) // an input without attachments has no Input
 		return []protocol.Line{line}
@@ -47,7 +60,7 @@ func interactionLines(sessionID string, e *protocol.Event) []protocol.Line {
 	} else {
 		line.Value, line.Reason = e.Answer.Approved, e.Answer.Reason
 	}
-	if strings.HasPrefix(e.Answer.Reason, core.ReasonPolicy) { // the question was never open
+	if strings.HasPrefix(e.Answer.Reason, ReasonPolicyPrefix) { // the question was never open
 		return []protocol.Line{questionLine(sessionID, e), line}
 	}
 	return []protocol.Line{line}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"bellhop/agenthost/core"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -80,7 +79,7 @@ func (l *Lines) part(ctx context.Context, frameID string, p *protocol.Part) []pr
 	case protocol.PartDataAsk:
 		return l.question(ctx, p.ID)
 	case protocol.PartToolApprovalResponse:
-		return l.questionClosed(protocol.LineConfirmation, p.ApprovalID, p.Reason == core.ReasonExpired)
+		return l.questionClosed(protocol.LineConfirmation, p.ApprovalID, p.Reason == ReasonExpired)
 	case protocol.PartDataAnswer:
 		return l.questionClosed(protocol.LineAnswer, p.ID, isExpired(p.Data))
 	}
