@@ -213,7 +213,7 @@ func (c *Clients) Input(ctx context.Context, g Grant, req *protocol.PromptReques
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reader, err := s.prompt(context.WithoutCancel(ctx), core.Prompted{TurnID: g.TurnID, Request: *req, Line: true, ReadOnly: g.Attach})
+	reader, err := prompts{s}.prompt(context.WithoutCancel(ctx), core.Prompted{TurnID: g.TurnID, Request: *req, Line: true, ReadOnly: g.Attach})
 	reader.Close()
 	return err
 }

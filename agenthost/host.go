@@ -135,7 +135,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.enter(running)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.wakeDelivery()
+		effects{s}.wakeDelivery()
 		s.mu.Unlock()
 	}
 	<-ctx.Done()
@@ -179,7 +179,7 @@ func (h *Host) stopTurns() {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.dropQueue() // before the open turn ends, so that their finish is posted too
+		prompts{s}.dropQueue() // before the open turn ends, so that their finish is posted too
 		s.mu.Unlock()
 		wg.Go(func() {
 			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
@@ -229,7 +229,7 @@ func (h *Host) closeSessions(most time.Duration) {
 			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
-		wg.Go(s.closeAgent)
+		wg.Go(s.agent.close)
 	}
 	h.wait(&wg, most)
 }

@@ -200,12 +200,12 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 		return false, err
 	}
 	s.mu.Lock()
-	s.dropQueue()
+	prompts{s}.dropQueue()
 	s.mu.Unlock()
 	if err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
 		return false, err
 	}
-	s.closeAgent()
+	s.agent.close()
 	s.mu.Lock()
 	project := s.state.Record.Project
 	if _, err = s.apply(core.Deleted{}); err == nil {

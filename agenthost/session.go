@@ -26,14 +26,14 @@ type session struct {
 	durable    atomic.Bool                       // its row exists
 	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
 
-	mu      sync.Mutex
-	state   core.State
-	stream  stream.Stream
-	turn    *turn                  // the open turn as it runs
-	prompts map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
-	asked   map[string]*question   // agents that wait for an answer
-	timers  [core.Timers]*time.Timer
-	secret  string // of programs in the workspace; durable once an agent was opened
+	mu       sync.Mutex
+	state    core.State
+	stream   stream.Stream
+	turn     *turn                  // the open turn as it runs
+	entering map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
+	asked    map[string]*question   // agents that wait for an answer
+	timers   [core.Timers]*time.Timer
+	secret   string // of programs in the workspace; durable once an agent was opened
 
 	posting bool          // delivery runs
 	nudges  chan struct{} // ends a wait of delivery
@@ -43,7 +43,9 @@ type session struct {
 }
 
 func newSession(h *Host, id string) *session {
-	return &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
+	s := &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
+	s.agent.s = s
+	return s
 }
 
 // unwritten is the error of a step that core decided on and that could not be made
@@ -109,7 +111,7 @@ func (s *session) publish(x *core.Step) {
 	}
 	s.turn.flushed(x.Flushed)
 	for _, e := range x.Effects {
-		s.act(e)
+		effects{s}.act(e)
 	}
 	if changed {
 		s.host.changed()
@@ -232,12 +234,15 @@ func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stream.Attach(ctx, streamJournal{s}, s.streamState(), cursor, follow)
+	return s.stream.Attach(ctx, streamJournal{s}, readers{s}.streamState(), cursor, follow)
 }
+
+// readers gives a session's readers what they missed.
+type readers struct{ *session }
 
 // replayFinished answers a request to start a turn that is over, or can no longer be
 // started. The session's lock is held.
-func (s *session) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
+func (s readers) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
 	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
 		return nil, core.ErrSuperseded()
@@ -248,12 +253,12 @@ func (s *session) replayFinished(ctx context.Context, turnID string) (*Stream, e
 	return s.replay(ctx, rec)
 }
 
-func (s *session) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) {
-	return s.stream.Replay(ctx, streamJournal{s}, s.streamState(), streamTurn(rec))
+func (s readers) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) {
+	return s.stream.Replay(ctx, streamJournal{s.session}, s.streamState(), streamTurn(rec))
 }
 
 // streamState describes the session to a new reader. The session's lock is held.
-func (s *session) streamState() stream.State {
+func (s readers) streamState() stream.State {
 	now := stream.State{Epoch: s.state.Record.Cursor.Epoch, Next: s.state.Next}
 	if t := s.state.Turn; t != nil {
 		open := streamTurn(&t.Record)

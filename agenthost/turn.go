@@ -64,8 +64,8 @@ func (t *turn) flushed(kinds [2]bool) {
 
 // startAgent makes the turn that has just been opened run.
 func (s *session) startAgent(e core.StartAgent) {
-	readers := s.prompts[e.TurnID]
-	delete(s.prompts, e.TurnID)
+	readers := s.entering[e.TurnID]
+	delete(s.entering, e.TurnID)
 	s.stream.BeginTurn(readers, s.state.Turn.Record.FirstOffset)
 	t := s.newTurn(e.TurnID)
 	s.turn = t
@@ -91,7 +91,7 @@ func (t *turn) run(prompt Prompt) {
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
 	if t.end(outcome) { // otherwise the goroutine that ended it starts the next, once the agent is closed
-		t.s.advanceQueue()
+		prompts{t.s}.advanceQueue()
 	}
 }
 
@@ -103,13 +103,14 @@ func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
-	agent, of, err := t.s.openAgent(t.ctx)
+	agent, of, err := t.s.agent.open(t.ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
+	of.TurnID = t.id
 	t.s.mu.Lock()
 	t.agent = agent
-	_, refused := t.s.apply(core.AgentStarted{TurnID: t.id, Agent: of.Agent, Project: of.Project})
+	_, refused := t.s.apply(of)
 	stopped := refused != nil || t.s.state.Stopping(t.id)
 	t.s.mu.Unlock()
 	if stopped {
@@ -227,8 +228,8 @@ func (t *turn) halt(agent Agent) {
 	if !t.end(Outcome{}) { // it has ended after all, and another turn may have its agent already
 		return
 	}
-	t.s.closeAgent()
-	t.s.advanceQueue()
+	t.s.agent.close()
+	prompts{t.s}.advanceQueue()
 }
 
 func (t *turn) ended(within time.Duration) bool {
@@ -263,13 +264,13 @@ func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) 
 	}
 	switch s.state.Place(g.TurnID) {
 	case core.PlaceQueued:
-		return s.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.prompts[g.TurnID].Subscribe()})
+		return prompts{s}.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.entering[g.TurnID].Subscribe()})
 	case core.PlaceOpen:
-		return s.replay(ctx, &s.state.Turn.Record)
+		return readers{s}.replay(ctx, &s.state.Turn.Record)
 	case core.PlaceGone:
-		return s.replayFinished(ctx, g.TurnID)
+		return readers{s}.replayFinished(ctx, g.TurnID)
 	}
-	return s.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
+	return prompts{s}.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
 }
 
 func checkWhenBusy(what string) error {
@@ -280,8 +281,11 @@ func checkWhenBusy(what string) error {
 	return protocol.Errorf(protocol.CodeInvalid, `whenBusy must be "reject", "queue" or "interrupt"`)
 }
 
+// prompts are the turns of a session that are about to start, or wait.
+type prompts struct{ *session }
+
 // prompt starts or queues a turn. Its reader joins before that: it misses nothing.
-func (s *session) prompt(ctx context.Context, in core.Prompted) (*Stream, error) {
+func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) {
 	if in.New = in.TurnID == ""; in.New {
 		in.TurnID = protocol.NewID()
 	}
@@ -293,7 +297,7 @@ func (s *session) prompt(ctx context.Context, in core.Prompted) (*Stream, error)
 	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(in.Request.Prompt), recall.Max)
 	reader := s.addPrompt(in.TurnID)
 	if _, err := s.apply(in); err != nil {
-		delete(s.prompts, in.TurnID)
+		delete(s.entering, in.TurnID)
 		reader.Close()
 		return nil, err
 	}
@@ -308,7 +312,7 @@ func (s *session) prompt(ctx context.Context, in core.Prompted) (*Stream, error)
 }
 
 // waiting puts the place in the queue before what a reader of a queued turn gets.
-func (s *session) waiting(turnID string, reader *Stream) (*Stream, error) {
+func (s prompts) waiting(turnID string, reader *Stream) (*Stream, error) {
 	data, err := protocol.Marshal(map[string]any{"turnId": turnID, "position": s.state.Position(turnID)})
 	if err == nil {
 		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
@@ -323,7 +327,7 @@ func (s *session) waiting(turnID string, reader *Stream) (*Stream, error) {
 
 // instructions returns what goes before the first prompt of a headless session, "" if
 // the next prompt is not the first.
-func (s *session) instructions(ctx context.Context) (string, error) {
+func (s prompts) instructions(ctx context.Context) (string, error) {
 	if !s.state.Headless() {
 		return "", nil
 	}
@@ -343,7 +347,7 @@ func (s *session) instructions(ctx context.Context) (string, error) {
 }
 
 // advanceQueue starts the next turn that waits. Those that can no longer start end.
-func (s *session) advanceQueue() {
+func (s prompts) advanceQueue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.state.Deleted && s.state.Turn == nil && len(s.state.Queue) > 0 {
@@ -360,13 +364,13 @@ func (s *session) advanceQueue() {
 }
 
 // dropQueue gives up the turns that wait.
-func (s *session) dropQueue() {
+func (s prompts) dropQueue() {
 	for len(s.state.Queue) > 0 && !s.state.Deleted {
 		s.dropQueued()
 	}
 }
 
-func (s *session) dropQueued() {
+func (s prompts) dropQueued() {
 	next := s.state.Queue[0].Record.ID
 	if _, err := s.apply(core.QueueDropped{}); err != nil {
 		s.host.opts.Log.Error("a turn that was not started could not be closed; the next start closes it", "session", s.id, "turn", next, "error", err)
