@@ -215,7 +215,7 @@ func (h *Host) TerminalOpen(sessionID string) error {
 	return err
 }
 
-// used lets the time until the idle program is stopped begin anew.
+// used lets the time until the idle program is stopped start again.
 func (s *session) used() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

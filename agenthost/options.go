@@ -147,7 +147,7 @@ type Journal interface {
 	// Token answers CodeUnauthorized for an unknown hash.
 	Token(ctx context.Context, hash []byte) (*TokenRecord, error)
 	DeadLetters(ctx context.Context, limit int) ([]DeadLetter, error)
-	// Notices tell of journals that were found damaged and set aside.
+	// Notices name the journals that were found damaged and set aside.
 	Notices() []string
 }
 

@@ -93,11 +93,11 @@ func (o *output) Restored(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	headless := s.state.Headless()
 	s.mu.Unlock()
-	text, told, err := recall.Read(ctx, sessionJournal{s.host.opts.Journal, s.id}, t.id, headless)
+	text, shown, err := recall.Read(ctx, sessionJournal{s.host.opts.Journal, s.id}, t.id, headless)
 	if err != nil || text == "" {
 		return "", err
 	}
-	return text, o.report(core.AgentReminded{TurnID: t.id, Context: told})
+	return text, o.report(core.AgentReminded{TurnID: t.id, Context: shown})
 }
 
 // sessionJournal is the journal of one session.

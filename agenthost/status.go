@@ -42,8 +42,8 @@ type SessionStatus struct {
 	LastActivityAt   time.Time       `json:"lastActivityAt"`
 }
 
-// StatusWatch signals on C at once and after every change; what it is, Status
-// tells. Signals that nobody took yet become one.
+// StatusWatch signals on C at once and after every change; Status returns the new
+// status. Signals that are not yet received become one.
 type StatusWatch struct {
 	C     <-chan struct{}
 	close func()
@@ -54,7 +54,7 @@ func (w *StatusWatch) Close() { w.close() }
 
 const maxDeadLetters = 100
 
-// Status tells what the host's sessions do, by id.
+// Status returns what the host's sessions do, by id.
 func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	letters, err := h.opts.Journal.DeadLetters(ctx, maxDeadLetters)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	return out, nil
 }
 
-// diskUse is nil when nobody counts it, or the counting takes long.
+// diskUse returns nil when the workspaces are not counted, or the counting takes long.
 func (h *Host) diskUse(ctx context.Context) *int64 {
 	counter, ok := h.opts.Workspaces.(DiskCounter)
 	if !ok {
@@ -125,10 +125,10 @@ type LocalGrant struct {
 	Path      string
 }
 
-// HookReport is what a program in a workspace tells of itself. Without a Status it
-// only shows that the program is there; StatusNone says that it has ended.
+// HookReport is what a program in a workspace reports about itself. Without a Status
+// it only shows that the program exists; StatusNone means that it has ended.
 type HookReport struct {
-	Program string // its own session id; "" when it does not say
+	Program string // its own session id; "" when it reports none
 	Status  protocol.Status
 	Reason  string
 }
@@ -188,7 +188,7 @@ type WorkspaceStatus struct {
 	Sessions []string        `json:"sessions"`
 }
 
-// Workspace tells what is done in a workspace.
+// Workspace returns what is done in a workspace.
 func (p *Programs) Workspace(path string) WorkspaceStatus {
 	all := p.workspaces()
 	if i := slices.IndexFunc(all, func(w WorkspaceStatus) bool { return w.Path == path }); i >= 0 {

@@ -83,8 +83,8 @@ type TurnRecord struct {
 	LastID       protocol.StreamID
 }
 
-// PromptRecord is what a turn of a broker's session was asked, as far as an agent
-// would be told again. Headless sessions have an event for it.
+// PromptRecord is what a turn of a broker's session was asked, cut to what a record for
+// an agent without a memory can hold. Headless sessions have an event for it.
 type PromptRecord struct {
 	SessionID string
 	TurnID    string
