@@ -74,6 +74,9 @@ func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
 // Explain explains by the current rules.
 func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
 
+// CommonTool is Engine.CommonTool.
+func (l *Live) CommonTool(agent, tool string) string { return l.engine.Load().CommonTool(agent, tool) }
+
 // Rules is the current number of rules, built-in ones included.
 func (l *Live) Rules() int { return l.engine.Load().Rules() }
 
