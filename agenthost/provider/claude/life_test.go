@@ -176,7 +176,7 @@ func TestAnInterrupt(t *testing.T) {
 
 func started(home string) bool { return exists(filepath.Join(home, "started")) }
 
-func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
+func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 	var all, last []string
 	for i := 1; i <= 60; i++ {
 		all = append(all, fmt.Sprintf("err: line %d", i))
@@ -292,7 +292,7 @@ type silent struct{ *providertest.Recorder }
 
 func (*silent) Restored(context.Context) (string, error) { return "", providertest.ErrOutput }
 
-func TestATurnThatCannotBegin(t *testing.T) {
+func TestATurnThatCannotBeginReturnsAnError(t *testing.T) {
 	missing := errors.New("run: bellhop agents install claude")
 	never := func(t *testing.T, s *subject, prompt agenthost.Prompt, want func(error) bool) {
 		t.Helper()

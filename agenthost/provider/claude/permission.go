@@ -18,7 +18,7 @@ const askUser = "AskUserQuestion"
 func (t *turn) request(m *message) error {
 	id := m.request.RequestID
 	if m.Type == "control_cancel_request" {
-		t.Withdraw(id, nil)
+		t.CancelQuestion(id, nil)
 		return nil
 	}
 	r := &m.request.Request

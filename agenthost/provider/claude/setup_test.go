@@ -17,7 +17,7 @@ import (
 var local = &agenthost.Local{MCPURL: "http://127.0.0.1:9/mcp", HookURL: "http://127.0.0.1:9/hook", Secret: `s"ecret`}
 
 // Reliability PROC-2.
-func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
+func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_PASSWORD", "canary")
 	t.Setenv("ANTHROPIC_API_KEY", "canary of the host")
 	s := open(t, opening{

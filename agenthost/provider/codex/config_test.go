@@ -104,7 +104,7 @@ func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
+func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_SECRET", "canary")
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+turnCompleted)
 	f.Spec.Env = []string{"OWN=1"}

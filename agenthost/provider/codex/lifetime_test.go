@@ -56,7 +56,7 @@ func TestATurnAfterStopResumesTheThread(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
+func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
 	f := newFixture(t, begun+turnCompleted+`{"dir":"in","msg":{"method":"turn/start"}}
 {"dir":"exit","msg":0}
 `, initialize+threadResume+turnStart+delta("m1", "here")+turnCompleted)
@@ -76,7 +76,7 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
 }
 
-func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}

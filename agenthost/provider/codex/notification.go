@@ -93,7 +93,7 @@ func (t *turn) notification(method string, params parameters) error {
 	case "item/started", "item/completed":
 		return t.item(method == "item/completed", params.Item)
 	case "serverRequest/resolved":
-		t.Withdraw(string(params.RequestID), errResolved)
+		t.CancelQuestion(string(params.RequestID), errResolved)
 	case "error":
 		if params.WillRetry && params.Error != nil {
 			t.Out.Notice("warning", params.Error.description())
@@ -113,7 +113,7 @@ func (t *turn) notification(method string, params parameters) error {
 func (t *turn) subAgent(method string, params parameters) error {
 	switch method {
 	case "serverRequest/resolved":
-		t.Withdraw(string(params.RequestID), errResolved)
+		t.CancelQuestion(string(params.RequestID), errResolved)
 	case "item/started", "item/completed":
 		return t.toolItem(method == "item/completed", params.Item)
 	}

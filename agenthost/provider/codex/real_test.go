@@ -67,7 +67,7 @@ func TestTheRealProgramWritesTheFileAfterTheAnswerOnly(t *testing.T) {
 	real(t, options(t, mockllm.New(t))).WritesAfterTheAnswer(t)
 }
 
-func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
 	o := options(t, mockllm.New(t))
 	o.Sandbox = codex.SandboxNone // its processes have our numbers
 	real(t, o).EndsCommandsOnInterrupt(t)

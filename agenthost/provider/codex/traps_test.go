@@ -151,7 +151,7 @@ func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
 	f.Interrupt(end)
 }
 
-func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
+func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
 {"dir":"in","msg":{"method":"never"}}
 `)

@@ -51,7 +51,7 @@ func (t *turn) request(ctx context.Context, e event, p properties) error {
 		t.question(asked)
 		return nil
 	}
-	t.Withdraw(p.RequestID, agenthost.ErrExpired)
+	t.CancelQuestion(p.RequestID, agenthost.ErrExpired)
 	return nil
 }
 

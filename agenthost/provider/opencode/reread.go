@@ -149,7 +149,7 @@ func (t *turn) requests(ctx context.Context) error {
 	}
 	for id := range t.asked {
 		if !listed[id] {
-			t.Withdraw(id, agenthost.ErrExpired)
+			t.CancelQuestion(id, agenthost.ErrExpired)
 		}
 	}
 	for _, p := range permissions {
