@@ -83,7 +83,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
+func TestTheLoginIsSharedAndASessionsOwnLoginIsKept(t *testing.T) {
 	login := filepath.Join(t.TempDir(), "auth.json")
 	for _, own := range []bool{false, true} {
 		f := newFixture(t, begun+turnCompleted)

@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Handle maps one message; an outcome ends the turn.
+// Handle maps one message. An outcome ends the turn.
 func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	if outcome := t.lifecycle(m); outcome != nil {
 		return outcome, nil
@@ -55,7 +55,7 @@ func (t *turn) lifecycle(m message) *agenthost.Outcome {
 	return nil
 }
 
-// accepted reads the response to turn/start.
+// accepted maps the response to turn/start.
 func (t *turn) accepted(m message) *agenthost.Outcome {
 	var response struct {
 		Turn turnInfo `json:"turn"`
@@ -109,7 +109,8 @@ func (t *turn) notification(method string, params parameters) error {
 }
 
 // subAgent maps a notification of another thread, which belongs to a sub-agent. Its
-// tool calls act on the workspace and are shown; its text is for the main agent.
+// tool calls act on the workspace and are shown. Its text is for the main agent and
+// is not shown.
 func (t *turn) subAgent(method string, params parameters) error {
 	switch method {
 	case "serverRequest/resolved":
@@ -120,9 +121,9 @@ func (t *turn) subAgent(method string, params parameters) error {
 	return nil
 }
 
-// countTokens computes the usage of the turn: the thread's total, less the total before
-// the turn. A resumed thread does not report its earlier total; it is the first reported
-// total less the usage of the first request.
+// countTokens computes the usage of the turn: the thread's total minus the total
+// before the turn. A resumed thread does not report its earlier total. It is the
+// first reported total minus the usage of the first request.
 func (t *turn) countTokens(params parameters) {
 	if params.TokenUsage == nil {
 		return

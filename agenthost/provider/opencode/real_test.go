@@ -65,7 +65,7 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Told:    providertest.ModelInput(llm),
+			Input:   providertest.ModelInput(llm),
 			Running: providertest.Running(t),
 		}
 	})

@@ -73,7 +73,7 @@ func forgets(u *subject) {
 	if len(out.Of(KindRestored)) != 1 {
 		u.t.Errorf("it asked %d times for the record: %+v", len(out.Of(KindRestored)), entries)
 	}
-	if u.Told != nil && !strings.Contains(u.Told(), "xylograph") {
+	if u.Input != nil && !strings.Contains(u.Input(), "xylograph") {
 		u.t.Error("its model did not get the record")
 	}
 }

@@ -252,7 +252,7 @@ func WantReadNotTrusted(t *testing.T, dir string, llm *mockllm.Server, words ...
 	}
 }
 
-// ModelInput returns a function for Subject.Told: all that the model was sent.
+// ModelInput returns a function for Subject.Input: all that the model was sent.
 func ModelInput(llm *mockllm.Server) func() string {
 	return func() string {
 		var all bytes.Buffer

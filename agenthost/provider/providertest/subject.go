@@ -20,10 +20,10 @@ type Subject struct {
 	CannotStart agenthost.Provider
 
 	// Forget takes away what the closed agent remembers of its native session;
-	// nil: it has no memory of its own. Told, if not nil, is all that its model has
+	// nil: it has no memory of its own. Input, if not nil, is all that its model has
 	// got so far.
 	Forget func(t *testing.T, spec agenthost.AgentSpec)
-	Told   func() string
+	Input  func() string
 
 	// Kept waits until the agent has written what it will remember, where it does
 	// that a little later; Rested makes a closed agent's memory old enough to come
