@@ -4,12 +4,6 @@ package language
 // read them. Cleaning a path means removing its line.
 var pending = []string{
 	"agenthost/*.go",
-	"agenthost/api/",
-	"agenthost/journal/",
-	"agenthost/local/",
-	"agenthost/provider/",
-	"agenthost/setup/",
-	"cmd/",
 	"docs/",
 }
 

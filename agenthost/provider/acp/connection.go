@@ -203,8 +203,8 @@ func (c *connection) configure(ctx context.Context, models *sdk.SessionModelStat
 	case model == "":
 		return nil
 	case models == nil:
-		c.child.Log.Warn("agent cannot be told a model", "agent", c.options.Name)
-		out.Notice("warning", "The agent cannot be told the model "+model+", it uses its own")
+		c.child.Log.Warn("agent does not support choosing a model", "agent", c.options.Name)
+		out.Notice("warning", "The agent cannot use the model "+model+"; it uses its own")
 		return nil
 	case string(models.CurrentModelId) == model:
 		return nil

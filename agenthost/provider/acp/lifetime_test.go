@@ -21,9 +21,9 @@ func TestSessions(t *testing.T) {
 	load := `{"dir":"in","msg":{"id":2,"method":"session/load","params":{"sessionId":"s"}}}` + "\n"
 	loaded := `{"dir":"out","msg":{"id":2,"result":{}}}` + "\n"
 	refused := `{"dir":"out","msg":{"id":2,"error":{"code":-32602,"message":"Invalid session identifier"}}}` + "\n"
-	anew := `{"dir":"in","msg":{"id":%,"method":"session/new"}}
+	newSession := `{"dir":"in","msg":{"id":%,"method":"session/new"}}
 {"dir":"out","msg":{"id":%,"result":{"sessionId":"s2"}}}
-{"dir":"in","msg":{"id":9,"method":"session/prompt","params":{"sessionId":"s2","prompt":[{"type":"text","text":"what was said\n\nhello"}]}}}
+{"dir":"in","msg":{"id":9,"method":"session/prompt","params":{"sessionId":"s2","prompt":[{"type":"text","text":"earlier conversation\n\nhello"}]}}}
 ` + chunk("new answer") + `{"dir":"out","msg":{"id":9,"result":{"stopReason":"end_turn"}}}` + "\n"
 	forgetful := strings.Replace(initialize, `"loadSession":true`, `"loadSession":false`, 1)
 	answer := prompted + chunk("new answer") + ended
@@ -34,18 +34,18 @@ func TestSessions(t *testing.T) {
 		{"a replay before the response is not of the turn", initialize + load + history + loaded + answer, nil},
 		{"a replay behind the response is not of the turn", initialize + load + loaded + history + answer, nil},
 		{
-			"a session that cannot be loaded is replaced by one that is told what was said", initialize + load + refused + anew,
+			"a session that cannot be loaded is replaced by one that is told earlier conversation", initialize + load + refused + newSession,
 			[]string{providertest.KindNative, providertest.KindRestored},
 		},
 		{
-			"an agent that cannot load is told what was said", forgetful + anew,
+			"an agent that cannot load gets the record", forgetful + newSession,
 			[]string{providertest.KindNative, providertest.KindRestored},
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, strings.ReplaceAll(c.script, "%", "5"))
 			f.Spec.Native = "s"
-			out := &providertest.Recorder{Memory: "what was said"}
+			out := &providertest.Recorder{Memory: "earlier conversation"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {

@@ -87,7 +87,7 @@ func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sd
 		}
 	}
 	if approved {
-		t.Out.Notice("warning", "The agent does not let this call be allowed once, so it is cancelled")
+		t.Out.Notice("warning", "The agent offers no permission for only this call, so the call is cancelled")
 	}
 	return sdk.NewRequestPermissionOutcomeCancelled()
 }

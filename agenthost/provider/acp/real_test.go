@@ -91,12 +91,12 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 							t.Fatal(err)
 						}
 					},
-					Kept: func(t *testing.T, spec agenthost.AgentSpec) {
+					AwaitMemory: func(t *testing.T, spec agenthost.AgentSpec) {
 						providertest.AwaitWritten(t, filepath.Join(spec.StateDir, k.kept), "hello")
 					},
-					Rested:  func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
-					Kill:    func(t *testing.T) { providertest.KillRecorded(t, options.Records) },
-					Running: func() []string { return providertest.Recorded(t, options.Records) },
+					AgeMemory: func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
+					Kill:      func(t *testing.T) { providertest.KillRecorded(t, options.Records) },
+					Running:   func() []string { return providertest.Recorded(t, options.Records) },
 				}
 			})
 		})

@@ -33,7 +33,7 @@ func writeTrust(spec agenthost.AgentSpec) error {
 	if configures(spec.Dir) {
 		level, text = "DO_NOT_TRUST", stdio.ReadMemory(filepath.Join(spec.Dir, "GEMINI.md"), maxMemory)
 		if spec.Log != nil {
-			spec.Log.Warn("the repository configures Gemini CLI, which does not trust it and has none of the host's tools", "dir", spec.Dir)
+			spec.Log.Warn("the repository configures Gemini CLI, so it is not trusted and the host's tools are not available", "dir", spec.Dir)
 		}
 	}
 	folders := map[string]string{spec.Dir: level}

@@ -34,7 +34,7 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 	}
 	for _, attachment := range prompt.Attachments {
 		if attachment.Type != "image" || !c.capabilities.PromptCapabilities.Image {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not take attachments of the type %.40q", attachment.Type))
+			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
 			continue
 		}
 		content = append(content, sdk.ImageBlock(attachment.Data, attachment.MediaType))

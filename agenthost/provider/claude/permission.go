@@ -57,7 +57,7 @@ func (t *turn) confirm(ctx context.Context, c *stdio.Call, r *request) (any, err
 	case answer.Approved:
 		return allow(c.Input), nil
 	case answer.Expired:
-		answer.Reason = cmp.Or(answer.Reason, "Nobody answered in time, so that this is not allowed.")
+		answer.Reason = cmp.Or(answer.Reason, "No answer came in time, so this is not allowed.")
 	}
 	return refuse(c, cmp.Or(answer.Reason, "The user said no.")), nil
 }

@@ -100,7 +100,7 @@ func (p *progress) interruptible() bool { return !p.interrupted && p.begun() }
 
 func (p *progress) outcome() agenthost.Outcome {
 	if p.last == nil {
-		return *stdio.Failure("The agent took the prompt and gave no answer")
+		return *stdio.Failure("The agent accepted the prompt and gave no answer")
 	}
 	outcome := *p.last
 	outcome.Usage = p.usage()

@@ -64,7 +64,7 @@ func (t *turn) accepted(m message) *agenthost.Outcome {
 	case m.Error != nil:
 		return stdio.Failure("The agent refuses the prompt: " + m.Error.Message)
 	case json.Unmarshal(m.Result, &response) != nil || response.Turn.ID == "":
-		return stdio.Failure("The agent answers the prompt with something unknown")
+		return stdio.Failure("The agent's response to the prompt is unknown")
 	}
 	t.id = cmp.Or(t.id, response.Turn.ID)
 	return nil

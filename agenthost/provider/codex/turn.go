@@ -34,7 +34,7 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 	}
 	for _, attachment := range prompt.Attachments {
 		if attachment.Type != "image" {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not take attachments of the type %.40q", attachment.Type))
+			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
 			continue
 		}
 		input = append(input, stdio.Object{"type": "image", "url": "data:" + attachment.MediaType + ";base64," + attachment.Data})
