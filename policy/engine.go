@@ -16,13 +16,18 @@ type Engine struct {
 	home    string
 	links   func(string) (string, error)
 
-	grammars grammars
+	toolNames map[string]map[string]string
+	grammars  grammars
 }
 
 // Options describe the machine to an Engine.
 type Options struct {
 	Home  string                            // the value of ~; "" means unknown
 	Links func(path string) (string, error) // nil: os.Readlink
+
+	// ToolNames maps, for an agent's id, the agent's own tool names to common
+	// names. It must not change afterwards.
+	ToolNames map[string]map[string]string
 }
 
 //go:embed default.yaml
@@ -44,7 +49,7 @@ var builtInRules = sync.OnceValue(func() document {
 func Default(o Options) *Engine { return newEngine(document{extends: true}, o) }
 
 func newEngine(doc document, o Options) *Engine {
-	e := &Engine{timeout: doc.timeout, home: strings.TrimRight(o.Home, "/"), links: o.Links}
+	e := &Engine{timeout: doc.timeout, home: strings.TrimRight(o.Home, "/"), links: o.Links, toolNames: o.ToolNames}
 	if e.links == nil {
 		e.links = os.Readlink
 	}

@@ -76,6 +76,9 @@ func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
 // Explain decides by the current rules, see Engine.Explain.
 func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
 
+// CommonTool returns the common name of an agent's tool, see Engine.CommonTool.
+func (l *Live) CommonTool(agent, tool string) string { return l.engine.Load().CommonTool(agent, tool) }
+
 // Rules returns the current number of rules, built-in ones included.
 func (l *Live) Rules() int { return l.engine.Load().Rules() }
 

@@ -63,7 +63,7 @@ func address(tool, raw string) operation {
 
 // operations lists the effects of a call, at least one.
 func (e *Engine) operations(c *Call, in *input) []operation {
-	tool := CommonTool(c.Agent, c.Tool)
+	tool := e.CommonTool(c.Agent, c.Tool)
 	paths := &pathResolver{home: e.home, links: e.links, dir: c.Dir}
 	var out []operation
 	switch tool {

@@ -26,6 +26,9 @@ var commonNames = []string{
 	FileRead, FileWrite, FileDelete, ShellRun, ShellRead, NetFetch, NetSearch, NetConnect, AgentPlan, AgentTask, AgentMode, UserAsk,
 }
 
+// CommonTools returns the common names, without those of unmapped and MCP tools.
+func CommonTools() []string { return slices.Clone(commonNames) }
+
 // commonBit returns a separate bit for each common name, and 0 for others.
 func commonBit(tool string) uint32 {
 	if i := slices.Index(commonNames, tool); i >= 0 {
@@ -63,13 +66,6 @@ var common = table(map[string]string{
 	UserAsk:   "ask_user AskUserQuestion question request_user_input",
 })
 
-// special maps names that have another meaning for one agent, by agent id.
-var special = map[string]map[string]string{
-	"opencode": {"external_directory": FileRead, "doom_loop": AgentMode, "lsp": FileRead},
-	"codex":    {"permissions": AgentMode},
-	"gemini":   {"save_memory": FileWrite},
-}
-
 func table(rows map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, aliases := range rows {
@@ -80,9 +76,10 @@ func table(rows map[string]string) map[string]string {
 	return out
 }
 
-// CommonTool returns the common name of an agent's tool.
-func CommonTool(agent, tool string) string {
-	if name, ok := special[agent][tool]; ok {
+// CommonTool returns the common name of an agent's tool. The agent's own names of
+// Options.ToolNames take precedence over the names that all agents share.
+func (e *Engine) CommonTool(agent, tool string) string {
+	if name, ok := e.toolNames[agent][tool]; ok {
 		return name
 	}
 	if name, ok := common[tool]; ok {
