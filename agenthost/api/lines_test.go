@@ -97,7 +97,7 @@ func (r *lineReader) readToClose() websocket.StatusCode {
 // String returns the outline of all lines that were read.
 func (r *lineReader) String() string { return strings.Join(outline(r.seen), " ") }
 
-// outline shortens lines: without ids, and adjacent chunks as one.
+// outline shortens lines: it removes ids and joins adjacent chunks.
 func outline(lines []protocol.Line) []string {
 	var out []string
 	for _, l := range lines {
@@ -142,13 +142,13 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 	if confirm.ToolName != "shell" || string(confirm.Args) != `{"command":"ls"}` || ask.Prompt != "Which colour?" {
 		t.Errorf("questions: %+v, %+v", confirm, ask)
 	}
-	var said, parts strings.Builder
+	var texts, parts strings.Builder
 	for _, l := range lines.seen {
 		if l.SessionID != id {
 			t.Errorf("a line of session %q: %+v", l.SessionID, l)
 		}
 		if l.Type == protocol.LineChunk {
-			said.WriteString(*l.Content)
+			texts.WriteString(*l.Content)
 		}
 	}
 	events := map[string]bool{}
@@ -167,8 +167,8 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 			break
 		}
 	}
-	if said.String() != parts.String() || !strings.Contains(said.String(), "Hello world") {
-		t.Errorf("lines said %q, the stream %q", said.String(), parts.String())
+	if texts.String() != parts.String() || !strings.Contains(texts.String(), "Hello world") {
+		t.Errorf("lines texts %q, the stream %q", texts.String(), parts.String())
 	}
 	for _, l := range lines.seen {
 		var metadata struct {
@@ -226,7 +226,7 @@ func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 	answered := first.readUntil(protocol.LineConfirm)
 	first.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":false,"reason":"no"}`, answered.RequestID))
 	open := first.readUntil(protocol.LineConfirm)
-	_ = first.conn.CloseNow() // gone with a question open: nothing changes
+	_ = first.conn.CloseNow() // disconnected with a question open, which stays open
 
 	second := h.watch(id, token)
 	if got := second.readUntil(protocol.LineConfirm); got.RequestID != open.RequestID {
@@ -241,7 +241,7 @@ func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 	}
 	third.send("{}")
 	third.next()
-	third.expect("status:error:type is required") // an idle session shows nothing, other clients' errors neither
+	third.expect("status:error:type is required") // an idle session shows neither a turn nor errors of other clients
 }
 
 func TestInvalidLinesHaveNoEffect(t *testing.T) {
@@ -335,7 +335,7 @@ func TestCloseCodes(t *testing.T) {
 		t.Errorf("invalid UTF-8: %v", got)
 	}
 	huge := h.watch(id, token)
-	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // cut while it is written
+	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // the connection closes during the write
 	if got := huge.readToClose(); got != websocket.StatusMessageTooBig && got != -1 {
 		t.Errorf("an overlong line: %v", got)
 	}
@@ -359,7 +359,7 @@ func TestCloseCodes(t *testing.T) {
 	last, lastToken := h.headless("")
 	stopped := h.watch(last, lastToken)
 	stopped.send("{}")
-	stopped.next() // it is in
+	stopped.next() // the message was received
 	served.End()
 	h.stop()
 	if got := stopped.readToClose(); got != websocket.StatusGoingAway {
@@ -440,7 +440,7 @@ func TestASystemNoticeReachesAllClients(t *testing.T) {
 	other, otherToken := h.headless("")
 	one, two := h.watch(id, token), h.watch(other, otherToken)
 	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
-	one.send(`{}`) // answered: both are in
+	one.send(`{}`) // the response shows that both have joined
 	one.next()
 	two.send(`{}`)
 	two.next()

@@ -69,7 +69,7 @@ type host struct {
 	clock *testenv.Clock
 	log   *lockedBuffer
 	data  string
-	stop  func() // ends Host.Run, as SIGTERM does, and waits for it
+	stop  func() // ends Host.Run like SIGTERM, and waits for it
 }
 
 type lockedBuffer struct {
@@ -116,7 +116,7 @@ func (acceptingBroker) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// newHost starts a host. change may modify its API and its server before.
+// newHost starts a host. Before that, change may modify its API and its server.
 func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	t.Helper()
 	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
@@ -210,7 +210,7 @@ func (h *host) do(ctx context.Context, q request) *http.Response {
 	return resp
 }
 
-// call sends a request and reads the whole response.
+// call sends a request and reads the complete response.
 func (h *host) call(q request) (status int, header http.Header, body string) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), guard)
@@ -225,8 +225,8 @@ func (h *host) call(q request) (status int, header http.Header, body string) {
 
 const bearerPassword = "Authorization: Bearer " + password
 
-// open opens a session with more members of the body, such as `"attach":true`,
-// and returns its token.
+// open opens a session and returns its token. more has further members of the body,
+// such as `"attach":true`.
 func (h *host) open(session string, more ...string) string {
 	h.t.Helper()
 	body := fmt.Sprintf(`{"sessionId":%q,"webhookUrl":"http://127.0.0.1:1/api/agent/webhook?token=canary-webhook-token","brokerId":"b1"`, session)
@@ -253,7 +253,7 @@ type stream struct {
 	resp   *http.Response
 	reader *sse.Reader
 	cancel context.CancelFunc
-	ids    []string // of the frames so far
+	ids    []string // stream ids of the frames so far
 }
 
 func (h *host) stream(q request) *stream {
@@ -283,7 +283,7 @@ func (h *host) attach(session, token, query string, header ...string) *stream {
 	return h.stream(request{"GET", "/stream/" + session + "?token=" + token + query, "", header})
 }
 
-// next returns the next part; io.EOF at the clean end.
+// next returns the next part, or io.EOF at the clean end.
 func (s *stream) next() (*protocol.Part, error) {
 	frame, err := s.reader.Next()
 	if err != nil {
@@ -329,7 +329,7 @@ func (s *stream) readAll() []*protocol.Part {
 	}
 }
 
-// partTypes lists the types of parts, with their texts.
+// partTypes lists the types and texts of parts.
 func partTypes(parts []*protocol.Part) string {
 	var list []string
 	for _, p := range parts {

@@ -28,11 +28,7 @@ const (
 var rules = []struct {
 	pattern string
 	layer   layer
-<<<<<<< HEAD
 	domain  string // of an edge or shared layer: the only domain it may import; of a core or a part: the only domain that may import it
-=======
-	domain  string // of an edge, or of what edges share: the only domain it may import; of a core or a part: the only domain that may import it
->>>>>>> core
 }{
 	{pattern: "internal/testenv/**", layer: kit},
 	{pattern: "internal/doccheck", layer: kit},
