@@ -83,8 +83,8 @@ type TurnRecord struct {
 	LastID       protocol.StreamID
 }
 
-// PromptRecord is what a turn of a broker's session was asked, cut to what a record for
-// an agent without a memory can hold. Headless sessions have an event for it.
+// PromptRecord is the prompt of a turn of a broker's session, as it is sent to an
+// agent that lost its memory. Headless sessions have an event instead.
 type PromptRecord struct {
 	SessionID string
 	TurnID    string
