@@ -147,7 +147,7 @@ func TestARecordedRunReplays(t *testing.T) {
 		Cursor: r.broker.cursorOf("s1"), Turn: &protocol.AnnouncedTurn{ID: "t1", PromptSHA256: hex.EncodeToString(sum[:])},
 	})
 	frames := r.follow("s1")
-	r.agent.script(reason("hm"), say("key "+recordedSecret), callTool("c1", "rm", `{"path":"."}`), confirm("c1", "rm"), say("done"))
+	r.agent.script(reason("hm"), writeText("key "+recordedSecret), callTool("c1", "rm", `{"path":"."}`), confirm("c1", "rm"), writeText("done"))
 	reader, err := r.host.Start(t.Context(), r.grant("s1", opened.Token), &protocol.PromptRequest{Prompt: prompt})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestARecordedRunReplays(t *testing.T) {
 	r.read(reader)
 	r.delivered()
 
-	waiting := r.start1("s1", "t2", say("half"), forever)
+	waiting := r.start1("s1", "t2", writeText("half"), forever)
 	r.readN(waiting, 2)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -175,14 +175,14 @@ func TestARecordedRunReplays(t *testing.T) {
 		t.Fatalf("a full disk: %v", err)
 	}
 
-	crashed := r.start1("s1", "t3", callTool("c2", "ls", `{}`), say("lost"), forever)
+	crashed := r.start1("s1", "t3", callTool("c2", "ls", `{}`), writeText("lost"), forever)
 	r.readN(crashed, 3)
 	data := r.crash() // its copy is taken in mid-turn; the host beside it ends its turn
 	want := frames()
 	r.open(data)
 	r.run()
 	after := r.follow("s1")
-	r.turn("s1", "t4", say("again"))
+	r.turn("s1", "t4", writeText("again"))
 	r.delivered()
 	r.stop()
 	want = append(want, after()...)
@@ -229,7 +229,7 @@ func TestAHostOutlivesItsRecording(t *testing.T) {
 		o.Record = writer.Record
 	}
 	r.start()
-	if got := r.turn("s1", "t1", say("x")); got[len(got)-1].part.Type != "finish" {
+	if got := r.turn("s1", "t1", writeText("x")); got[len(got)-1].part.Type != "finish" {
 		t.Errorf("the last frame: %s", got[len(got)-1].json)
 	}
 }

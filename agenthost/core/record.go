@@ -83,8 +83,8 @@ type TurnRecord struct {
 	LastID       protocol.StreamID
 }
 
-// PromptRecord is what a turn of a broker's session was asked, as far as an agent
-// would be told again. Headless sessions have an event for it.
+// PromptRecord is the prompt of a turn of a broker's session, as it is sent to an
+// agent that lost its memory. Headless sessions have an event instead.
 type PromptRecord struct {
 	SessionID string
 	TurnID    string
@@ -103,6 +103,15 @@ type EventRecord struct {
 	Body      json.RawMessage
 	Frame     protocol.StreamID
 	Part      []byte
+}
+
+// Event decodes the event.
+func (e *EventRecord) Event() (*protocol.Event, error) {
+	var out protocol.Event
+	if err := json.Unmarshal(e.Body, &out); err != nil {
+		return nil, protocol.Errorf(protocol.CodeInternal, "the journal holds an event that cannot be read")
+	}
+	return &out, nil
 }
 
 // InteractionRecord is a question's row. Question and Answer are JSON.

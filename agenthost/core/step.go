@@ -59,14 +59,15 @@ type Step struct {
 	held    Held
 	touched bool // State.Record was changed
 	ownTurn bool // State.Turn belongs to this step alone
+	effects [4]Effect
 	err     error
 }
 
 // Apply decides what an input changes. An error leaves everything as it was; its
-// code and message are the response to whoever sent the input.
+// code and message are the response to the sender of the input.
 func (s *State) Apply(at Moment, in Input) (*Step, error) {
 	x := &Step{State: *s, now: at.Time, id: at.ID, held: at.Held}
-	x.Rows.SessionID = s.ID
+	x.Rows.SessionID, x.Effects = s.ID, x.effects[:0]
 	if s.Deleted { // its row must not return
 		return nil, errNotFound()
 	}
@@ -100,8 +101,7 @@ func (x *Step) seal() {
 	}
 	if reserve || x.durable() {
 		s.Record.ActiveAt = x.now
-		row := s.Record
-		x.Rows.Session = &row
+		x.Rows.Session = &s.Record
 		s.Delivery.Unsaved = false
 		s.Durable = true
 	}
