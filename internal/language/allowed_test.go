@@ -12,6 +12,7 @@ var allowed = []struct{ word, files, reason string }{
 	{"verdict", "notebook/", "wire word: the verdict of a verification"},
 	{"verdict", "internal/e2e/", "wire word: the verdict of a verification or of a resumed stream"},
 	{"verdict", "client/", "wire word: the verdict of a resumed stream"},
+	{"verdict", "agenthost/stream/", "wire word: the verdict of a resumed stream"},
 	{"verdict", "agenthost/api/", "wire word: the verdict of a resumed stream"},
 	{"verdict", "protocol/", "wire words: the verdicts of a verification and of a resumed stream"},
 	{"verdicts", "protocol/", "wire words, as above"},
