@@ -3,6 +3,7 @@ package recording
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"bellhop/agenthost/core"
@@ -49,7 +50,7 @@ func (r *Replay) Apply(e Entry) (Result, bool) {
 	case err != nil && e.Input.Error == "":
 		out.Differs = "the host applied the input; the replay refuses it: " + err.Error()
 	case err != nil:
-		if _, isPanic := err.(damaged); isPanic {
+		if errors.As(err, &damagedError{}) {
 			out.Differs = err.Error()
 		}
 	case e.Input.Error == "":
@@ -91,16 +92,16 @@ func (r *Replay) keep(session string, state core.State) {
 	r.sessions[session] = state
 }
 
-// damaged is the error of an input that the core cannot hold, such as a line that was
-// changed by hand.
-type damaged struct{ cause any }
+// damagedError is the error of an input that the core cannot handle, such as a line that
+// was changed by hand.
+type damagedError struct{ cause any }
 
-func (d damaged) Error() string { return fmt.Sprintf("the input is damaged: %v", d.cause) }
+func (d damagedError) Error() string { return fmt.Sprintf("the input is damaged: %v", d.cause) }
 
 func apply(state core.State, r *core.Recorded) (step *core.Step, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			step, err = nil, damaged{cause}
+			step, err = nil, damagedError{cause}
 		}
 	}()
 	in, ok := r.Input.(core.Prompted)
