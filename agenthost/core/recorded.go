@@ -63,6 +63,10 @@ func (r *Recorded) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("input of kind %s: %w", form.Kind, err)
 	}
 	*r = Recorded{At: form.At, ID: form.ID, Error: form.Error, Input: input.Elem().Interface().(Input)}
+	if answered, ok := r.Input.(Answered); ok {
+		answered.Raw = RawAnswer(&answered.Request)
+		r.Input = answered
+	}
 	if form.Held != nil {
 		r.Held = *form.Held
 	}
