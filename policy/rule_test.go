@@ -112,7 +112,7 @@ rules:
 	}
 }
 
-func TestWithoutTheBuiltInRulesEverythingElseIsAsked(t *testing.T) {
+func TestWithoutTheBuiltInRulesOtherCallsAreConfirmed(t *testing.T) {
 	e := rules(t, "version: 1\nextends: none\nrules:\n  - {tool: file:read, action: allow}\n")
 	for command, want := range map[string]string{"ls": "confirm WARN", "rm -rf /": "confirm CRITICAL"} {
 		if got := e.Decide(bash(command)); outcome(got) != want || got.Rule != "default/none" {

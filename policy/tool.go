@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Common tool names. A tool that is not mapped is "other:" and its own name; those of
-// MCP servers are "mcp:server/tool".
+// Common tool names. An unmapped tool is "other:" followed by its own name; tools
+// of MCP servers are "mcp:server/tool".
 const (
 	FileRead   = "file:read"
 	FileWrite  = "file:write"
 	FileDelete = "file:delete"
 	ShellRun   = "shell:run"
-	ShellRead  = "shell:output" // the output of a command in the background, or its end
+	ShellRead  = "shell:output" // the output of a background command, or its end
 	NetFetch   = "net:fetch"
 	NetSearch  = "net:search"
 	NetConnect = "net:connect"
 	AgentPlan  = "agent:plan" // the agent's own notes
-	AgentTask  = "agent:task" // another agent, or a skill, is set to work
-	AgentMode  = "agent:mode" // the agent asks to work with fewer questions
+	AgentTask  = "agent:task" // another agent or a skill starts work
+	AgentMode  = "agent:mode" // the agent asks for permission to work with fewer questions
 	UserAsk    = "user:ask"
 )
 
@@ -29,7 +29,7 @@ var commonNames = []string{
 // CommonTools returns the common names, without those of unmapped and MCP tools.
 func CommonTools() []string { return slices.Clone(commonNames) }
 
-// commonBit is a bit of its own for each common name, 0 for others.
+// commonBit returns a separate bit for each common name, and 0 for others.
 func commonBit(tool string) uint32 {
 	if i := slices.Index(commonNames, tool); i >= 0 {
 		return 1 << i
@@ -47,8 +47,8 @@ func commonMask(patterns []string) uint32 {
 	return mask
 }
 
-// common maps the names that mean the same for every agent; docs/policy.md shows
-// the table.
+// common maps the names that have the same meaning for every agent; docs/policy.md
+// shows the table.
 var common = table(map[string]string{
 	FileRead: "Read read read_file read_many_files ReadFile view view_file open_file list list_dir list_directory list_files LS ls " +
 		"Glob glob find_files Grep grep grep_files search search_files search_file_content file_search ReadNotebook NotebookRead view_image",
