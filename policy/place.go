@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // place is the target of a path in two readings: as written, and after following
@@ -130,6 +131,23 @@ func (r *pathResolver) follow(path string) ([]string, bool) {
 	return done, true
 }
 
+// exists reports whether there is something at an absolute path.
+func (r *pathResolver) exists(path string) bool {
+	_, err := r.links(path)
+	return err == nil || errors.Is(err, syscall.EINVAL)
+}
+
+// isDirectory reports whether a word names an existing directory, in one of the
+// directories in which the command may run.
+func (w *walker) isDirectory(v word) bool {
+	for _, dir := range w.below(v.text) {
+		if dir != "" && w.exists(dir+"/.") {
+			return true
+		}
+	}
+	return false
+}
+
 // pathGlob matches places. See newPathGlob.
 type pathGlob struct {
 	elements globs
@@ -163,6 +181,20 @@ func (g *pathGlob) match(s *spot) bool {
 
 // pathGlobs is the list of a rule.
 type pathGlobs []pathGlob
+
+// isExact reports whether a pattern without wildcards names the place.
+func (g pathGlobs) isExact(p *place) bool {
+	for i := range g {
+		isPlain := !g[i].anywhere
+		for _, element := range g[i].elements {
+			isPlain = isPlain && !element.wild
+		}
+		if isPlain && g[i:i+1].match(p, true) {
+			return true
+		}
+	}
+	return false
+}
 
 func (g pathGlobs) spot(s *spot) bool {
 	for i := range g {

@@ -13,6 +13,9 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	if r.Word != nil {
 		w.inner(r.Word)
 	}
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
+		w.doubt(r.N.Value+">", setsNames)
+	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil {
@@ -38,14 +41,26 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 		if target.text == "-" || strings.Trim(target.text, "0123456789-") == "" && target.text != "" {
 			return in
 		}
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	case syntax.RdrInOut:
 		w.opens(FileRead, target)
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	default:
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	}
 	return in
+}
+
+// redirects adds the writing of a file by a redirection. Outside the workspace it is
+// not understood.
+func (w *walker) redirects(target word) {
+	from := len(w.operations)
+	w.opens(FileWrite, target)
+	for i := from; i < len(w.operations); i++ {
+		if op := &w.operations[i]; op.place != nil && !op.place.inside() {
+			op.doubt = outOfTree
+		}
+	}
 }
 
 // quoted reports whether the end word of a here-document is quoted. Its body is
@@ -86,7 +101,7 @@ func (w *walker) opens(tool string, target word) {
 		return
 	}
 	text := target.text
-	if target.glob && hidden(text) {
+	if target.glob {
 		text = unknown
 	}
 	for _, dir := range w.dirs {
@@ -100,12 +115,6 @@ func (w *walker) opens(tool string, target word) {
 			return
 		}
 	}
-}
-
-// hidden reports whether a pattern may match names that begin with a dot, many of
-// which are special.
-func hidden(pattern string) bool {
-	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.")
 }
 
 // below resolves a path against each of the current directories.

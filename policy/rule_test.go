@@ -27,22 +27,22 @@ func TestRules(t *testing.T) {
 		{"the words must match", "{tool: '*', command: git status, action: allow}", bash("git status"), "allow INFO"},
 		{"more words do not", "{tool: '*', command: git status, action: allow}", bash("git status -s"), "confirm INFO"},
 		{"a last * is any number of words", "{tool: '*', command: git status *, action: allow}", bash("git status"), "allow INFO"},
-		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm INFO"},
+		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm CRITICAL"},
 		{"braces are alternatives", "{tool: '*', command: 'git {status,diff} *', action: allow}", bash("git diff a"), "allow INFO"},
 		{"quotes are no part of a word", "{tool: '*', command: git status *, action: allow}", bash(`"git" 'status' -s`), "allow INFO"},
 		{"every command must be allowed", "{tool: '*', command: ls *, action: allow}", bash("ls; make"), "confirm INFO"},
 		{"ls; rm -rf / is not ls", "{tool: '*', command: ls *, action: allow}", bash("ls; rm -rf /"), "confirm CRITICAL"},
 		{"a command in a word counts", "{tool: '*', command: echo *, action: allow}", bash("echo $(make)"), "confirm INFO"},
-		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm INFO"},
+		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm CRITICAL"},
 		{"a program in /usr/bin is the one", "{tool: '*', command: ls *, action: allow}", bash("/usr/bin/ls"), "allow INFO"},
-		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm INFO"},
-		{"also when it is exported later", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm INFO"},
-		{"and when it is preloaded", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm INFO"},
-		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm INFO"},
+		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm CRITICAL"},
+		{"also when it is exported later", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm CRITICAL"},
+		{"and when it is preloaded", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm CRITICAL"},
+		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm CRITICAL"},
 		{"a harmless variable does not", "{tool: '*', command: go test *, action: allow}", bash("CGO_ENABLED=0 go test ./..."), "allow INFO"},
-		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm INFO"},
+		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm CRITICAL"},
 		{"an unknown word matches a last *", "{tool: '*', command: echo *, action: allow}", bash("echo $X"), "allow INFO"},
-		{"what wraps a command needs no leave", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "allow INFO"},
+		{"a command that runs another one is asked", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "confirm CRITICAL"},
 		{"a shell needs none for its script", "{tool: '*', command: go test *, action: allow}", bash("bash -lc 'go test ./...'"), "allow INFO"},
 		{"what wraps can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
 		{"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}", bash("ls && /opt/bin/make"), "deny WARN"},
@@ -54,7 +54,7 @@ func TestRules(t *testing.T) {
 
 		{"an allowing rule does not cover what is destructive", "{tool: '*', action: allow}", bash("rm -rf build"), "confirm CRITICAL"},
 		{"nor does a confirming one", "{tool: '*', action: confirm, level: INFO}", bash("rm -rf build"), "confirm CRITICAL"},
-		{"one that says so does", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "confirm WARN"},
+		{"one that says so does", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "allow INFO"},
 		{"and covers nothing else", "{tool: '*', destructive: true, action: allow}", bash("ls"), "confirm INFO"},
 		{"a denying rule covers it all the same", "{tool: 'shell:*', action: deny}", bash("rm -rf build"), "deny CRITICAL"},
 		{"destructive may be denied", "{tool: '*', destructive: true, action: deny, level: CRITICAL}", bash("sudo ls"), "deny CRITICAL"},
@@ -100,11 +100,11 @@ rules:
   - {name: three, tool: shell:run, command: git pull *, action: deny}
 `)
 	for command, want := range map[string]Decision{
-		"git push":     {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
-		"git pull":     {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
-		"make":         {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
-		"git a; make":  {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
-		"git push; ls": {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git push":      {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git log":       {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
+		"make":          {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
+		"git log; make": {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
+		"git push; ls":  {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
 	} {
 		if got := e.Decide(bash(command)); got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)
@@ -233,7 +233,7 @@ func TestExplainShowsEveryOperation(t *testing.T) {
 		got = append(got, s.Tool+" "+s.Subject+": "+outcome(s.Decision)+" "+s.Rule)
 	}
 	want := []string{
-		"shell:run cd src: confirm INFO default/command", "file:write …: confirm WARN default/write-outside",
+		"shell:run cd src: confirm INFO default/command", "file:write …: confirm CRITICAL default/write-outside",
 		"shell:run cat a: confirm INFO default/command", "file:read a: allow INFO default/read",
 		"shell:run sh: confirm CRITICAL default/destructive",
 	}

@@ -61,6 +61,7 @@ func (w *walker) command(c syntax.Command, in feed) {
 		for _, a := range c.Args {
 			w.assign(a)
 		}
+		w.doubt(c.Variant.Value, setsNames)
 	case *syntax.TimeClause:
 		w.statement(c.Stmt, in)
 	case *syntax.CoprocClause:
@@ -114,6 +115,7 @@ func (w *walker) inner(node syntax.Node) {
 			w.isolated(func() { w.block(n.Stmts, feed{}) })
 			return false
 		}
+		w.expression(n)
 		return true
 	})
 }
@@ -121,6 +123,9 @@ func (w *walker) inner(node syntax.Node) {
 func (w *walker) call(c *syntax.CallExpr, in feed) {
 	for _, a := range c.Assigns {
 		w.assign(a)
+		if len(c.Args) == 0 || !w.isHarmlessSetting(a) {
+			w.doubtAssignment(a)
+		}
 	}
 	if len(c.Args) == 0 {
 		return
