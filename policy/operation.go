@@ -25,8 +25,8 @@ type operation struct {
 	isMain  bool   // it is what the call's own tool does, not what follows from it
 
 	cause   *invocation // the command itself, or the one that uses the file or address
-	ordinal int      // of the command in its script; files of no command have 0
-	moves   bool     // it changes names or links of files
+	ordinal int         // of the command in its script; files of no command have 0
+	moves   bool        // it changes names or links of files
 }
 
 func (op *operation) subject() string {

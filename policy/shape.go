@@ -56,7 +56,7 @@ func (op *operation) shape(c *Call, level Level) string {
 	case op.tool == NetSearch || op.tool == AgentTask || op.tool == ShellRead:
 		return op.tool // its arguments are text
 	}
-	return op.tool + " " + digest(canonical(c.Input))
+	return op.tool + " " + digest(canonical(c.Input)) // exactly these arguments
 }
 
 // placeShape is the class of a path: the workspace, or exactly this path.
