@@ -39,7 +39,7 @@ func DefaultRules() string { return string(builtIn) }
 
 // builtInRules parses the built-in rules once, because they never change.
 var builtInRules = sync.OnceValue(func() document {
-	doc, err := parse(builtIn, "")
+	doc, err := parse(builtIn, "", newToolNames(Options{}))
 	if err != nil {
 		panic("policy: built-in rules: " + err.Error())
 	}

@@ -21,7 +21,7 @@ type program struct {
 	net      string // the tool of the addresses that it reaches
 	operands []kind
 	repeats  int // index of the operand that repeats, -1 for none
-	flags    map[string]flag
+	flags    map[string]option
 	instead  []string
 	expects  []string
 
@@ -31,8 +31,8 @@ type program struct {
 	isFree                    bool // its words are only text
 }
 
-// flag is one option of a program.
-type flag struct {
+// option is one option of a program.
+type option struct {
 	value    kind // "" for none
 	optional bool // the value is there only if it is in the same word
 	last     bool // the letter ends its group: what follows it would be its value
@@ -99,7 +99,7 @@ func readPrograms(text []byte) (map[string]*program, error) {
 
 func (t *programText) compile(key string, shared map[string]string) (*program, error) {
 	p := &program{
-		key: key, names: t.Names, net: t.Net, repeats: -1, flags: map[string]flag{}, alone: t.Alone,
+		key: key, names: t.Names, net: t.Net, repeats: -1, flags: map[string]option{}, alone: t.Alone,
 		words: t.Words, anyOption: t.AnyOption, moves: t.Moves, atTop: t.AtTop,
 		instead: strings.Fields(t.Instead), expects: strings.Fields(t.Expects),
 	}
@@ -141,7 +141,7 @@ func (p *program) addFlags(list string, shared map[string]string) error {
 
 func (p *program) addFlag(text string) error {
 	name, value, _ := strings.Cut(text, ":")
-	var f flag
+	var f option
 	name, f.last = strings.CutSuffix(name, "!")
 	value, f.optional = strings.CutPrefix(value, "?")
 	if value == "inplace" {

@@ -150,7 +150,7 @@ func (r *reading) option(v word, next []word) bool {
 }
 
 // flag reads one option; value is what follows it in the same word.
-func (r *reading) flag(name string, f flag, value word, hasValue bool, next []word) bool {
+func (r *reading) flag(name string, f option, value word, hasValue bool, next []word) bool {
 	r.flags = append(r.flags, name)
 	r.inPlace = r.inPlace || f.inPlace
 	switch {
@@ -175,7 +175,7 @@ func (r *reading) flag(name string, f flag, value word, hasValue bool, next []wo
 	return true
 }
 
-func (r *reading) value(name string, f flag, v word) {
+func (r *reading) value(name string, f option, v word) {
 	if why := kinds[f.value](r, v); why != "" {
 		r.doubts("The value of " + name + " of " + r.program.key + " " + why)
 	}

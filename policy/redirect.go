@@ -82,7 +82,8 @@ func harmless(path string) bool {
 	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
 		return true
 	}
-	return strings.HasPrefix(path, "/dev/fd/")
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	return ok && strings.Trim(number, "0123456789") == ""
 }
 
 var (

@@ -98,9 +98,9 @@ func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
 	case syntax.OrStmt:
 		w.maybe(func() { w.statement(c.X, in) })
 		w.maybe(func() { w.statement(c.Y, in) })
-	default: // a pipe: each side runs in its own process
+	default: // a pipe runs each side in its own process, but some shells run the last one themselves
 		w.isolated(func() { w.statement(c.X, in) })
-		w.isolated(func() { w.statement(c.Y, feed{piped: true}) })
+		w.maybe(func() { w.statement(c.Y, feed{piped: true}) })
 	}
 }
 
