@@ -126,7 +126,7 @@ func findPath(r *reading, v word) string {
 var (
 	remoteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	remoteSSH  = regexp.MustCompile(`^(?:[A-Za-z0-9_.-]+@)?([A-Za-z0-9_][A-Za-z0-9_.-]*):[^:]`)
-	remoteURL  = regexp.MustCompile(`^(?:https?|git|ssh)://[^\s{}\[\]\\]+$`)
+	remoteURL  = regexp.MustCompile(`^(?:https?|git|ssh)://(?:[A-Za-z0-9_.:-]+@)?[A-Za-z0-9][^\s{}\[\]\\@]*$`)
 )
 
 // gitRemote is the name or address of another repository.
