@@ -31,7 +31,7 @@ func (w *walker) simple(words []word, in feed) {
 	}
 	name, args := path.Base(list[0]), words[1:]
 	op := operation{words: list, danger: danger(name, args, in)}
-	op.cause = &invocation{words: list, isPiped: in.piped, atTop: w.atTop()}
+	op.cause = &invocation{words: list, isPiped: in.piped || in.file, atTop: w.atTop()}
 	wrap := wrappers[name]
 	if wrap != nil {
 		w.wrapped(wrap, args, in)

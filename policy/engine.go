@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	_ "embed"
 	"os"
 	"strings"
@@ -100,7 +101,7 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 			out = v
 		}
 		if explain {
-			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: operations[i].danger, Decision: v})
+			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: v})
 		}
 	}
 	out.Level = level.Max(out.Level)

@@ -11,7 +11,7 @@ type invocation struct {
 	reading *reading
 
 	isNamed bool // a rule must name the program and subcommand to allow it
-	isPiped bool // its input comes from another command or a here-document
+	isPiped bool // its input comes from another command, a here-document or a file
 	atTop   bool // it runs in the workspace itself
 
 	variants [][]string // see forms

@@ -36,7 +36,7 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	switch r.Op {
 	case syntax.RdrIn:
 		w.opens(FileRead, target)
-		return feed{piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
+		return feed{file: true, piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
 	case syntax.DplIn, syntax.DplOut:
 		if target.text == "-" || strings.Trim(target.text, "0123456789-") == "" && target.text != "" {
 			return in

@@ -63,6 +63,9 @@ func (g *commandGlob) isExact() bool { return !g.more && g.literal == len(g.word
 // that are not understood need a pattern without wildcards, for a command that is
 // given nothing but these words; a program that runs other code must be named.
 func (g *commandGlob) permits(c *invocation) bool {
+	if c.danger != "" && !c.atTop { // its paths are meant from the workspace
+		return false
+	}
 	if g.isExact() && g.match(c.words, false) {
 		return c.doubt == "" || c.atTop && !c.isPiped
 	}

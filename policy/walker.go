@@ -33,6 +33,7 @@ type walker struct {
 // feed is the standard input of a command.
 type feed struct {
 	piped  bool
+	file   bool   // a file that is named
 	script string // the text of a here-document or here-string
 	static bool   // script is known
 }
