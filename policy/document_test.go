@@ -21,7 +21,7 @@ func documented(t *testing.T) *Engine {
 	return rules(t, file)
 }
 
-func TestThePolicyOfTheDocumentAllowsWhatItSays(t *testing.T) {
+func TestTheDocumentedPolicyAllowsOnlyItsRules(t *testing.T) {
 	e := documented(t)
 	for _, c := range []struct{ command, want string }{
 		{"go test ./...", "allow INFO"},
