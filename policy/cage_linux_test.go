@@ -67,7 +67,7 @@ func startCage(kind, dir string) (*cage, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cage{cmd: exec.Command(self, "-test.run", "^TestCageOfCommands$"), kind: kind} //nolint:noctx // close ends it
+	c := &cage{cmd: exec.Command(self, "-test.run", "^TestCageOfCommands$"), kind: kind}
 	c.cmd.Env = []string{cageVariable + "=" + kind, "TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
 	c.cmd.Stderr = os.Stderr
 	if kind == "namespaces" {

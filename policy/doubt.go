@@ -48,7 +48,7 @@ func (w *walker) expression(n syntax.Node) {
 			w.doubt("[[ "+n.Op.String(), evaluates)
 		}
 	case *syntax.BinaryTest:
-		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr && !(isNumber(n.X) && isNumber(n.Y)) {
+		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr && (!isNumber(n.X) || !isNumber(n.Y)) {
 			w.doubt("[[ "+n.Op.String(), evaluates)
 		}
 	}
