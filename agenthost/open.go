@@ -2,16 +2,18 @@ package agenthost
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"time"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/delivery"
+	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
 
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-const maxSessionID = 128
 
 // Open creates or refreshes a session and mints a stream token. It starts no
 // program. CodeInvalid: bad request, unknown agent or project; CodeForeignBroker.
@@ -20,37 +22,48 @@ func (h *Host) Open(ctx context.Context, req *protocol.OpenSessionRequest) (*pro
 		return nil, err
 	}
 	if h.in(draining, stopped) {
-		return nil, errStopping()
+		return nil, core.ErrStopping()
 	}
 	s := h.sessionToOpen(req.SessionID)
 	defer s.mu.Unlock()
-	o := &opening{s: s, req: req, b: s.begin()}
-	if err := o.refresh(ctx); err != nil {
+	if err := s.state.Refuses(req); err != nil {
 		return nil, err
 	}
-	if err := o.announce(ctx); err != nil {
+	if !s.state.Durable || req.Project != "" && req.Project != s.state.Record.Project {
+		if _, _, err := h.opts.Workspaces.Dir(ctx, s.id, req.Project); err != nil {
+			return nil, err
+		}
+	}
+	known, err := s.knowsTurn(ctx, req.Turn)
+	if err != nil {
 		return nil, err
 	}
-	token := o.token()
-	if err := o.b.commit(); err != nil {
+	plain, token := s.newToken(req.Turn, req.Attach)
+	in := core.Opened{
+		Request: *req, DefaultAgent: h.opts.DefaultAgent, Token: token, TurnKnown: known, WebhookExpires: delivery.Expiry(req.WebhookURL),
+	}
+	if _, err := s.apply(in); err != nil {
 		return nil, err
 	}
-	s.afterOpen(ctx)
-	return s.opened(token, o.expires), nil
+	return s.opened(plain, token.ExpiresAt), nil
 }
 
-// opening is one call of Open; the session's lock is held.
-type opening struct {
-	s       *session
-	req     *protocol.OpenSessionRequest
-	b       *batch
-	rewound bool
-	expires time.Time
+// knowsTurn reports whether the journal has a turn that is neither announced nor
+// queued nor open.
+func (s *session) knowsTurn(ctx context.Context, turn *protocol.AnnouncedTurn) (bool, error) {
+	if turn == nil || s.state.Place(turn.ID) != core.PlaceGone {
+		return false, nil
+	}
+	_, err := s.host.opts.Journal.Turn(ctx, s.id, turn.ID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
-	if req.SessionID == "" || len(req.SessionID) > maxSessionID {
-		return protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d characters", maxSessionID)
+	if req.SessionID == "" || len(req.SessionID) > protocol.MaxSessionID {
+		return protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d characters", protocol.MaxSessionID)
 	}
 	u, err := url.Parse(req.WebhookURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -76,163 +89,15 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 	return nil
 }
 
-// refresh takes over what the request says about the session.
-func (o *opening) refresh(ctx context.Context) error {
-	s, rec := o.s, o.b.record()
-	fresh := !s.durable.Load()
-	if fresh {
-		*rec = SessionRecord{
-			ID: s.id, Agent: s.host.opts.DefaultAgent, Status: protocol.StatusNone, CreatedAt: o.b.now,
-		}
-	}
-	if o.req.BrokerID != "" && rec.BrokerID != "" && o.req.BrokerID != rec.BrokerID {
-		return &protocol.Error{
-			Code: protocol.CodeForeignBroker, Message: "The session belongs to another broker",
-			Hint: "A session is bound to the first broker that opens it; use another session id, or delete the session on the host",
-		}
-	}
-	if !fresh && rec.Outbox == OutboxNone {
-		return &protocol.Error{Code: protocol.CodeForeignBroker, Message: "The session was opened without a broker and stays so"}
-	}
-	if fresh || o.req.Project != "" && o.req.Project != rec.Project {
-		if _, _, err := s.host.opts.Workspaces.Dir(ctx, s.id, o.req.Project); err != nil {
-			return err
-		}
-	}
-	take(&rec.BrokerID, o.req.BrokerID)
-	o.changeAgent(rec)
-	take(&rec.Agent, o.req.Agent)
-	take(&rec.Project, o.req.Project)
-	take(&rec.Model, o.req.Model)
-	rec.WebhookURL = o.req.WebhookURL
-	rec.Basic = rec.BrokerID == "" && o.req.Turn == nil && o.req.Cursor == nil && !o.req.Attach
-	rec.Outbox, rec.OutboxError = OutboxOK, ""
-	o.position(fresh)
-	return nil
-}
-
-// changeAgent forgets what belongs to the former agent alone: another one knows
-// nothing of its native session, nor does the same one in another directory.
-func (o *opening) changeAgent(rec *SessionRecord) {
-	if o.req.Agent != "" && o.req.Agent != rec.Agent || o.req.Project != "" && o.req.Project != rec.Project {
-		rec.Native = ""
-	}
-}
-
-// take replaces what is named; an absent member changes nothing.
-func take(dst *string, value string) {
-	if value != "" {
-		*dst = value
-	}
-}
-
-// position compares the journal's position with the broker's.
-func (o *opening) position(fresh bool) {
-	rec, theirs := &o.b.rec, o.req.Cursor
-	switch {
-	case fresh && theirs == nil:
-		rec.Cursor = protocol.Cursor{Epoch: 1}
-	case fresh, theirs != nil && rec.Cursor.Less(*theirs):
-		// A lost disk or an older copy: the broker has events this journal lacks.
-		rec.Cursor = protocol.Cursor{Epoch: theirs.Epoch + 1}
-	case theirs != nil && theirs.Less(rec.Acked):
-		// The broker is an older copy: it gets everything after its cursor again.
-		rec.Acked, o.rewound = *theirs, true
-	}
-	if fresh {
-		rec.Acked = protocol.Cursor{Epoch: rec.Cursor.Epoch}
-		id := protocol.StreamID{Epoch: rec.Cursor.Epoch, Offset: o.b.next - 1}
-		o.b.then(func() { o.s.window.prev = id })
-	}
-	if o.rewound {
-		o.b.then(o.s.outbox.rewind)
-	}
-}
-
-// announce makes the request's turn the one that may be started next.
-func (o *opening) announce(ctx context.Context) error {
-	s, turn := o.s, o.req.Turn
-	o.expires = o.b.now.Add(s.host.opts.TokenTTL)
-	if turn == nil || s.openTurn() == turn.ID || s.findQueued(turn.ID) != nil {
-		return nil
-	}
-	rec := TurnRecord{SessionID: s.id, ID: turn.ID, State: TurnAnnounced, Announced: o.b.now}
-	if a := s.announced; a != nil && a.ID == turn.ID {
-		rec = *a
-	} else {
-		_, err := s.host.opts.Journal.Turn(ctx, s.id, turn.ID)
-		if err == nil { // over: its token replays it, if it was ever started
-			return nil
-		}
-		if protocol.CodeOf(err) != protocol.CodeNotFound {
-			return err
-		}
-		if a != nil {
-			s.notStarted(o.b, *a)
-		}
-	}
-	rec.PromptSHA256, rec.Expires = turn.PromptSHA256, o.expires
-	o.b.w.Turns = append(o.b.w.Turns, rec)
-	o.b.then(func() { s.setAnnounced(&rec) })
-	return nil
-}
-
-// notStarted ends an announced turn. It has no stream, so its finish has no part.
-func (s *session) notStarted(b *batch, rec TurnRecord) {
-	rec.State, rec.Finished = TurnFinished, b.now
-	rec.FinishReason, rec.Reason = protocol.FinishOther, protocol.ReasonNotStarted
-	b.w.Turns = append(b.w.Turns, rec)
-	b.event(rec.ID, protocol.Event{Type: protocol.EventFinish, FinishReason: rec.FinishReason, Reason: rec.Reason}, nil, false)
-	b.then(func() {
-		if s.announced != nil && s.announced.ID == rec.ID {
-			s.setAnnounced(nil)
-		}
-	})
-}
-
-// setAnnounced also arms the end of the turn's last token.
-func (s *session) setAnnounced(rec *TurnRecord) {
-	stopTimer(&s.announcedBy)
-	if s.announced = rec; rec == nil {
-		return
-	}
-	left := rec.Expires.Sub(s.host.opts.Now())
-	s.announcedBy = time.AfterFunc(left, func() { s.host.spawn(func() { s.expireAnnounced(rec) }) })
-}
-
-func (s *session) expireAnnounced(rec *TurnRecord) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.announced != rec || s.gone {
-		return
-	}
-	b := s.begin()
-	s.notStarted(b, *rec)
-	if err := b.commit(); err != nil {
-		s.host.opts.Log.Error("a turn that was not started could not be closed", "session", s.id, "turn", rec.ID, "error", err)
-		s.announcedBy = time.AfterFunc(time.Minute, func() { s.host.spawn(func() { s.expireAnnounced(rec) }) })
-	}
-}
-
-// afterOpen lets the outbox try the new address at once.
-func (s *session) afterOpen(ctx context.Context) {
-	if n, err := s.host.opts.Journal.CountPending(ctx, s.id, s.rec.Acked); err == nil {
-		s.pending = n
-	}
-	s.outbox.nudge()
-	s.wakeOutbox()
-	s.armRenewal(0)
-}
-
 func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionResponse {
-	cursor := s.rec.Cursor
+	cursor := s.state.Record.Cursor
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
-		Status: s.rec.Status, Reason: s.rec.Reason, OpenTurn: s.openTurn(), QueuedTurns: s.queuedTurns(),
+		Status: s.state.Record.Status, Reason: s.state.Record.Reason, OpenTurn: s.state.OpenTurn(), QueuedTurns: s.state.QueuedTurns(),
 		Capabilities: s.host.capabilities(),
 	}
-	if s.turn != nil {
-		before := s.turn.before.String()
+	if t := s.state.Turn; t != nil {
+		before := t.Before.String()
 		out.StreamCursor = &before
 	}
 	if base := s.host.opts.PublicURL; base != "" {
@@ -241,6 +106,131 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	return out
 }
 
-func errStopping() error {
-	return &protocol.Error{Code: protocol.CodeUnavailable, Message: "The agent host is stopping", RetryAfter: 5}
+// streamTokenPrefix makes a leaked token recognizable.
+const streamTokenPrefix = "bhs_"
+
+// newToken mints a stream token: its text, and the record that is journaled.
+func (s *session) newToken(turn *protocol.AnnouncedTurn, attach bool) (plain string, rec TokenRecord) {
+	plain, hash := token.NewOpaque(streamTokenPrefix)
+	rec = TokenRecord{Hash: hash, SessionID: s.id, Attach: attach, ExpiresAt: s.host.opts.Now().UTC().Add(s.host.opts.TokenTTL)}
+	if turn != nil {
+		rec.TurnID = turn.ID
+	}
+	return plain, rec
+}
+
+// Authorize says what a stream token allows: CodeNotFound when there is no such
+// session, CodeUnauthorized when the token is unknown, expired or another
+// session's. A stream that is attached outlives its token.
+func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, error) {
+	if _, err := h.session(sessionID); err != nil {
+		return Grant{}, err
+	}
+	refused := &protocol.Error{
+		Code: protocol.CodeUnauthorized, Message: "Invalid or expired token",
+		Hint: "Check in or attach again for a fresh token",
+	}
+	if plain == "" {
+		return Grant{}, refused
+	}
+	rec, err := h.opts.Journal.Token(ctx, token.Hash(plain))
+	if protocol.CodeOf(err) == protocol.CodeUnauthorized {
+		return Grant{}, refused
+	}
+	if err != nil {
+		return Grant{}, err
+	}
+	if rec.SessionID != sessionID || !h.opts.Now().Before(rec.ExpiresAt) {
+		return Grant{}, refused
+	}
+	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach}, nil
+}
+
+const usualEvents = 100
+
+// Events returns the events of the current epoch after a seq, for a broker that
+// reconciles. If another epoch is named, it begins with the first.
+func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after int64, limit int) (*protocol.EventsResponse, error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	out := &protocol.EventsResponse{
+		Epoch: s.state.Record.Cursor.Epoch, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		QueuedTurns: s.state.QueuedTurns(),
+	}
+	s.mu.Unlock()
+	if epoch != nil && *epoch != out.Epoch {
+		after = 0
+	}
+	if limit <= 0 {
+		limit = usualEvents
+	}
+	after = max(after, 0)
+	rows, err := h.opts.Journal.Events(ctx, sessionID, out.Epoch, after, min(limit, protocol.MaxEventsPage))
+	if err != nil {
+		return nil, err
+	}
+	out.NextAfter = after
+	for i := range rows {
+		out.Events = append(out.Events, rows[i].Body)
+		out.NextAfter = rows[i].Cursor.Seq
+	}
+	return out, nil
+}
+
+// Revoke drops the session's tokens and cuts its streams. An open turn goes on.
+func (h *Host) Revoke(_ context.Context, sessionID string) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.apply(core.TokensRevoked{})
+	return err
+}
+
+// Delete ends a session for good: its turn, its agent, its journal. worktreeKept
+// means that its directory stays, because it holds unfinished work.
+func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool, err error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	prompts{s}.dropQueue()
+	s.mu.Unlock()
+	if err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
+		return false, err
+	}
+	s.agent.close()
+	s.mu.Lock()
+	project := s.state.Record.Project
+	if _, err = s.apply(core.Deleted{}); err == nil {
+		s.removeLocked()
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	h.changed()
+	if remover, ok := h.opts.Workspaces.(WorkspaceRemover); ok {
+		return remover.Remove(ctx, sessionID, project)
+	}
+	return true, nil
+}
+
+// removeLocked makes the session unknown to the host. The session's lock is held.
+func (s *session) removeLocked() {
+	s.host.mu.Lock()
+	delete(s.host.sessions, s.id)
+	s.host.mu.Unlock()
+	dir := s.state.Record.Dir
+	s.host.spawn(func() {
+		if !s.host.Occupied(dir) {
+			s.host.activity.Forget(dir)
+		}
+	})
 }

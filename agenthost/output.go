@@ -1,94 +1,70 @@
 package agenthost
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
+	"time"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/recall"
+	"bellhop/agenthost/stream"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
-// output is what a turn's agent talks to.
+// output is what a turn's agent reports to. It masks, and makes the inputs of it.
 type output struct{ t *turn }
 
 var _ Output = (*output)(nil)
 
-func (o *output) Text(delta string) error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		v.say(b, o.t.rec.ID, textBlock, v.text.write(delta))
-	})
+func (o *output) Text(delta string) error { return o.delta(core.TextBlock, delta) }
+
+func (o *output) Reasoning(delta string) error { return o.delta(core.ReasoningBlock, delta) }
+
+func (o *output) delta(kind core.BlockKind, delta string) error {
+	t, s := o.t, o.t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := t.scrub
+	text := t.scrub[kind].Write(delta)
+	if s.host.opts.Record == nil {
+		if f, ok := s.state.Append(t.id, kind, text); ok {
+			s.stream.Publish(stream.NewFrame(f.ID, f.Part, f.Boundary))
+			return nil
+		}
+	}
+	_, err := s.report(core.AgentText{TurnID: t.id, Kind: kind, Text: text})
+	if err != nil {
+		t.scrub = before
+	}
+	return err
 }
 
 func (o *output) EndText(final string) error {
-	return o.t.step(func(b *batch) { o.t.voice.endText(b, o.t.rec.ID, final) })
+	return o.report(core.AgentTextEnded{TurnID: o.t.id, Final: o.t.masker.Text(final)})
 }
 
-func (o *output) Reasoning(delta string) error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		v.say(b, o.t.rec.ID, reasoningBlock, v.reasoning.write(delta))
-	})
-}
+func (o *output) EndReasoning() error { return o.report(core.AgentReasoningEnded{TurnID: o.t.id}) }
 
-func (o *output) EndReasoning() error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		if v.open == nil && v.reasoning.held != "" || v.open != nil && v.open.kind == reasoningBlock {
-			v.end(b, o.t.rec.ID)
-		}
-	})
+func (o *output) report(in core.Input) error {
+	o.t.s.mu.Lock()
+	defer o.t.s.mu.Unlock()
+	_, err := o.t.s.report(in)
+	return err
 }
 
 func (o *output) ToolCall(c ToolCall) error {
-	return o.t.step(func(b *batch) {
-		t := o.t
-		t.voice.end(b, t.rec.ID)
-		id := name(c.ID, "call")
-		known := &call{name: name(c.Name, "tool")}
-		var truncated bool
-		known.input, truncated = cutValue(t.masker.value(c.Input, "{}"), maxValue)
-		b.event(t.rec.ID, protocol.Event{
-			Type: protocol.EventToolCall, ToolCallID: id, ToolName: known.name, Input: known.input, Truncated: truncated,
-		}, &protocol.Part{Type: protocol.PartToolCall, ToolCallID: id, ToolName: known.name, Input: known.input}, true)
-		known.number = len(t.calls)
-		b.then(func() { t.calls[id] = known })
-	})
+	in := core.AgentCalled{TurnID: o.t.id, Call: c}
+	in.Call.Input, in.Truncated = protocol.CutValue(o.t.masker.Value(c.Input, "{}"), core.MaxValue)
+	return o.report(in)
 }
 
 func (o *output) ToolResult(r ToolResult) error {
 	o.t.overlooked(&r)
-	return o.t.step(func(b *batch) { o.t.result(b, r) })
-}
-
-// result adds a tool's result. One for a call that an interrupt has already
-// answered changes nothing.
-func (t *turn) result(b *batch, r ToolResult) {
-	id := name(r.ID, "call")
-	known := t.calls[id]
-	if known == nil {
-		known = &call{name: name(r.Name, "tool"), input: json.RawMessage("{}")}
-	} else if known.done {
-		return
-	}
-	boundary := t.voice.open == nil
-	e := protocol.Event{
-		Type: protocol.EventToolResult, ToolCallID: id, ToolName: known.name, IsError: r.IsError, Denied: r.Denied,
-	}
-	p := &protocol.Part{Type: protocol.PartToolResult, ToolCallID: id, ToolName: known.name, Input: known.input}
-	e.Output, e.Truncated = cutValue(t.masker.value(r.Output, "null"), maxValue)
-	switch {
-	case r.Denied:
-		p.Type, p.Input = protocol.PartToolOutputDenied, nil
-	case r.IsError:
-		p.Type, p.Error = protocol.PartToolError, e.Output
-	default:
-		p.Output = e.Output
-	}
-	t.voice.count(b.event(t.rec.ID, e, p, boundary))
-	b.then(func() {
-		known.done = true
-		t.calls[id] = known
-	})
+	in := core.AgentResulted{TurnID: o.t.id, Result: r}
+	in.Result.Output, in.Truncated = protocol.CutValue(o.t.masker.Value(r.Output, "null"), core.MaxValue)
+	return o.report(in)
 }
 
 func (o *output) Confirm(ctx context.Context, q Question) (Answer, error) {
@@ -99,30 +75,278 @@ func (o *output) Ask(ctx context.Context, q Question) (Answer, error) {
 	return o.t.ask(ctx, protocol.KindAsk, q)
 }
 
+// Notice ignores errors: a notice that cannot be shown is no reason to stop a turn.
 func (o *output) Notice(level, message string) {
-	// A notice that cannot be shown is no reason to stop a turn that is over.
-	_ = o.t.step(func(b *batch) { o.t.notice(b, level, message) })
+	_ = o.report(core.AgentNoticed{TurnID: o.t.id, Level: level, Message: o.t.masker.Text(message)})
 }
 
-func (t *turn) notice(b *batch, level, message string) {
-	message = cutText(t.masker.text(message), maxPhrase)
-	data := b.encode(map[string]string{"level": level, "message": message})
-	t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, t.voice.open == nil))
+func (o *output) Checking(lost bool) error {
+	return o.report(core.AgentChecking{TurnID: o.t.id, Lost: lost})
 }
 
 func (o *output) SetNative(id string) error {
-	return o.t.step(func(b *batch) {
-		if o.t.belongsTo(&b.rec) { // a check-in may have chosen another agent meanwhile
-			b.record().Native = id
-		}
-	})
+	return o.report(core.AgentNamed{TurnID: o.t.id, Native: id})
 }
 
-// name makes an id or name one that every broker takes.
-func name(s, otherwise string) string {
-	s = cutText(protocol.SanitizeText(s), protocol.MaxID)
-	if s == "" {
-		return otherwise
+func (o *output) Restored(ctx context.Context) (string, error) {
+	t, s := o.t, o.t.s
+	s.mu.Lock()
+	headless := s.state.Headless()
+	s.mu.Unlock()
+	text, shown, err := recall.Read(ctx, sessionJournal{s.host.opts.Journal, s.id}, t.id, headless)
+	if err != nil || text == "" {
+		return "", err
 	}
-	return s
+	return text, o.report(core.AgentReminded{TurnID: t.id, Context: shown})
+}
+
+// sessionJournal is the journal of one session.
+type sessionJournal struct {
+	journal   Journal
+	sessionID string
+}
+
+var _ recall.Journal = sessionJournal{}
+
+func (j sessionJournal) Oldest(ctx context.Context) (*EventRecord, error) {
+	rows, err := j.journal.Pending(ctx, j.sessionID, protocol.Cursor{}, 1)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+func (j sessionJournal) Newest(ctx context.Context, before protocol.Cursor, limit int) ([]EventRecord, error) {
+	return j.journal.Newest(ctx, j.sessionID, before, limit)
+}
+
+func (j sessionJournal) Prompt(ctx context.Context, turnID string) (string, error) {
+	return j.journal.Prompt(ctx, j.sessionID, turnID)
+}
+
+// Policy decides about tool calls; *policy.Live is one.
+type Policy interface {
+	Decide(call policy.Call) policy.Decision
+	// Notices describe what is wrong with the rules; Status shows them.
+	Notices() []string
+}
+
+// question is an agent that waits for an answer.
+type question struct {
+	answer chan Answer // holds the one answer
+	timer  *time.Timer
+}
+
+// ask puts a question to the user and waits.
+func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Question) (Answer, error) {
+	in := core.AgentAsked{
+		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q), Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
+	}
+	id, waiter, answer, err := t.pose(in)
+	if waiter == nil {
+		return answer, err // a rule or the user's memory answered, or it failed
+	}
+	select {
+	case a := <-waiter.answer:
+		return t.handOver(ctx, id, a)
+	case <-ctx.Done():
+	case <-t.ctx.Done():
+		ctx = t.ctx
+	}
+	return t.giveUp(ctx, id, waiter)
+}
+
+func (t *turn) cleanQuestion(q Question) Question {
+	q.Prompt, q.Default = t.masker.Text(q.Prompt), t.masker.Text(q.Default)
+	options := q.Options
+	q.Options = nil
+	for _, option := range options {
+		q.Options = append(q.Options, t.masker.Text(option))
+	}
+	if len(q.Args) > 0 {
+		q.Args, _ = protocol.CutValue(t.masker.Value(q.Args, "{}"), core.MaxValue)
+	}
+	return q
+}
+
+// ruling is what the policy decides about a confirm; nil: there are no rules for it.
+func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
+	rules := t.s.host.opts.Policy
+	if rules == nil || kind != protocol.KindConfirm {
+		return nil
+	}
+	t.s.mu.Lock()
+	call := t.s.state.PolicyCall(q)
+	t.s.mu.Unlock()
+	d := rules.Decide(call)
+	d.Message = t.masker.Text(d.Message)
+	return &core.Ruling{Decision: d, Timeout: d.Timeout}
+}
+
+// pose opens a question. Without a waiter the answer is known, or there is an error.
+func (t *turn) pose(in core.AgentAsked) (id string, waiter *question, a Answer, err error) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	x, err := t.s.report(in)
+	if err != nil {
+		return "", nil, Answer{}, err
+	}
+	for _, e := range x.Effects {
+		switch e := e.(type) {
+		case core.Await:
+			id, waiter = e.InteractionID, t.s.asked[e.InteractionID]
+		case core.Reply:
+			a = e.Answer
+		}
+	}
+	return id, waiter, a, nil
+}
+
+// giveUp closes a question that the agent no longer waits for.
+func (t *turn) giveUp(ctx context.Context, id string, waiter *question) (Answer, error) {
+	expired := errors.Is(context.Cause(ctx), ErrExpired)
+	a, answered := t.takeBack(id, waiter, expired)
+	switch {
+	case answered && expired:
+		return t.tooLate(), nil
+	case answered: // it came at the same moment
+		return a, nil
+	case expired:
+		return Answer{Expired: true, Reason: core.ReasonExpired}, nil
+	default:
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+func (t *turn) takeBack(id string, waiter *question, expired bool) (a Answer, answered bool) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	defer delete(t.s.asked, id)
+	select {
+	case a = <-waiter.answer:
+		return a, true
+	default:
+	}
+	if t.ctx.Err() == nil {
+		_, _ = t.s.report(core.QuestionCancelled{InteractionID: id, Expired: expired}) // a failure ends the turn, which closes it
+	}
+	return a, false
+}
+
+func (s *session) expire(interactionID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = s.report(core.QuestionExpired{InteractionID: interactionID}) // a failure ends the turn, which closes it
+}
+
+// hold makes answers wait, or lets them go.
+func (t *turn) hold(yes bool) {
+	if yes {
+		t.back = make(chan struct{})
+	} else if t.back != nil {
+		close(t.back)
+		t.back = nil
+	}
+}
+
+// handOver gives the agent an answer once it can be reached: an answer that came
+// while its connection was lost is held until then.
+func (t *turn) handOver(ctx context.Context, id string, a Answer) (Answer, error) {
+	t.s.mu.Lock()
+	delete(t.s.asked, id)
+	back := t.back
+	t.s.mu.Unlock()
+	if back == nil {
+		return a, nil
+	}
+	select {
+	case <-back:
+		return a, nil
+	case <-ctx.Done():
+	case <-t.ctx.Done():
+		ctx = t.ctx
+	}
+	if errors.Is(context.Cause(ctx), ErrExpired) {
+		return t.tooLate(), nil
+	}
+	return Answer{}, context.Cause(ctx)
+}
+
+// tooLate is the outcome of a question that was answered when the agent no longer
+// had it. The journal keeps the answer, because the user gave it.
+func (t *turn) tooLate() Answer {
+	(&output{t}).Notice("warning", "The answer came too late: the agent no longer waited for it")
+	return Answer{Expired: true, Reason: core.ReasonExpired}
+}
+
+// overlooked reports a call that the policy denies and the agent made without
+// asking. It has already happened.
+func (t *turn) overlooked(r *ToolResult) {
+	rules := t.s.host.opts.Policy
+	if rules == nil {
+		return
+	}
+	t.s.mu.Lock()
+	call, unasked := t.s.state.Unasked(r)
+	t.s.mu.Unlock()
+	if !unasked {
+		return
+	}
+	d := rules.Decide(call)
+	if d.Action != policy.Deny {
+		return
+	}
+	t.s.host.opts.Log.Warn("an agent made a call that the policy denies, without asking",
+		"session", t.s.id, "turn", t.id, "tool", call.Tool, "rule", d.Rule)
+	(&output{t}).Notice("warning", call.Tool+" ran without asking, and the policy denies it: "+cmp.Or(d.Message, "rule "+d.Rule))
+}
+
+// Answer answers an open question; the first answer wins. The same answer again
+// is no error; another one is CodeAnswered; after its time CodeExpired.
+func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req *protocol.AnswerRequest) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	if req.Remember != "" && req.Remember != protocol.RememberSession {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: `remember must be "session" or absent`}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.state.OpenQuestion(interactionID)
+	if q == nil {
+		return s.answeredBefore(ctx, interactionID, req)
+	}
+	if q.Kind == protocol.KindConfirm && req.Approved == nil {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: "approved is required", Hint: "This is a permission: send approved true or false"}
+	}
+	return s.answer(interactionID, req)
+}
+
+// answer gives an open question its answer. The session's lock is held.
+func (s *session) answer(interactionID string, req *protocol.AnswerRequest) error {
+	in := core.Answered{
+		InteractionID: interactionID, Request: *req,
+		Raw: Answer{Approved: req.Approved != nil && *req.Approved, Text: req.Text, Reason: req.Reason},
+	}
+	in.Request.Text, in.Request.Reason = s.turn.masker.Text(req.Text), s.turn.masker.Text(req.Reason)
+	_, err := s.report(in)
+	return err
+}
+
+// answeredBefore responds about a question that is no longer open.
+func (s *session) answeredBefore(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
+	rec, err := s.host.opts.Journal.Interaction(ctx, s.id, interactionID)
+	if err != nil {
+		return err
+	}
+	if rec.State == protocol.InteractionExpired {
+		return &protocol.Error{Code: protocol.CodeExpired, Message: "The question's time is over"}
+	}
+	masked := *req
+	masked.Text = stream.NewMasker(s.host.opts.Secrets(s.id)).Text(req.Text)
+	if core.SameAnswer(rec, &masked) {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeAnswered, Message: "The question was answered otherwise"}
 }

@@ -2,12 +2,10 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"time"
 
-	"bellhop/protocol"
+	"bellhop/agenthost/core"
 )
 
 // Provider runs one kind of agent program. agenthost/provider/providertest is
@@ -61,21 +59,6 @@ type Agent interface {
 	Close(ctx context.Context) error
 }
 
-// Prompt is the user's side of a turn.
-type Prompt struct {
-	TurnID      string
-	Text        string
-	Attachments []protocol.Attachment
-}
-
-// Outcome is how a turn ended.
-type Outcome struct {
-	FinishReason protocol.FinishReason // "" means stop
-	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       // JSON object or nil
-	Err          string                // with FinishError: what to show the user
-}
-
 // Output is what a running agent says. Its methods are safe for concurrent
 // use; each makes its event durable before it is announced, and an error from
 // any of them (the journal cannot write, the turn is over) means: stop the turn.
@@ -100,15 +83,15 @@ type Output interface {
 	Confirm(ctx context.Context, q Question) (Answer, error)
 	Ask(ctx context.Context, q Question) (Answer, error)
 
-	// Checking says that the connection to the program is lost, or back. While
+	// Checking reports that the connection to the program is lost, or back. While
 	// it is lost, open questions show as being checked, and Confirm and Ask hold
 	// answers back. A question that the agent no longer has is given up by
 	// ending its context with ErrExpired: it returns an expiry, and no error.
 	Checking(lost bool) error
 
-	// Restored returns what was said in the session so far, as a bounded text
-	// to put before the prompt, and tells the user that the agent goes on from
-	// it: for an agent whose own memory is gone. "" when nothing was said yet.
+	// Restored returns the record of the session so far, as a bounded text to put
+	// before the prompt, and shows the user that the agent continues from it: for an
+	// agent whose own memory is gone. "" when the session has no turns yet.
 	Restored(ctx context.Context) (string, error)
 
 	// Notice shows something that is not kept: a data-notice part.
@@ -138,39 +121,12 @@ type Terminal struct {
 	Env     []string `json:"env"` // KEY=value, beside the person's own
 }
 
-// ToolCall is a call of a tool by the agent. Input is any JSON.
-type ToolCall struct {
-	ID    string
-	Name  string
-	Input json.RawMessage
-}
-
-// ToolResult answers the call of the same ID. Output is any JSON.
-type ToolResult struct {
-	ID      string
-	Name    string
-	Output  json.RawMessage
-	IsError bool
-	Denied  bool // the user or a rule said no
-}
-
-// Question is asked of the user. ToolCallID ties a confirm to its call, if the
-// agent names it.
-type Question struct {
-	Prompt     string
-	ToolCallID string
-	ToolName   string
-	Args       json.RawMessage
-	Level      string // INFO, WARN or CRITICAL, "" unknown
-	Default    string
-	Options    []string
-	Timeout    time.Duration // 0 = the host's
-}
-
-// Answer is what came back.
-type Answer struct {
-	Approved bool
-	Text     string
-	Reason   string
-	Expired  bool
-}
+// What goes between a session and its agent, see package core.
+type (
+	Prompt     = core.Prompt
+	Outcome    = core.Outcome
+	ToolCall   = core.ToolCall
+	ToolResult = core.ToolResult
+	Question   = core.Question
+	Answer     = core.Answer
+)

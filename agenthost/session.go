@@ -1,78 +1,165 @@
 package agenthost
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/delivery"
+	"bellhop/agenthost/stream"
+	"bellhop/internal/failpoint"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
-// session is one session's memory. Everything behind mu follows the journal: it
-// changes only after the write that says so.
+// session is the shell of one session: core decides, the session writes, publishes
+// and acts. All members are behind mu unless the comment says otherwise.
 type session struct {
-	host    *Host
-	id      string
-	durable atomic.Bool // its row exists
+	host       *Host
+	id         string
+	durable    atomic.Bool                       // its row exists
+	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
 
-	mu   sync.Mutex
-	gone bool // deleted
-	rec  SessionRecord
+	mu       sync.Mutex
+	state    core.State
+	stream   stream.Stream
+	turn     *turn                  // the open turn as it runs
+	entering map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
+	asked    map[string]*question   // agents that wait for an answer
+	timers   [core.Timers]*time.Timer
+	secret   string // of programs in the workspace; durable once an agent was opened
 
-	next   int64 // offset of the next frame
-	window window
-	follow *sse.Fanout // streams that outlive turns
+	posting bool          // delivery runs
+	nudges  chan struct{} // ends a wait of delivery
+	wait    time.Duration // that the last step asks delivery for
 
-	turn        *turn       // started and unfinished
-	announced   *TurnRecord // announced and not started
-	announcedBy *time.Timer
-	queue       []*queued // turns that wait for the open one
-	newest      int64     // first offset of the open or, when idle, the last turn
-	questions   map[string]*question
-	pending     int64 // events the broker has not acknowledged
-	outbox      outbox
-
-	// gate is held while the agent is opened, stopped or closed, so that a
-	// program is not stopped under a turn that begins.
-	gate     sync.Mutex
-	agent    Agent
-	agentKey string
-	agentOf  SessionRecord                     // what the agent was opened for; behind mu
-	secret   string                            // of programs in the workspace, behind mu; durable once an agent was opened
-	proof    atomic.Pointer[[sha256.Size]byte] // the durable secret's hash; nil: there is none
-	idle     *time.Timer                       // behind mu
+	agent agentSlot
 }
 
 func newSession(h *Host, id string) *session {
-	return &session{
-		host:      h,
-		id:        id,
-		next:      1,
-		follow:    sse.NewFanout(),
-		questions: map[string]*question{},
-		outbox:    newOutbox(),
+	s := &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
+	s.agent.s = s
+	return s
+}
+
+// unwritten is the error of a step that core decided on and that could not be made
+// durable. The state is what it was before.
+type unwritten struct{ error }
+
+func (e unwritten) Unwrap() error { return e.error }
+
+// apply makes one step: decide, write, replace the state, publish, act. The lock is
+// held, here and in every step that an effect makes.
+func (s *session) apply(in core.Input) (*core.Step, error) {
+	at := core.Moment{Time: s.host.opts.Now().UTC(), ID: protocol.NewID(), Held: s.turn.held()}
+	x, err := s.state.Apply(at, in)
+	if known := (*protocol.Error)(nil); err != nil && !errors.As(err, &known) { // a part that cannot be encoded
+		err = unwritten{err}
+	}
+	if err == nil {
+		err = s.write(x)
+	}
+	s.record(at, in, err)
+	if err != nil {
+		return nil, err
+	}
+	s.publish(x)
+	return x, nil
+}
+
+// write makes the rows of a step durable.
+func (s *session) write(x *core.Step) error {
+	if x.Rows.Session == nil && !x.Rows.DropSession {
+		return nil
+	}
+	// A caller that has gone must not leave memory and journal at odds.
+	if err := s.host.opts.Journal.Write(context.WithoutCancel(s.host.work), &x.Rows); err != nil {
+		return unwritten{err}
+	}
+	if x.State.Record.OffsetReserved != s.state.Record.OffsetReserved {
+		failpoint.Hit("offset-block-reserved")
+	}
+	if len(x.Rows.Events) > 0 {
+		failpoint.Hit("after-journal-append")
+		failpoint.Hit("before-announce")
+	}
+	return nil
+}
+
+// publish replaces the state, sends the frames and runs the effects.
+func (s *session) publish(x *core.Step) {
+	before, now := &s.state.Record, &x.State.Record
+	changed := before.Status != now.Status || before.Reason != now.Reason || before.Outbox != now.Outbox ||
+		s.state.Durable != x.State.Durable
+	activate := now.Secret != before.Secret
+	s.state = x.State
+	s.durable.Store(x.State.Durable)
+	if activate {
+		s.activateSecret()
+	}
+	if x.Window != nil {
+		s.stream.ContinueAfter(*x.Window)
+	}
+	for i := range x.Frames {
+		s.stream.Publish(stream.NewFrame(x.Frames[i].ID, x.Frames[i].Part, x.Frames[i].Boundary))
+	}
+	s.turn.flushed(x.Flushed)
+	for _, e := range x.Effects {
+		effects{s}.act(e)
+	}
+	if changed {
+		s.host.changed()
 	}
 }
 
-// lastID is the id of the newest frame, or what stands for it while there is none.
-func (s *session) lastID() protocol.StreamID { return s.window.last() }
+// report applies an input about the open turn. The turn fails if the step cannot be
+// written.
+func (s *session) report(in core.Input) (*core.Step, error) {
+	x, err := s.apply(in)
+	if lost := (unwritten{}); errors.As(err, &lost) {
+		s.failTurn(lost.error, "")
+		return nil, lost.error
+	}
+	return x, err
+}
 
-// prove makes the session's secret one that is accepted.
-func (s *session) prove() {
-	if s.rec.Secret != "" {
-		sum := sha256.Sum256([]byte(s.rec.Secret))
-		s.proof.Store(&sum)
+// failTurn ends the output of the open turn. stop, if any, is why it was about to be
+// interrupted.
+func (s *session) failTurn(err error, stop string) {
+	if t := s.turn; t != nil {
+		_, _ = s.apply(core.StepFailed{ // it writes nothing
+			TurnID: t.id, Code: protocol.CodeOf(err), Message: t.masker.Text(explain(err)), Reason: stop,
+		})
 	}
 }
 
-// openTurn is the id of the started, unfinished turn.
-func (s *session) openTurn() string {
-	if s.turn == nil {
-		return ""
+// record passes an input on to the host's recorder.
+func (s *session) record(at core.Moment, in core.Input, err error) {
+	if s.host.opts.Record == nil {
+		return
 	}
-	return s.turn.rec.ID
+	entry := core.Recorded{At: at.Time, ID: at.ID, Held: at.Held, Input: in}
+	if err != nil {
+		entry.Error = err.Error()
+	}
+	raw, err := json.Marshal(entry)
+	if err != nil {
+		s.host.opts.Log.Warn("an input could not be recorded", "session", s.id, "kind", core.Kind(in), "error", err)
+		return
+	}
+	s.host.opts.Record(s.id, stream.NewMasker(s.secrets()).Value(raw, "{}"))
+}
+
+// activateSecret publishes the hash of the secret, so that LocalGrant accepts it.
+func (s *session) activateSecret() {
+	sum := sha256.Sum256([]byte(s.state.Record.Secret))
+	s.secretHash.Store(&sum)
 }
 
 func stopTimer(t **time.Timer) {
@@ -80,4 +167,131 @@ func stopTimer(t **time.Timer) {
 		(*t).Stop()
 		*t = nil
 	}
+}
+
+// explain is the part of an error that a user may read.
+func explain(err error) string {
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		return known.Message
+	}
+	return err.Error()
+}
+
+// recover takes over what the journal holds and closes what a crash left open.
+func (h *Host) recover() error {
+	ctx := context.Background()
+	loaded, err := h.opts.Journal.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("load the journal: %w", err)
+	}
+	for i := range loaded {
+		s := newSession(h, loaded[i].Session.ID)
+		h.sessions[s.id] = s
+		s.mu.Lock()
+		err := s.recover(ctx, &loaded[i])
+		s.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("recover session %s: %w", s.id, err)
+		}
+	}
+	for _, notice := range h.opts.Journal.Notices() {
+		h.opts.Log.Error("journal", "notice", notice)
+	}
+	return nil
+}
+
+func (s *session) recover(ctx context.Context, loaded *Loaded) error {
+	in := core.Recovered{Loaded: *loaded, WebhookExpires: delivery.Expiry(loaded.Session.WebhookURL)}
+	for i := range loaded.Turns {
+		if loaded.Turns[i].State != TurnOpen {
+			continue
+		}
+		rows, err := s.host.opts.Journal.TurnEvents(ctx, s.id, loaded.Turns[i].ID)
+		if err != nil {
+			return err
+		}
+		in.Events = make([]protocol.Event, len(rows))
+		for j := range rows {
+			e, err := rows[j].Event()
+			if err != nil {
+				return err
+			}
+			in.Events[j] = *e
+		}
+	}
+	s.secret = loaded.Session.Secret
+	_, err := s.apply(in)
+	return err
+}
+
+// Attach streams from a cursor, "" for none. A nil Stream means that the session is idle
+// and has nothing newer. A stream ends with the open turn unless follow is set.
+func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool) (*Stream, error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stream.Attach(ctx, streamJournal{s}, readers{s}.streamState(), cursor, follow)
+}
+
+// readers gives a session's readers what they missed.
+type readers struct{ *session }
+
+// replayFinished answers a request to start a turn that is over, or can no longer be
+// started. The session's lock is held.
+func (s readers) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
+	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
+		return nil, core.ErrSuperseded()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.replay(ctx, rec)
+}
+
+func (s readers) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) {
+	return s.stream.Replay(ctx, streamJournal{s.session}, s.streamState(), streamTurn(rec))
+}
+
+// streamState describes the session to a new reader. The session's lock is held.
+func (s readers) streamState() stream.State {
+	now := stream.State{Epoch: s.state.Record.Cursor.Epoch, Next: s.state.Next}
+	if t := s.state.Turn; t != nil {
+		open := streamTurn(&t.Record)
+		now.Open = &open
+	}
+	for i := range s.state.Questions {
+		now.Questions = append(now.Questions, s.state.Questions[i].ID)
+	}
+	return now
+}
+
+func streamTurn(rec *TurnRecord) stream.Turn {
+	return stream.Turn{ID: rec.ID, First: rec.FirstOffset, Last: rec.LastID, Open: rec.State == TurnOpen}
+}
+
+// streamJournal reads a session's turns and events for its stream.
+type streamJournal struct{ s *session }
+
+func (j streamJournal) TurnsFrom(ctx context.Context, offset int64) ([]stream.Turn, error) {
+	rows, err := j.s.host.opts.Journal.TurnsFrom(ctx, j.s.id, offset)
+	turns := make([]stream.Turn, len(rows))
+	for i := range rows {
+		turns[i] = streamTurn(&rows[i])
+	}
+	return turns, err
+}
+
+func (j streamJournal) Events(ctx context.Context, turnID string) ([]stream.Event, error) {
+	rows, err := j.s.host.opts.Journal.TurnEvents(ctx, j.s.id, turnID)
+	events := make([]stream.Event, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		events[i] = stream.Event{ID: row.Frame, Type: row.Type, Part: row.Part, Body: row.Body}
+	}
+	return events, err
 }

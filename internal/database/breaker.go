@@ -67,10 +67,7 @@ func (b *breaker) timedOut() {
 func (b *breaker) probeUntilAnswered(ctx context.Context) {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
-	for {
-		if b.probe(ctx) == nil {
-			break
-		}
+	for b.probe(ctx) != nil {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
