@@ -10,15 +10,15 @@ import (
 
 // Reasons why a part of a script is not understood.
 const (
-	evaluates  = "Evaluates text that is not known beforehand"
-	setsNames  = "Sets a variable, which may change what other commands do"
-	newNames   = "Gives a name another meaning"
-	elsewhere  = "Runs in a directory that is not in the workspace, or not known beforehand"
-	wraps      = "Runs another command in a way that is not understood"
-	outOfTree  = "Redirects to a path outside the workspace, or not known beforehand"
-	cannotSee  = "Contains characters that cannot be seen"
-	typedInto  = "Types into a running program"
-	unsafeCall = "The argument of the tool is not understood: "
+	evaluates   = "Evaluates text that is not known beforehand"
+	setsNames   = "Sets a variable, which may change what other commands do"
+	newNames    = "Gives a name another meaning"
+	elsewhere   = "Runs in a directory that is not in the workspace, or not known beforehand"
+	wraps       = "Runs another command in a way that is not understood"
+	outOfTree   = "Redirects to a path outside the workspace, or not known beforehand"
+	cannotSee   = "Contains characters that cannot be seen"
+	otherShells = "Means something else to other shells"
+	unsafeCall  = "The argument of the tool is not understood: "
 )
 
 // doubt adds an operation that only a rule with exactly these words allows, for a part
@@ -34,6 +34,12 @@ func (w *walker) expression(n syntax.Node) {
 	case *syntax.ParamExp:
 		if evaluated(n) {
 			w.doubt("${…}", evaluates)
+		}
+	case *syntax.ExtGlob: // zsh reads "*(e:'…':)" as a pattern that runs commands
+		w.doubt("("+n.Pattern.Value+")", evaluates)
+	case *syntax.SglQuoted: // in fish the backslash hides the end of the text
+		if strings.HasSuffix(n.Value, `\`) {
+			w.doubt("'"+n.Value+"'", otherShells)
 		}
 	case *syntax.ArithmExp:
 		w.arithmetic(n.X)
@@ -90,6 +96,17 @@ func numeric(x syntax.ArithmExpr) bool {
 func isNumber(n syntax.Node) bool {
 	word, ok := n.(*syntax.Word)
 	return ok && word.Lit() != "" && strings.Trim(word.Lit(), "0123456789") == ""
+}
+
+// comments adds doubts about comments that look like commands: some interactive shells
+// run what follows the sign.
+func (w *walker) comments(f *syntax.File) {
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok && strings.ContainsAny(c.Text, ";&|`$<>") {
+			w.doubt("#"+c.Text, otherShells)
+		}
+		return true
+	})
 }
 
 // hasInvisible reports whether a script contains characters that a reader does not see,

@@ -132,13 +132,15 @@ func (in *input) commands() (scripts []string, words [][]string) {
 	return scripts, words
 }
 
-// folder returns the directory in which a command starts, or "" for the workspace.
+// folder returns the directory in which a command starts, or "" for the workspace. Of
+// several directories none is known.
 func (in *input) folder() string {
 	folder := ""
 	in.each(folderMembers, func(text string) {
-		if folder == "" {
-			folder = text
+		if folder != "" && text != folder {
+			text = unknown
 		}
+		folder = text
 	})
 	return folder
 }

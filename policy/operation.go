@@ -95,7 +95,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	for i := range out {
 		op := &out[i]
 		op.bit, op.isMain = commonBit(op.tool), op.tool == tool
-		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) && e.trusted.match(op.place, false) {
+		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) && e.trusted.match(op.place.lower(), false) {
 			op.doubt = trustedByOthers
 		}
 	}

@@ -29,6 +29,27 @@ type spot struct {
 func (p *place) known() bool  { return p.written.abs != nil && p.real.abs != nil }
 func (p *place) inside() bool { return p.known() && p.written.inside && p.real.inside }
 
+// lower returns the place with small letters: some file systems do not distinguish them.
+func (p *place) lower() *place {
+	out := place{text: p.text, written: p.written.lower(), straight: p.straight}
+	if out.real = out.written; !p.straight {
+		out.real = p.real.lower()
+	}
+	return &out
+}
+
+func (s *spot) lower() spot {
+	if s.abs == nil {
+		return spot{}
+	}
+	out := spot{abs: make([]string, len(s.abs)), inside: s.inside}
+	for i, element := range s.abs {
+		out.abs[i] = strings.ToLower(element)
+	}
+	out.rel = out.abs[len(out.abs)-len(s.rel):]
+	return out
+}
+
 // pathResolver finds the places of one call.
 type pathResolver struct {
 	home  string                       // "" means unknown
@@ -50,7 +71,7 @@ func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
 	switch {
-	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
+	case path == "" || hasInvisible(path) || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
 		return p
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if r.home == "" {

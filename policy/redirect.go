@@ -55,6 +55,9 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 // not understood.
 func (w *walker) redirects(target word) {
 	from := len(w.operations)
+	if strings.HasPrefix(target.text, "!") { // zsh reads ">! file" as a redirection to the file
+		w.doubt(">"+target.text, otherShells)
+	}
 	w.opens(FileWrite, target)
 	for i := from; i < len(w.operations); i++ {
 		if op := &w.operations[i]; op.place != nil && !op.place.inside() {

@@ -104,6 +104,7 @@ func (w *walker) file(f *syntax.File) {
 	case nesting(f) > maxNesting:
 		w.refuse(tooDeep)
 	default:
+		w.comments(f)
 		w.block(f.Stmts, feed{})
 	}
 }
@@ -148,7 +149,7 @@ type grammars struct{ bash, posix sync.Pool }
 func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {
 	p, ok := free.Get().(*syntax.Parser)
 	if !ok {
-		p = syntax.NewParser(syntax.Variant(variant))
+		p = syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(true))
 	}
 	file, err := p.Parse(strings.NewReader(text), "")
 	free.Put(p)
