@@ -55,6 +55,7 @@ func (c *checker) started(turn string) bool {
 // answers: every text and every use of a tool has one message, in the order of the events.
 func (c *checker) answers() {
 	texts, tools := map[string]Message{}, map[string]Tool{}
+	uses := c.toolUses()
 	var last Cursor
 	for _, m := range c.Messages {
 		if m.Role != "ASSISTANT" {
@@ -66,8 +67,8 @@ func (c *checker) answers() {
 			last = at
 		}
 		for _, tool := range m.Tools {
-			if _, twice := tools[m.Turn+tool.Call]; twice {
-				c.report(ruleDoubled, "tool use %s has two messages", tool.Call)
+			if uses[m.Turn+tool.Call]--; uses[m.Turn+tool.Call] < 0 {
+				c.report(ruleDoubled, "tool use %s has more messages than events", tool.Call)
 			}
 			tools[m.Turn+tool.Call] = tool
 		}
@@ -85,6 +86,17 @@ func (c *checker) answers() {
 	for id := range texts {
 		c.report(ruleInvented, "a message of event %s, which is no text", id)
 	}
+}
+
+// toolUses counts the calls of each tool use: a turn that ran again has them again.
+func (c *checker) toolUses() map[string]int {
+	uses := map[string]int{}
+	for _, row := range c.inOrder() {
+		if got, _ := row.content(); row.Type == ToolCall {
+			uses[row.Turn+got.Call]++
+		}
+	}
+	return uses
 }
 
 // answer compares one event with its message and takes that off the texts.

@@ -30,11 +30,19 @@ func (c *checker) turns() {
 		}
 	}
 	for _, t := range c.Turns {
-		if t.State != "closed" {
+		if t.State != "closed" && !c.unreached(t, finishes[t.ID]) {
 			c.report(ruleOpen, "turn %s is %s at the broker", t.ID, t.State)
 		}
 		c.finish(t, finishes[t.ID])
 	}
+}
+
+// unreached reports whether the host never had, or has forgotten, a turn that was announced. The
+// broker closes such a turn when the last token that could start it has expired.
+func (c *checker) unreached(t BrokerTurn, finishes []Event) bool {
+	known := slices.ContainsFunc(c.HostTurns, func(h HostTurn) bool { return h.ID == t.ID })
+	refused := slices.ContainsFunc(c.Messages, func(m Message) bool { return m.ID == t.MessageID && m.Status == "ERROR" })
+	return t.State == "announced" && len(finishes) == 0 && !known && (refused || c.JournalRestores > 0)
 }
 
 // forgot reports whether the turn has events in a journal that a restore replaced.
@@ -141,31 +149,42 @@ func (c *checker) turnsOf(m Sent) []string {
 
 // content compares one turn with the script; it returns whether the turn left anything of it.
 func (c *checker) content(m Sent, turn string, rows []Event) bool {
-	n, complete, epoch := 0, false, int64(0)
-	seen := 0
+	complete := slices.ContainsFunc(rows, func(e Event) bool { return e.Type == Finish && finishOf(e) == "stop" })
+	n, epoch, seen := 0, int64(0), 0
 	for _, row := range rows {
-		if row.Type == Finish {
-			complete = finishOf(row) == "stop"
-			continue
-		}
 		got, relevant := row.content()
 		if !relevant {
 			continue
 		}
 		seen++
-		if c.JournalRestores > 0 {
+		due := at(m.Expected, n)
+		switch {
+		case !complete && due.Type == ToolResult && row.closes(due):
+			n++
+		case c.JournalRestores > 0 && row.closes(got):
+		case c.JournalRestores > 0:
 			n, epoch = c.repeated(m, row, got, n, epoch)
-			continue
+		case due != got:
+			c.report(ruleContent, "turn %s of %s, event %v: %+v where %+v is due", turn, m.MessageID, row.At, got, due)
+			n++
+		default:
+			n++
 		}
-		if n >= len(m.Expected) || m.Expected[n] != got {
-			c.report(ruleContent, "turn %s of %s, event %v: %+v where %+v is due", turn, m.MessageID, row.At, got, at(m.Expected, n))
-		}
-		n++
 	}
 	if complete && c.JournalRestores == 0 && n != len(m.Expected) {
 		c.report(ruleContent, "turn %s of %s ended by itself after %d of %d events", turn, m.MessageID, n, len(m.Expected))
 	}
 	return seen > 0
+}
+
+// closes reports whether the event is the error with which a host ends a tool that was running
+// when its turn ended.
+func (e Event) closes(due Content) bool {
+	var body struct {
+		ToolCallID string
+		IsError    bool
+	}
+	return e.Type == ToolResult && json.Unmarshal([]byte(e.Body), &body) == nil && body.IsError && body.ToolCallID == due.Call
 }
 
 // repeated is the rule for a turn that a restored journal may have made to run again, or to
