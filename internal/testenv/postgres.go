@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,14 +10,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"bellhop/internal/pgserver"
 )
 
 // shared is the cluster of this test binary.
 var shared struct {
 	mu       sync.Mutex
-	cluster  *pgserver.Server
+	cluster  *cluster
 	err      error
 	migrated bool
 	number   atomic.Int64
@@ -40,18 +37,18 @@ func Postgres(t testing.TB, migrate func(url string) error) string {
 	if migrate != nil {
 		create += " TEMPLATE " + template
 	}
-	if err := c.Exec(create); err != nil {
+	if err := c.exec(create); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+		if err := c.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
-	return c.SocketURL(name)
+	return c.socketURL(name)
 }
 
-func prepare(migrate func(url string) error) (*pgserver.Server, error) {
+func prepare(migrate func(url string) error) (*cluster, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.err == nil && shared.cluster == nil {
@@ -64,30 +61,19 @@ func prepare(migrate func(url string) error) (*pgserver.Server, error) {
 	return shared.cluster, shared.err
 }
 
-func newCluster(port int) (*pgserver.Server, error) {
-	c, err := pgserver.New(port)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Init(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.Dir()))
-	}
-	return c, nil
-}
-
-func startShared() (*pgserver.Server, error) {
+func startShared() (*cluster, error) {
 	c, err := newCluster(0)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.Start("synchronous_commit=off")
+	return c, c.start()
 }
 
-func migrateTemplate(c *pgserver.Server, migrate func(url string) error) error {
-	if err := c.Exec("CREATE DATABASE " + template); err != nil {
+func migrateTemplate(c *cluster, migrate func(url string) error) error {
+	if err := c.exec("CREATE DATABASE " + template); err != nil {
 		return err
 	}
-	if err := migrate(c.SocketURL(template)); err != nil {
+	if err := migrate(c.socketURL(template)); err != nil {
 		return fmt.Errorf("prepare the template database: %w", err)
 	}
 	return nil
@@ -100,7 +86,7 @@ func Main(m *testing.M) int {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.cluster != nil {
-		if err := shared.cluster.Stop(false); err != nil {
+		if err := shared.cluster.stop(false); err != nil {
 			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
 		}
 	}
@@ -118,7 +104,7 @@ func Main(m *testing.M) int {
 // TCP, so that a Proxy can be put before it.
 type Server struct {
 	t       testing.TB
-	cluster *pgserver.Server
+	cluster *cluster
 }
 
 // PostgresServer starts a server with an empty database; it ends with t.
@@ -135,7 +121,7 @@ func PostgresServer(t testing.TB) *Server {
 	s := &Server{t: t, cluster: c}
 	t.Cleanup(func() {
 		s.Stop()
-		if err := os.RemoveAll(c.Dir()); err != nil {
+		if err := os.RemoveAll(c.dir); err != nil {
 			t.Error(err)
 		}
 	})
@@ -144,7 +130,7 @@ func PostgresServer(t testing.TB) *Server {
 }
 
 // Addr returns the server's host:port.
-func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.Port) }
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.port) }
 
 // URL returns the database's URL over TCP.
 func (s *Server) URL() string { return s.URLVia(s.Addr()) }
@@ -157,7 +143,7 @@ func (s *Server) URLVia(addr string) string {
 // Stop kills the server like a crash; its data are kept. It may be called again.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if err := s.cluster.Stop(true); err != nil {
+	if err := s.cluster.stop(true); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -165,10 +151,10 @@ func (s *Server) Stop() {
 // Start returns when the server accepts connections again.
 func (s *Server) Start() {
 	s.t.Helper()
-	if s.cluster.Running() {
+	if s.cluster.guard != nil {
 		return
 	}
-	if err := s.cluster.Start(); err != nil {
+	if err := s.cluster.start(); err != nil {
 		s.t.Fatal(err)
 	}
 }
