@@ -2,5 +2,5 @@
 // socket in a temporary folder and on loopback if a port is given.
 //
 // As root the programs run as user postgres. A server ends with the process that started it,
-// however that ends. What a database holds, and who replicates whom, is the caller's.
+// however that ends. Contents and replication are the caller's.
 package pgserver

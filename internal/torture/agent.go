@@ -28,7 +28,7 @@ type line struct {
 
 // Agent is the scripted agent: it speaks the headless interface and plays the script that a
 // prompt names. It appends the label of every prompt that it begins to the ledger, a file that
-// no fault touches: whoever reads it knows how often a prompt ran.
+// no fault touches and that shows how often a prompt ran.
 func Agent(ctx context.Context, in io.Reader, out io.Writer, ledger string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -31,9 +31,9 @@ func ofType(types ...string) func(*Event) bool {
 // row returns a random row of one of the types.
 func (ed *editor) row(types ...string) *Event { return pick(ed.rng, ed.Rows, ofType(types...)) }
 
-// whole returns a random row of a type, of a turn that ended by itself and that no restore of a
+// complete returns a random row of a type, of a turn that ended by itself and that no restore of a
 // journal has touched: the script says what it must have left.
-func (ed *editor) whole(types ...string) *Event {
+func (ed *editor) complete(types ...string) *Event {
 	if ed.JournalRestores > 0 {
 		return nil
 	}

@@ -149,7 +149,7 @@ func (c *checker) denseRows() {
 	}
 }
 
-// receipts: a broker said "stored" only of what is stored, counted each event once, and named a
+// receipts: a broker confirmed only what is stored, counted each event once, and named a
 // cursor that covers the request.
 func (c *checker) receipts() {
 	accepted := 0

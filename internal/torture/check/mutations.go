@@ -84,7 +84,7 @@ var losses = []mutation{
 		return true
 	}},
 	{"loss: an event that a reader of the whole turn did not see", func(ed *editor) bool {
-		e := ed.whole(Text, ToolCall, ToolResult)
+		e := ed.complete(Text, ToolCall, ToolResult)
 		return e != nil && ed.hideFrame(e)
 	}},
 }
@@ -97,7 +97,7 @@ func (ed *editor) dropRow(id string) bool {
 }
 
 func (ed *editor) eraseOne(kind string) bool {
-	e := ed.whole(kind)
+	e := ed.complete(kind)
 	if e == nil {
 		return false
 	}
@@ -144,7 +144,7 @@ var doublings = []mutation{
 		return true
 	}},
 	{"doubling: a text on both sides, with its message", func(ed *editor) bool {
-		e := ed.whole(Text)
+		e := ed.complete(Text)
 		if e == nil {
 			return false
 		}
@@ -155,7 +155,7 @@ var doublings = []mutation{
 		return true
 	}},
 	{"doubling: a finish on both sides", func(ed *editor) bool {
-		e := ed.whole(Finish)
+		e := ed.complete(Finish)
 		if e == nil {
 			return false
 		}

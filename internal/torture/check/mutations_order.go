@@ -56,7 +56,7 @@ var reorderings = []mutation{
 		return true
 	}},
 	{"order: an event in another turn on both sides", func(ed *editor) bool {
-		e := ed.whole(Text)
+		e := ed.complete(Text)
 		if e == nil {
 			return false
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// readings: what readers saw as final is stored, in that order, once, and whole.
+// readings: what readers saw as final is stored, in that order, once, and completely.
 func (c *checker) readings() {
 	for _, r := range c.Readings {
 		seen := map[string]bool{}
@@ -20,7 +20,7 @@ func (c *checker) readings() {
 			}
 		}
 		if ended != "" && c.JournalRestores == 0 {
-			c.wholeTurn(ended, seen)
+			c.completeTurn(ended, seen)
 		}
 	}
 }
@@ -96,8 +96,8 @@ func (c *checker) block(f Frame, blocks map[string]*strings.Builder) {
 	}
 }
 
-// wholeTurn: a reader who saw the end of a turn saw every content of it.
-func (c *checker) wholeTurn(turn string, seen map[string]bool) {
+// completeTurn: a reader who saw the end of a turn saw every content of it.
+func (c *checker) completeTurn(turn string, seen map[string]bool) {
 	for _, row := range c.inOrder() {
 		if _, relevant := row.content(); relevant && row.Turn == turn && !seen[row.ID] {
 			c.report(ruleStream, "a reader saw the end of turn %s and not its event %v", turn, row.At)
