@@ -43,11 +43,19 @@ func (o Options) hostBinary() string {
 	return o.Binary
 }
 
-// forRound chooses the versions of a round: with another binary the two mixtures take turns.
+// forRound chooses the versions of a round: with another binary the two mixtures take turns. A
+// round restores one side only, because an event that both sides have lost is nowhere.
 func (o Options) forRound(n int) Options {
+	if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
+		if n%2 == 1 {
+			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 2*o.Profile.JournalRestores, 0
+		} else {
+			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 0, 2*o.Profile.DatabaseRestores
+		}
+	}
 	o.mix = sameVersion
 	if o.Other != "" {
-		o.mix = []mix{otherHosts, otherBrokers}[n%2]
+		o.mix = []mix{otherHosts, otherBrokers}[n/2%2]
 	}
 	return o
 }
