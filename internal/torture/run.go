@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"bellhop/internal/torture/check"
 )
 
@@ -90,7 +92,12 @@ func versionOf(ctx context.Context, binary string) (string, error) {
 }
 
 func machine() string {
-	return fmt.Sprintf("%d cores, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	memory := ""
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		memory = fmt.Sprintf(", %d GiB", info.Totalram*uint64(info.Unit)>>30)
+	}
+	return fmt.Sprintf("%d cores%s, %s/%s", runtime.NumCPU(), memory, runtime.GOOS, runtime.GOARCH)
 }
 
 func (o Options) sayf(format string, args ...any) {
@@ -105,7 +112,7 @@ func roundSeed(seed uint64, number int) uint64 {
 // runRound runs a cluster from its start to the checker's findings. The observation is nil if
 // the round could not be finished. What a failed round leaves is kept in its directory.
 func runRound(ctx context.Context, opts Options, number int) (Round, *check.Observation) {
-	round := Round{Number: number, Seed: roundSeed(opts.Seed, number), Mix: string(opts.mix), Started: time.Now().UTC()}
+	round := Round{Number: number, Seed: roundSeed(opts.Seed, number), Mix: string(opts.mix), Started: time.Now().UTC(), Violations: []check.Violation{}}
 	if !canMount() && opts.Profile.FullDisks > 0 {
 		round.Skipped = append(round.Skipped, "full disks: only root may mount a small file system")
 	}
@@ -115,7 +122,7 @@ func runRound(ctx context.Context, opts Options, number int) (Round, *check.Obse
 		round.Error = err.Error()
 	}
 	if observed != nil {
-		round.Violations = check.Run(observed)
+		round.Violations = append(round.Violations, check.Run(observed)...)
 		for _, s := range observed.Sessions {
 			round.Events += len(s.Rows)
 			round.Receipts += len(s.Receipts)

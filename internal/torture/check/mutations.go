@@ -187,7 +187,7 @@ var doublings = []mutation{
 		if p == nil {
 			return false
 		}
-		p.Times += 1 + ed.JournalRestores
+		p.Times += 1 + ed.JournalRestores + ed.DatabaseRestores
 		return true
 	}},
 	{"doubling: a frame of a stream", func(ed *editor) bool {

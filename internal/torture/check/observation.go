@@ -19,9 +19,8 @@ type Observation struct {
 type Session struct {
 	ID string `json:"id"`
 
-	// Restores counts how often the journal of its host, JournalRestores, or the broker's
-	// database, DatabaseRestores, went back to a backup.
-	JournalRestores  int `json:"journalRestores"`
+	// How often each side went back to a backup.
+	JournalRestores  int `json:"journalRestores"` // of the session's host
 	DatabaseRestores int `json:"databaseRestores"`
 
 	// From the host: its journal's file and its HTTP routes.

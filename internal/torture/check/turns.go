@@ -125,7 +125,7 @@ func (c *checker) contents() {
 				worked++
 			}
 		}
-		if worked > 1+c.JournalRestores {
+		if worked > c.runs() {
 			c.report(rulePrompt, "message %s has content of %d turns", m.MessageID, worked)
 		}
 	}
@@ -208,10 +208,13 @@ func at(list []Content, i int) Content {
 	return Content{Type: "the end"}
 }
 
+// runs is how often a prompt may run: a side that went back to a backup has forgotten that it did.
+func (c *checker) runs() int { return 1 + c.JournalRestores + c.DatabaseRestores }
+
 // prompts: the agent itself recorded how often it began a prompt.
 func (c *checker) prompts() {
 	for _, p := range c.Prompts {
-		if p.Times > 1+c.JournalRestores {
+		if p.Times > c.runs() {
 			c.report(rulePrompt, "the agent began %s %d times", p.Label, p.Times)
 		}
 	}
