@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 
 	"bellhop/internal/torture"
 )
@@ -93,7 +94,7 @@ func tortureVars() map[string]string {
 		"kills": p.Kills, "failovers": p.Failovers, "journalRestores": p.JournalRestores, "databaseRestores": p.DatabaseRestores,
 		"fullDisks": p.FullDisks, "networkFaults": p.NetworkFaults, "events": p.Events,
 	} {
-		vars[name] = fmt.Sprint(n)
+		vars[name] = strconv.Itoa(n)
 	}
 	return vars
 }

@@ -133,7 +133,7 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) Running() bool { return s.guard != nil }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command(name, args...) //nolint:noctx // a context would end the guard without its server
 	cmd.Dir = s.dir
 	// A process group of its own, so that Ctrl-C in a terminal does not end it before the
 	// tests.

@@ -79,7 +79,7 @@ func (c *cluster) prepare(ctx context.Context, seed uint64) error {
 	if err := c.secrets(ctx); err != nil {
 		return err
 	}
-	if err := c.addBrokers(seed); err != nil {
+	if err := c.addBrokers(ctx, seed); err != nil {
 		return err
 	}
 	for i := range 2 {
@@ -130,20 +130,20 @@ func (c *cluster) command(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-func (c *cluster) addBrokers(seed uint64) error {
+func (c *cluster) addBrokers(ctx context.Context, seed uint64) error {
 	var addrs, urls []string
 	for range 2 {
-		addr, err := freeAddr()
+		addr, err := freeAddr(ctx)
 		if err != nil {
 			return err
 		}
 		addrs, urls = append(addrs, addr), append(urls, "http://"+addr)
 	}
 	var err error
-	if c.api, err = c.gateway("users to brokers", seed+11, urls...); err != nil {
+	if c.api, err = c.gateway(ctx, "users to brokers", seed+11, urls...); err != nil {
 		return err
 	}
-	if c.webhook, err = c.gateway("hosts to brokers", seed+12, urls...); err != nil {
+	if c.webhook, err = c.gateway(ctx, "hosts to brokers", seed+12, urls...); err != nil {
 		return err
 	}
 	c.webhook.onPair = c.receipt
@@ -159,8 +159,8 @@ func (c *cluster) addBrokers(seed uint64) error {
 	return nil
 }
 
-func (c *cluster) gateway(name string, seed uint64, targets ...string) (*gateway, error) {
-	g, err := newGateway(name, seed, targets...)
+func (c *cluster) gateway(ctx context.Context, name string, seed uint64, targets ...string) (*gateway, error) {
+	g, err := newGateway(ctx, name, seed, targets...)
 	if err == nil {
 		c.gateways = append(c.gateways, g)
 	}
@@ -176,7 +176,7 @@ func (c *cluster) server(name, addr string, args []string, env ...string) (*serv
 }
 
 func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
-	addr, err := freeAddr()
+	addr, err := freeAddr(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,10 +185,10 @@ func (c *cluster) addHost(ctx context.Context, name string, seed uint64) error {
 	if h.disk, err = newDisk(filepath.Join(c.dir, name)); err != nil {
 		return err
 	}
-	if h.toHost, err = c.gateway("brokers to "+name, seed+21, "http://"+addr); err != nil {
+	if h.toHost, err = c.gateway(ctx, "brokers to "+name, seed+21, "http://"+addr); err != nil {
 		return err
 	}
-	if h.toStream, err = c.gateway("users to "+name, seed+31, "http://"+addr); err != nil {
+	if h.toStream, err = c.gateway(ctx, "users to "+name, seed+31, "http://"+addr); err != nil {
 		return err
 	}
 	config, err := c.hostConfig(name, h.ledger)

@@ -73,9 +73,9 @@ type exchange struct {
 	answer []byte
 }
 
-func newGateway(name string, seed uint64, targets ...string) (*gateway, error) {
+func newGateway(ctx context.Context, name string, seed uint64, targets ...string) (*gateway, error) {
 	g := &gateway{name: name, rng: rand.New(rand.NewPCG(seed, 7)), counts: map[string]int{}}
-	g.ctx, g.end = context.WithCancel(context.Background())
+	g.ctx, g.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, target := range targets {
 		u, err := url.Parse(target)
 		if err != nil {
@@ -83,7 +83,7 @@ func newGateway(name string, seed uint64, targets ...string) (*gateway, error) {
 		}
 		g.targets = append(g.targets, u)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

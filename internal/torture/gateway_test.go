@@ -48,7 +48,7 @@ func TestAGatewayTreatsRequestsAsItsLieDemands(t *testing.T) {
 	} {
 		t.Run(c.lie, func(t *testing.T) {
 			url, arrived := target(t)
-			g, err := newGateway("test", 1, url)
+			g, err := newGateway(t.Context(), "test", 1, url)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ type Plan struct {
 }
 
 // newPlan is a function of its arguments: a seed always means the same plan.
-func newPlan(seed uint64, p Profile, links int) Plan {
+func newPlan(seed uint64, p Profile) Plan {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	plan := Plan{
 		Brokers:  append(serverFaults(rng, faultKill, p.Kills/2), serverFaults(rng, faultFreeze, p.Freezes/3)...),
@@ -67,7 +67,7 @@ func newPlan(seed uint64, p Profile, links int) Plan {
 		if lane == 1 {
 			n = p.NetworkFaults - n
 		}
-		plan.Networks = append(plan.Networks, networkFaults(rng, n, lane, links))
+		plan.Networks = append(plan.Networks, networkFaults(rng, n, lane))
 	}
 	return plan
 }
@@ -124,14 +124,14 @@ func withRestores(rng *rand.Rand, lane []Fault, first int, backup, restore strin
 
 // networkFaults makes faults of the links of a lane: no two lanes share a link, because a link
 // has one fault at a time.
-func networkFaults(rng *rand.Rand, n, lane, links int) []Fault {
+func networkFaults(rng *rand.Rand, n, lane int) []Fault {
 	var all []Fault
 	for range n {
 		f := Fault{
-			Target: rng.IntN(links/2)*2 + lane, After: between(rng, 50, 900), For: between(rng, 100, 1200),
+			Target: rng.IntN(linkCount/2)*2 + lane, After: between(rng, 50, 900), For: between(rng, 100, 1200),
 			Share: 0.3 + 0.7*rng.Float64(), Bytes: int64(rng.IntN(3000)),
 		}
-		if kinds := lies(); rng.IntN(3) > 0 && f.Target < links-len(pair{}.proxies) { // a database's proxy cannot lie
+		if kinds := lies(); rng.IntN(3) > 0 && f.Target < linkCount-len(pair{}.proxies) { // a database's proxy cannot lie
 			f.Kind = kinds[rng.IntN(len(kinds))]
 		} else {
 			f.Kind = breaks[rng.IntN(len(breaks))].name

@@ -13,7 +13,7 @@ import (
 func TestASeedAlwaysMeansTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, profile := rapid.Uint64().Draw(t, "seed"), drawProfile(t)
-		if a, b := newPlan(seed, profile, linkCount), newPlan(seed, profile, linkCount); !reflect.DeepEqual(a, b) {
+		if a, b := newPlan(seed, profile), newPlan(seed, profile); !reflect.DeepEqual(a, b) {
 			t.Errorf("%v\n%v", a, b)
 		}
 	})
@@ -22,7 +22,7 @@ func TestASeedAlwaysMeansTheSamePlan(t *testing.T) {
 func TestAPlanContainsTheAmountsOfItsProfile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProfile(t)
-		plan := newPlan(rapid.Uint64().Draw(t, "seed"), p, linkCount)
+		plan := newPlan(rapid.Uint64().Draw(t, "seed"), p)
 		counts := map[string]int{}
 		for _, lane := range [][]Fault{plan.Brokers, plan.Hosts, plan.Database} {
 			for _, f := range lane {
@@ -50,7 +50,7 @@ func TestAPlanContainsTheAmountsOfItsProfile(t *testing.T) {
 // A restore needs its backup, targets exist, and no two lanes treat the same server or link.
 func TestAPlanCanBeCarriedOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plan := newPlan(rapid.Uint64().Draw(t, "seed"), drawProfile(t), linkCount)
+		plan := newPlan(rapid.Uint64().Draw(t, "seed"), drawProfile(t))
 		for lane, faults := range [][]Fault{plan.Brokers, plan.Hosts} {
 			backups := map[int]bool{}
 			for _, f := range faults {

@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -17,7 +18,7 @@ var reserved struct {
 
 // freePort returns a port without a listener. It is below the range of ports for outgoing
 // connections, so that it is still free when a killed server restarts.
-func freePort() (int, error) {
+func freePort(ctx context.Context) (int, error) {
 	reserved.Lock()
 	defer reserved.Unlock()
 	if reserved.ports == nil {
@@ -28,7 +29,7 @@ func freePort() (int, error) {
 		if reserved.ports[port] {
 			continue
 		}
-		if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
 			reserved.ports[port] = true
 			return port, l.Close()
 		}
@@ -36,7 +37,7 @@ func freePort() (int, error) {
 	return 0, errors.New("no free port")
 }
 
-func freeAddr() (string, error) {
-	port, err := freePort()
+func freeAddr(ctx context.Context) (string, error) {
+	port, err := freePort(ctx)
 	return "127.0.0.1:" + strconv.Itoa(port), err
 }

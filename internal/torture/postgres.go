@@ -40,7 +40,7 @@ var replicationSettings = []string{"wal_keep_size=512MB", "wal_retrieve_retry_in
 func startPair(ctx context.Context) (*pair, error) {
 	p := &pair{}
 	for i := range p.servers {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return p, err
 		}

@@ -26,7 +26,7 @@ type Report struct {
 	Profile Profile `json:"profile"`
 	Rounds  []Round `json:"rounds"`
 
-	SelfTest *check.SelfTest `json:"selfTest,omitempty"` // of the newest round's observation
+	SelfTest *check.SelfTest `json:"selfTest,omitempty"` // of the first round that had no violation
 }
 
 // Round is the outcome of one round.

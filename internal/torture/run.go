@@ -43,7 +43,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 			return report, ctx.Err()
 		}
 		report.Rounds = append(report.Rounds, round)
-		if observed != nil && len(round.Violations) == 0 {
+		if observed != nil && len(round.Violations) == 0 && report.SelfTest == nil {
 			test := check.TestSelf(observed, round.Seed)
 			report.SelfTest = &test
 		}
@@ -168,7 +168,7 @@ func (o Options) observe(ctx context.Context, round *Round, dir string) (observe
 	}
 	e := &executor{c: c, counts: map[string]int{}, note: func(what string) { o.sayf("round %d: %6d events seen: %s", round.Number, l.seen.Load(), what) }}
 	l.start(ctx)
-	err = e.run(ctx, newPlan(round.Seed, o.Profile, linkCount))
+	err = e.run(ctx, newPlan(round.Seed, o.Profile))
 	for err == nil && l.seen.Load() < int64(o.Profile.Events) {
 		if !pause(ctx, 20*time.Millisecond) {
 			err = ctx.Err()
@@ -205,13 +205,13 @@ func (c *cluster) awaitQuiet(ctx context.Context, l *load) error {
 func (r *Report) progress() string {
 	sum := r.total()
 	last := r.Rounds[len(r.Rounds)-1]
-	line := fmt.Sprintf("round %d: %.0f s, %d events, %d violations; so far %d of %d rounds, %d events, %d kills, %d failovers, %d violations",
-		last.Number, last.Seconds, last.Events, len(last.Violations), len(r.Rounds), r.Planned, sum.Events, sum.Faults[faultKill], sum.Faults[faultFailover], len(sum.Violations))
+	lines := []string{fmt.Sprintf("round %d: %.0f s, %d events, %d violations; so far %d of %d rounds, %d events, %d kills, %d failovers, %d violations",
+		last.Number, last.Seconds, last.Events, len(last.Violations), len(r.Rounds), r.Planned, sum.Events, sum.Faults[faultKill], sum.Faults[faultFailover], len(sum.Violations))}
 	if last.Error != "" {
-		line += "\n" + last.Error
+		lines = append(lines, last.Error)
 	}
 	for _, v := range last.Violations[:min(shownViolations, len(last.Violations))] {
-		line += "\n- " + v.String()
+		lines = append(lines, "- "+v.String())
 	}
-	return line
+	return strings.Join(lines, "\n")
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -80,16 +79,4 @@ func (c *checker) inOrder() []Event {
 		return 0
 	})
 	return rows
-}
-
-// turnIDs returns every turn that any side knows, sorted.
-func (c *checker) turnIDs() []string {
-	ids := map[string]bool{}
-	for _, t := range c.Turns {
-		ids[t.ID] = true
-	}
-	for _, t := range c.HostTurns {
-		ids[t.ID] = true
-	}
-	return slices.Sorted(maps.Keys(ids))
 }
