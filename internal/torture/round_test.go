@@ -59,7 +59,7 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 }
 
 // versionBefore builds the commit before this one. An older version would also show the faults
-// that were mended since: --other-binary runs any.
+// that were repaired since: --other-binary runs any.
 func versionBefore(t *testing.T) string {
 	t.Helper()
 	commit, err := git("rev-parse", "HEAD~1")
