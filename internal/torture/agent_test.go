@@ -39,7 +39,7 @@ func converse(t *testing.T) *conversation {
 	return c
 }
 
-func (c *conversation) say(l line) {
+func (c *conversation) send(l line) {
 	c.t.Helper()
 	if err := c.in.Encode(l); err != nil {
 		c.t.Fatal(err)
@@ -75,7 +75,7 @@ func (c *conversation) turn(each func(line)) (contents []check.Content, reason s
 func TestTheScriptedAgentPlaysWhatIsExpected(t *testing.T) {
 	c := converse(t)
 	for _, s := range []script{{label: "a", steps: 9}, {label: "b", steps: 1}} {
-		c.say(line{Type: "input", Text: s.prompt(), SessionID: "s"})
+		c.send(line{Type: "input", Text: s.prompt(), SessionID: "s"})
 		got, reason := c.turn(nil)
 		if reason != "done" || !reflect.DeepEqual(got, s.expected()) {
 			t.Errorf("%s: %v", reason, got)
@@ -90,12 +90,12 @@ func TestTheScriptedAgentPlaysWhatIsExpected(t *testing.T) {
 func TestAnInterruptEndsTheScript(t *testing.T) {
 	c := converse(t)
 	s := script{label: "a", steps: 1000, pause: 1e6}
-	c.say(line{Type: "input", Text: s.prompt()})
+	c.send(line{Type: "input", Text: s.prompt()})
 	sent := false
 	got, reason := c.turn(func(line) {
 		if !sent {
 			sent = true
-			c.say(line{Type: "interrupt"})
+			c.send(line{Type: "interrupt"})
 		}
 	})
 	if reason != "interrupted" || len(got) >= len(s.expected()) {
