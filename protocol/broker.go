@@ -188,6 +188,7 @@ const (
 	ToolDone    ToolState = "done"
 	ToolError   ToolState = "error"
 	ToolDenied  ToolState = "denied"
+	ToolUnknown ToolState = "unknown" // the turn was closed before a result came; a later result replaces it
 )
 
 // MessageList is a page of messages, ascending by seq.

@@ -238,7 +238,12 @@ export interface ToolUse {
 }
 
 /** ToolState is the progress of a tool call. */
-export type ToolState = 'running' | 'done' | 'error' | 'denied';
+export type ToolState =
+  | 'running'
+  | 'done'
+  | 'error'
+  | 'denied'
+  | 'unknown'; // the turn was closed before a result came; a later result replaces it
 
 /** MessageList is a page of messages, ascending by seq. */
 export interface MessageList {
