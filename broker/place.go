@@ -64,13 +64,14 @@ type hostLister interface {
 }
 
 // pickHost returns the reachable host with the fewest open turns, "" if there is
-// none. Hosts that were never probed come after those that are known to respond.
+// none. Hosts that were never probed, or whose disk has little room, come after the
+// others. A host whose disk is full cannot start a turn.
 func pickHost(ctx context.Context, store hostLister) (string, error) {
 	hosts, err := store.Hosts(ctx)
 	if err != nil {
 		return "", err
 	}
-	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.Health == HostUnreachable })
+	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.Health == HostUnreachable || h.Health == HostFull })
 	if len(hosts) == 0 {
 		return "", nil
 	}

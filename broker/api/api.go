@@ -11,6 +11,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 )
 
@@ -29,6 +30,7 @@ type API struct {
 	Console      Console // serves the paths without a route; may be nil
 
 	Ready          func(ctx context.Context) error // reports whether the database takes writes
+	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
 	PublicURL      string                          // where browsers see the broker
 	WebhookURL     string                          // where hosts see it; "" = PublicURL
 	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them

@@ -239,7 +239,7 @@ export interface ToolUse {
 
 /** ToolState is the progress of a tool call. */
 export type ToolState =
-  | 'running'
+  | 'running' // there is a call and no result yet
   | 'done'
   | 'error'
   | 'denied'
@@ -292,10 +292,21 @@ export interface Host {
   createdAt: string;
 }
 
+/** Readiness is the answer of /healthz and /readyz, on broker and host. */
+export interface Readiness {
+  status: string;
+  storage?: StorageState;
+}
+
+/** StorageState warns about a disk in an answer of /readyz. A full disk is an error instead: 507 storage_full. */
+export type StorageState = 'low';
+
 /** HostHealth is what the broker's last probe of a host found. */
 export type HostHealth =
   | 'unknown' // not probed yet
   | 'ok'
+  | 'low-space' // it works, but its disk has little room left
+  | 'full' // its disk is full: it serves reads, but no turn can start
   | 'unreachable';
 
 /**
