@@ -51,25 +51,41 @@ func (s *session) stopRenewal() {
 
 // tokenExpiry reads exp without a proof: it only says when to ask for a new token.
 func tokenExpiry(webhookURL string) (time.Time, bool) {
+	_, exp := tokenTimes(webhookURL)
+	return time.Unix(exp, 0), exp > 0
+}
+
+// tokenLifetime is 0 for a token that does not state when it was issued.
+func tokenLifetime(webhookURL string) time.Duration {
+	iat, exp := tokenTimes(webhookURL)
+	if iat <= 0 || exp <= iat {
+		return 0
+	}
+	return time.Duration(exp-iat) * time.Second
+}
+
+// tokenTimes returns iat and exp in seconds, 0 where there is none.
+func tokenTimes(webhookURL string) (iat, exp int64) {
 	u, err := url.Parse(webhookURL)
 	if err != nil {
-		return time.Time{}, false
+		return 0, 0
 	}
 	parts := strings.Split(u.Query().Get("token"), ".")
 	if len(parts) != 3 {
-		return time.Time{}, false
+		return 0, 0
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return time.Time{}, false
+		return 0, 0
 	}
 	var claims struct {
+		Iat int64 `json:"iat"`
 		Exp int64 `json:"exp"`
 	}
-	if json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 {
-		return time.Time{}, false
+	if json.Unmarshal(raw, &claims) != nil {
+		return 0, 0
 	}
-	return time.Unix(claims.Exp, 0), true
+	return claims.Iat, claims.Exp
 }
 
 // renewURL is the webhook's path + /renew with the same token.
@@ -119,7 +135,7 @@ func (s *session) renew(ctx context.Context) time.Duration {
 	if err := b.commit(); err != nil {
 		return s.failedLocked("the journal cannot be written", err, 0)
 	}
-	s.armRenewal(renewAtLeast)
+	s.armRenewal(max(renewAtLeast, tokenLifetime(renewed.WebhookURL)-renewBefore)) // by its length: the clocks may differ
 	if renewed.WebhookURL == old {
 		return renewAtLeast
 	}

@@ -77,7 +77,7 @@ func TestABrokerOutlivesAReadOnlyPostgreSQL(t *testing.T) {
 }
 
 // PROC-9: while PostgreSQL is frozen every request is answered 503. After two of
-// them the breaker is open: it says so once, and the rest is answered at once.
+// them the breaker is open: the log has one line of it, and later requests fail at once.
 func TestABrokerOutlivesAFrozenPostgreSQL(t *testing.T) {
 	s, server := onServer(t)
 	task := s.task("frozen")
