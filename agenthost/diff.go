@@ -3,17 +3,18 @@ package agenthost
 import (
 	"context"
 
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
-// Differ is a Workspaces that can tell what a session has changed.
+// Differ is a Workspaces that can compare a session's workspace with its beginning.
 type Differ interface {
 	// Diff compares a session's workspace with what it held at first.
 	// CodeConflict: there is nothing to compare with.
 	Diff(ctx context.Context, sessionID, project string) (*protocol.Diff, error)
 }
 
-// Diff is what a session has changed since it began, its secrets masked.
+// Diff returns what a session has changed since it began, its secrets masked.
 // CodeNotFound: no such session; CodeConflict: there is nothing to compare
 // with, the hint says why; CodeInvalid: this host makes no diffs.
 func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, error) {
@@ -29,7 +30,7 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 		}
 	}
 	s.mu.Lock()
-	project := s.rec.Project
+	project := s.state.Record.Project
 	s.mu.Unlock()
 	diff, err := differ.Diff(ctx, sessionID, project)
 	if protocol.CodeOf(err) == protocol.CodeNotFound { // the session is there, its workspace is not
@@ -41,12 +42,12 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	if err != nil {
 		return nil, err
 	}
-	mask := newMasker(s.secrets())
-	diff.Patch = mask.text(diff.Patch)
+	mask := stream.NewMasker(s.secrets())
+	diff.Patch = mask.Text(diff.Patch)
 	for i := range diff.Files {
-		diff.Files[i].Path, diff.Files[i].OldPath = mask.text(diff.Files[i].Path), mask.text(diff.Files[i].OldPath)
+		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)
 	}
-	diff.Fit() // what masks may be longer
+	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
 }
 

@@ -6,11 +6,12 @@ import (
 	"net/url"
 	"slices"
 
+	"bellhop/agenthost/core"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
 
-// secretPrefix tells people and scanners what a leaked secret is for.
+// secretPrefix marks a leaked secret for people and for scanners.
 const secretPrefix = "bhw_"
 
 // Variables of programs in a workspace.
@@ -29,8 +30,8 @@ type LocalGrant struct {
 	Path      string
 }
 
-// workspaceSecret is the session's secret, made when first asked for. The lock is
-// held.
+// workspaceSecret returns the session's secret and makes it at the first call. The
+// session's lock is held.
 func (s *session) workspaceSecret() string {
 	if s.secret == "" {
 		s.secret, _ = token.NewOpaque(secretPrefix)
@@ -38,7 +39,7 @@ func (s *session) workspaceSecret() string {
 	return s.secret
 }
 
-// secrets are masked in what the session's agent says.
+// secrets returns what is masked in the output of the session's agent.
 func (s *session) secrets() []string {
 	secrets := s.host.opts.Secrets(s.id)
 	if s.host.opts.LocalURL == "" {
@@ -47,26 +48,20 @@ func (s *session) secrets() []string {
 	return append(slices.Clone(secrets), s.workspaceSecret())
 }
 
-// settleIn keeps the workspace and its secret: programs that outlive this host
-// stay known to the next.
-func (s *session) settleIn(dir string) error {
+// saveWorkspace journals the workspace and its secret: the next host still accepts
+// programs that outlive this one.
+func (s *session) saveWorkspace(dir string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	secret := s.rec.Secret
+	in := core.WorkspaceUsed{Dir: dir}
 	if s.host.opts.LocalURL != "" {
-		secret = s.workspaceSecret()
+		in.Secret = s.workspaceSecret()
 	}
-	if s.rec.Dir == dir && s.rec.Secret == secret {
-		return nil
-	}
-	b := s.begin()
-	rec := b.record()
-	rec.Dir, rec.Secret = dir, secret
-	b.then(s.prove)
-	return b.commit()
+	_, err := s.apply(in)
+	return err
 }
 
-// local is what of the host the session's agent can reach.
+// local returns what the session's agent can reach on the host, and its variables.
 func (s *session) local(dir string) (*Local, []string) {
 	env := []string{envWorkspacePath + "=" + dir}
 	base := s.host.opts.LocalURL
@@ -81,13 +76,13 @@ func (s *session) local(dir string) (*Local, []string) {
 		envMCPPort+"="+u.Port(), envHookPort+"="+u.Port(), envWorkspaceSecret+"="+secret)
 }
 
-// LocalGrant finds the session of a workspace's secret. CodeUnauthorized: nobody
+// LocalGrant returns the grant of a workspace's secret. CodeUnauthorized: no session
 // has it.
 func (h *Host) LocalGrant(secret string) (LocalGrant, error) {
 	presented := sha256.Sum256([]byte(secret))
 	var found *session
-	for _, s := range h.all() { // all of them: how long it takes tells nothing
-		if proof := s.proof.Load(); proof != nil && subtle.ConstantTimeCompare(proof[:], presented[:]) == 1 {
+	for _, s := range h.all() { // every session is compared: the time taken reveals nothing
+		if hash := s.secretHash.Load(); hash != nil && subtle.ConstantTimeCompare(hash[:], presented[:]) == 1 {
 			found = s
 		}
 	}
@@ -99,7 +94,7 @@ func (h *Host) LocalGrant(secret string) (LocalGrant, error) {
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	return LocalGrant{SessionID: found.id, Project: found.rec.Project, Path: found.rec.Dir}, nil
+	return LocalGrant{SessionID: found.id, Project: found.state.Record.Project, Path: found.state.Record.Dir}, nil
 }
 
 // Occupied reports whether a session works in the workspace.
@@ -107,11 +102,11 @@ func (h *Host) Occupied(path string) bool {
 	return slices.ContainsFunc(h.all(), func(s *session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.rec.Dir == path
+		return s.state.Record.Dir == path
 	})
 }
 
-// LocalPath is the workspace of the grant's own session.
+// LocalPath returns the workspace of the grant's own session.
 func (h *Host) LocalPath(g LocalGrant) (string, error) {
 	s, err := h.session(g.SessionID)
 	if err != nil {
@@ -119,5 +114,5 @@ func (h *Host) LocalPath(g LocalGrant) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rec.Dir, nil
+	return s.state.Record.Dir, nil
 }

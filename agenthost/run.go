@@ -5,12 +5,14 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
-// How long Run waits at its end: for interrupted turns (an agent that heeds nothing
-// is killed after 6 s), for programs to close, and for goroutines that heed no
-// context. With DrainTimeout it stays below the 10 s that an ending may take.
+// How long Run waits at its end: for interrupted turns (an agent that ignores an
+// interrupt is killed after 6 s), for programs to close, and for goroutines that ignore
+// their context. With DrainTimeout it stays below the 10 s that the end of a process may
+// take.
 const (
 	turnsLimit  = 6500 * time.Millisecond
 	closeWait   = 500 * time.Millisecond
@@ -25,7 +27,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.enter(running)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.wakeOutbox()
+		s.wakeDelivery()
 		s.mu.Unlock()
 	}
 	<-ctx.Done()
@@ -37,7 +39,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.stopPosting()
 	h.stopWork()
 	h.activity.stop()
-	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // what turns and outboxes did not need
+	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // the time that turns and outboxes left
 	h.enter(stopped)
 	h.wait(&h.wg, leaveBehind)
 	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
@@ -46,7 +48,8 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait is bounded: an agent that never returns must not keep the process.
+// wait waits for wg at most so long: an agent that never returns must not keep the
+// process.
 func (h *Host) wait(wg *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -74,7 +77,7 @@ func (h *Host) stopTurns() {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.dropQueue() // before its turn comes, so that what says so is sent too
+		s.dropQueue() // before the open turn ends, so that their finish is posted too
 		s.mu.Unlock()
 		wg.Go(func() {
 			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
@@ -103,7 +106,7 @@ func (h *Host) drain() {
 func (h *Host) posts() bool {
 	for _, s := range h.all() {
 		s.mu.Lock()
-		posts := s.rec.Outbox != OutboxStopped && s.pending > 0
+		posts := s.state.Undelivered()
 		s.mu.Unlock()
 		if posts {
 			return true
@@ -116,15 +119,12 @@ func (h *Host) closeSessions(most time.Duration) {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		stopTimer(&s.idle)
-		stopTimer(&s.announcedBy)
-		s.stopRenewal()
-		s.follow.Close()
-		if s.turn != nil {
-			s.turn.fan.Close()
+		for i := range s.timers {
+			stopTimer(&s.timers[i])
 		}
-		if s.outbox.unsaved {
-			_ = s.save() // best effort: else events are sent twice, which is harmless
+		s.stream.Close()
+		if s.state.Delivery.Unsaved {
+			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)

@@ -87,8 +87,8 @@ func pickHost(ctx context.Context, store hostLister) (string, error) {
 	return best.ID, nil
 }
 
-// placeLate gives a host to a task for which none was reachable when it was
-// created. Without a reachable host it returns the task as it is.
+// placeLate assigns a host to a task for which none was reachable at its creation.
+// If none is reachable now, it returns the task unchanged.
 func (s *Sessions) placeLate(ctx context.Context, task *Task) (*Task, error) {
 	hostID, err := pickHost(ctx, s.Store)
 	if err != nil || hostID == "" {

@@ -73,7 +73,7 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	return false
 }
 
-// survived is the cursor after a power cut, -1 unless the database is whole and has
+// survived is the cursor after a power cut, -1 unless the database is intact and has
 // every event and message up to it.
 func survived(t *testing.T, path, taskID string) int64 {
 	t.Helper()
@@ -82,8 +82,8 @@ func survived(t *testing.T, path, taskID string) int64 {
 		return -1
 	}
 	defer func() { _ = db.Close() }()
-	var whole string
-	if db.Conn(t.Context()).Raw("PRAGMA integrity_check").Row().Scan(&whole) != nil || whole != "ok" {
+	var integrity string
+	if db.Conn(t.Context()).Raw("PRAGMA integrity_check").Row().Scan(&integrity) != nil || integrity != "ok" {
 		return -1
 	}
 	st := store.New(db, storetest.Sealer(t))

@@ -15,7 +15,7 @@ import (
 	"bellhop/protocol"
 )
 
-// healthz reports that the process answers requests.
+// healthz reports that the process responds.
 func (a *API) healthz(context.Context, *struct{}) (*protocol.Readiness, error) {
 	return &protocol.Readiness{Status: "ok"}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on a diff.
+// Limits of a diff.
 const (
 	maxDiffFiles   = 2000
 	maxPatchOutput = 16 << 20
@@ -138,14 +138,15 @@ func parseFiles(out string) ([]protocol.DiffFile, error) {
 	files, counted := []protocol.DiffFile{}, 0
 	for len(fields) > 0 && fields[0] != "" {
 		var err error
-		if strings.HasPrefix(fields[0], ":") {
+		switch {
+		case strings.HasPrefix(fields[0], ":"):
 			var file protocol.DiffFile
 			file, fields, err = parseStatus(fields)
 			files = append(files, file)
-		} else if counted < len(files) {
+		case counted < len(files):
 			fields, err = parseCounts(fields, &files[counted])
 			counted++
-		} else {
+		default:
 			err = errListing
 		}
 		if err != nil {
@@ -203,7 +204,7 @@ func diffStatus(letter string) protocol.DiffStatus {
 	}
 }
 
-// readPatch fills diff.Patch. It includes only whole files, up to
+// readPatch fills diff.Patch. It includes only complete files, up to
 // protocol.MaxPatch bytes.
 func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
@@ -230,7 +231,7 @@ func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree str
 }
 
 // splitPatch splits a patch into its files. Content lines begin with a sign or a
-// space, so none looks like a header.
+// space, so none can pass for a header.
 func splitPatch(patch []byte) [][]byte {
 	const header = "diff --git "
 	var out [][]byte

@@ -98,8 +98,8 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 	return s.messages(ctx, taskID, "seq > "+after+" AND turn_id = ? AND phase = ? ORDER BY seq", taskID, turnID, turnID, string(broker.PhaseCall))
 }
 
-// StuckMessages implements broker.MaintenanceStore. The time of a message that was
-// checked in again begins when its turn was announced.
+// StuckMessages implements broker.MaintenanceStore. For a message that was checked
+// in again, the time counts from the announcement of its last turn.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {
 	var stuck []broker.StuckMessage
 	err := s.conn(ctx).Raw(`SELECT messages.task_id AS task_id, messages.id AS message_id

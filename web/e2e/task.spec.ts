@@ -23,7 +23,7 @@ test('text grows while the agent writes, and is complete after a reload', async 
   expect(await bell.answer()).toBe(before);
 });
 
-test('a reload in the middle of a turn goes on with the turn', async ({ bell }) => {
+test('a reload during a turn continues the turn', async ({ bell }) => {
   await bell.newTask('slow 30');
   await expect(bell.thread).toContainText('1 2 3 4 5');
   await bell.page.reload();
@@ -66,7 +66,7 @@ test('a message written while the agent works waits, can be changed, and is sent
   expect(asked).toEqual(['ask Go on?', 'slow 5']);
 });
 
-test('a question is answered in words', async ({ bell }) => {
+test('a question is answered with text', async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');
   await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');
@@ -75,4 +75,21 @@ test('a question is answered in words', async ({ bell }) => {
   await bell.done();
   await expect(bell.thread).toContainText('a deep green');
   await expect(bell.dock).toBeHidden();
+});
+
+test('the form of a new task offers the agents that the broker lists', async ({ bell, world }) => {
+  const { agents } = await world.api.call<{ agents: { id: string; title: string }[] }>('GET', '/api/agents');
+  expect(agents.map((a) => a.id)).toContain('demo');
+  await bell.page.goto('/');
+  const agent = bell.page.getByLabel('Agent');
+  const options = bell.page.locator(`datalist[id="${await agent.getAttribute('list')}"] option`);
+  await expect(options).toHaveCount(agents.length);
+  expect(await options.evaluateAll((all) => all.map((o) => [o.getAttribute('value'), o.textContent]))).toEqual(
+    agents.map((a) => [a.id, a.title]),
+  );
+  await agent.fill('demo');
+  await bell.page.getByRole('textbox', { name: 'First message' }).fill('slow 3');
+  await bell.page.keyboard.press('Enter');
+  await bell.page.waitForURL('**/tasks/*');
+  expect((await world.api.task(bell.taskId())).agent).toBe('demo');
 });

@@ -29,6 +29,20 @@ export function useTask(id: string) {
   });
 }
 
+export interface Agent {
+  id: string;
+  title: string;
+}
+
+/** The agents that hosts offer without configuration. A task may name others, too. */
+export function useAgents() {
+  return useQuery({
+    queryKey: ['agents'],
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => (await api<{ agents: Agent[] }>('GET', '/api/agents', undefined, signal)).agents,
+  });
+}
+
 export interface NewTask {
   title: string;
   agent?: string;
@@ -64,7 +78,7 @@ export function useUpdateTask() {
     },
     onError: (error, { id, ...change }, context) => {
       // Restore only what was changed here: other members may have changed meanwhile.
-      if (context?.before) patchTask(client, id, takeBack(change, context.before));
+      if (context?.before) patchTask(client, id, restored(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
       void client.invalidateQueries({ queryKey: ['tasks'] });
     },
@@ -75,7 +89,7 @@ export function useUpdateTask() {
   });
 }
 
-function takeBack(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
+function restored(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
   return {
     ...(change.title !== undefined && { title: before.title }),
     ...(change.archived !== undefined && { archived: before.archived }),
