@@ -30,7 +30,7 @@ func TestARenewedTokenIsKeptWhateverTheClock(t *testing.T) {
 					SessionID: "s1", WebhookURL: signedAt(begin.Add(offset)), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
 				})
 				gate := make(chan struct{})
-				r.agent.script(wait(gate), say("late"))
+				r.agent.script(wait(gate), writeText("late"))
 				stream := r.startGrant(r.grant("s1", res.Token))
 				renewals := 0
 				renew := func(w http.ResponseWriter, q request) {
