@@ -31,7 +31,7 @@ func (m Monitor) Space() (Space, error) {
 	if err := syscall.Statfs(m.Path, &stat); err != nil {
 		return Space{}, fmt.Errorf("free space of %s: %w", m.Path, err)
 	}
-	block := int64(stat.Bsize)
+	block := int64(stat.Bsize) //nolint:unconvert // of another type on other systems
 	s := Space{FreeBytes: int64(stat.Bavail) * block, TotalBytes: int64(stat.Blocks) * block, WarnBelowBytes: m.WarnBelow} //nolint:gosec // no disk has 2^63 bytes
 	s.Low = s.FreeBytes < m.WarnBelow
 	return s, nil
