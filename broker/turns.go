@@ -86,6 +86,9 @@ func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn)
 		return err
 	}
 	tx.touch()
+	if err := tx.settleTools(ctx, t.ID); err != nil {
+		return err
+	}
 	return tx.expireQuestions(ctx, t.ID)
 }
 

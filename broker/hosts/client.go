@@ -164,16 +164,22 @@ func (c *Client) Revoke(ctx context.Context, t broker.Target, sessionID string) 
 }
 
 // Ready implements broker.Link.
-func (c *Client) Ready(ctx context.Context, t broker.Target) error {
+func (c *Client) Ready(ctx context.Context, t broker.Target) (broker.HostHealth, error) {
 	t.Passwords = nil // /readyz needs no password
 	resp, err := c.do(ctx, t, call{method: http.MethodGet, path: "/readyz"})
 	if err != nil {
-		return unreachable(err)
+		return "", unreachable(err)
 	}
-	if !resp.ok() {
-		return resp.failed()
+	var ready protocol.Readiness
+	switch {
+	case resp.errorBody().Code == protocol.CodeStorageFull:
+		return broker.HostFull, nil
+	case !resp.ok():
+		return "", resp.failed()
+	case json.Unmarshal(resp.body, &ready) == nil && ready.Storage == protocol.StorageLow:
+		return broker.HostLowSpace, nil
 	}
-	return nil
+	return broker.HostOK, nil
 }
 
 func sessionCall(sessionID string, what call) call {
