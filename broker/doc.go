@@ -12,7 +12,7 @@
 //	Reconciler    pulls the events that webhooks did not bring, then Ingest
 //	Interactions  the inbox of open questions
 //	Hosts         registered agent hosts and their health
-//	Maintenance   what is due by time alone
+//	Maintenance   the work that is due by time alone
 //
 // Each use case declares the store interface that it needs in its own file. Updater
 // and Targets are shared: only Updater changes a task, and only Targets finds its
