@@ -58,6 +58,16 @@ func TestPolicyGivesTheQuestionItsLevel(t *testing.T) {
 	}
 }
 
+func TestAPermissionForTheSessionCoversTheShapeOfACall(t *testing.T) {
+	a, _ := underPolicy(t)
+	a.send(`{"type":"input","text":"run touch a then run touch b then run touch -c a"}`)
+	first := a.until(protocol.LineConfirm)
+	a.send(`{"type":"confirmation","request_id":"` + first.RequestID + `","value":true,"remember":"session"}`)
+	if next := a.until(protocol.LineConfirm); string(next.Args) != `{"command":"touch -c a"}` {
+		t.Errorf("asked next: %s", next.Args)
+	}
+}
+
 func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	a, _ := underPolicy(t)
 	a.send(`{"type":"input","text":"run touch a then run touch b then run rm -rf src"}`)

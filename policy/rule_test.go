@@ -27,22 +27,22 @@ func TestRules(t *testing.T) {
 		{"the words must match", "{tool: '*', command: git status, action: allow}", bash("git status"), "allow INFO"},
 		{"more words do not", "{tool: '*', command: git status, action: allow}", bash("git status -s"), "confirm INFO"},
 		{"a last * is any number of words", "{tool: '*', command: git status *, action: allow}", bash("git status"), "allow INFO"},
-		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm INFO"},
+		{"a * in between is one word", "{tool: '*', command: git * x, action: allow}", bash("git a b x"), "confirm CRITICAL"},
 		{"braces are alternatives", "{tool: '*', command: 'git {status,diff} *', action: allow}", bash("git diff a"), "allow INFO"},
 		{"quotes are no part of a word", "{tool: '*', command: git status *, action: allow}", bash(`"git" 'status' -s`), "allow INFO"},
 		{"every command must be allowed", "{tool: '*', command: ls *, action: allow}", bash("ls; make"), "confirm INFO"},
 		{"ls; rm -rf / is not ls", "{tool: '*', command: ls *, action: allow}", bash("ls; rm -rf /"), "confirm CRITICAL"},
 		{"a command in a word counts", "{tool: '*', command: echo *, action: allow}", bash("echo $(make)"), "confirm INFO"},
-		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm INFO"},
+		{"a program elsewhere is another one", "{tool: '*', command: ls *, action: allow}", bash("/tmp/ls"), "confirm CRITICAL"},
 		{"a program in /usr/bin is the one", "{tool: '*', command: ls *, action: allow}", bash("/usr/bin/ls"), "allow INFO"},
-		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm INFO"},
-		{"also when it is exported later", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm INFO"},
-		{"and when it is preloaded", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm INFO"},
-		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm INFO"},
+		{"another PATH makes it another one", "{tool: '*', command: ls *, action: allow}", bash("PATH=/tmp:$PATH ls"), "confirm CRITICAL"},
+		{"also when it is exported later", "{tool: '*', command: ['ls *', 'export *'], action: allow}", bash("ls; export PATH=/tmp"), "confirm CRITICAL"},
+		{"and when it is preloaded", "{tool: '*', command: ls *, action: allow}", bash("env LD_PRELOAD=x ls"), "confirm CRITICAL"},
+		{"an alias makes it another one", "{tool: '*', command: ['ls *', 'alias *'], action: allow}", bash("alias ls=make; ls"), "confirm CRITICAL"},
 		{"a harmless variable does not", "{tool: '*', command: go test *, action: allow}", bash("CGO_ENABLED=0 go test ./..."), "allow INFO"},
-		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm INFO"},
+		{"an unknown word matches only *", "{tool: '*', command: git status, action: allow}", bash("git $X"), "confirm CRITICAL"},
 		{"an unknown word matches a last *", "{tool: '*', command: echo *, action: allow}", bash("echo $X"), "allow INFO"},
-		{"what wraps a command needs no leave", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "allow INFO"},
+		{"a command that runs another one is asked", "{tool: '*', command: go test *, action: allow}", bash("timeout 60 nice go test ./..."), "confirm CRITICAL"},
 		{"a shell needs none for its script", "{tool: '*', command: go test *, action: allow}", bash("bash -lc 'go test ./...'"), "allow INFO"},
 		{"what wraps can be denied", "{tool: '*', command: timeout *, action: deny}", bash("timeout 5 ls"), "deny WARN"},
 		{"a denied program is denied anywhere", "{tool: '*', command: make *, action: deny}", bash("ls && /opt/bin/make"), "deny WARN"},
@@ -54,7 +54,7 @@ func TestRules(t *testing.T) {
 
 		{"an allowing rule does not cover destructive operations", "{tool: '*', action: allow}", bash("rm -rf build"), "confirm CRITICAL"},
 		{"nor does a confirming one", "{tool: '*', action: confirm, level: INFO}", bash("rm -rf build"), "confirm CRITICAL"},
-		{"an allowing rule with destructive does", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "confirm WARN"},
+		{"an allowing rule with destructive does", "{tool: ['shell:run','file:delete'], destructive: true, command: rm -rf build, action: allow}", bash("rm -rf build"), "allow INFO"},
 		{"and covers nothing else", "{tool: '*', destructive: true, action: allow}", bash("ls"), "confirm INFO"},
 		{"a denying rule covers it all the same", "{tool: 'shell:*', action: deny}", bash("rm -rf build"), "deny CRITICAL"},
 		{"destructive may be denied", "{tool: '*', destructive: true, action: deny, level: CRITICAL}", bash("sudo ls"), "deny CRITICAL"},
@@ -100,11 +100,11 @@ rules:
   - {name: three, tool: shell:run, command: git pull *, action: deny}
 `)
 	for command, want := range map[string]Decision{
-		"git push":     {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
-		"git pull":     {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
-		"make":         {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
-		"git a; make":  {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true},
-		"git push; ls": {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git push":      {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
+		"git log":       {Action: Allow, Level: Info, Rule: "two", Timeout: 10 * time.Minute},
+		"make":          {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
+		"git log; make": {Action: Confirm, Level: Info, Rule: "default/command", Timeout: 10 * time.Minute, BuiltIn: true, Shape: "INFO make"},
+		"git push; ls":  {Action: Confirm, Level: Critical, Message: "To everybody", Rule: "one", Timeout: 90 * time.Second},
 	} {
 		if got := e.Decide(bash(command)); got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)
@@ -157,11 +157,11 @@ func TestLinksHideNothing(t *testing.T) {
 }
 
 func TestAFileIsReadStrictly(t *testing.T) {
-	many := "version: 1\nrules:\n" + strings.Repeat("  - {tool: x, action: deny}\n", maxRules+1)
+	many := "version: 1\nrules:\n" + strings.Repeat("  - {tool: 'other:x', action: deny}\n", maxRules+1)
 	for name, c := range map[string]struct{ file, want string }{
 		"an unknown key":               {"version: 1\nrulez: []\n", `p.yaml: line 2: a policy has no "rulez"; known are extends, rules, timeout, version`},
-		"an unknown key of a rule":     {"version: 1\nrules:\n  - tool: x\n    act: allow\n", `p.yaml: line 4: a rule has no "act"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`},
-		"a repeated key":               {"version: 1\nrules:\n  - {tool: x, action: deny,\n     action: allow}\n", `p.yaml: line 4: "action" is repeated`},
+		"an unknown key of a rule":     {"version: 1\nrules:\n  - tool: other:x\n    act: allow\n", `p.yaml: line 4: a rule has no "act"; known are action, agent, args, command, destructive, host, level, message, name, on_timeout, path, project, timeout, tool, where`},
+		"a repeated key":               {"version: 1\nrules:\n  - {tool: 'other:x', action: deny,\n     action: allow}\n", `p.yaml: line 4: "action" is repeated`},
 		"no version":                   {"rules: []\n", `p.yaml: line 1: a policy begins with "version: 1"`},
 		"another version":              {"version: 2\n", `p.yaml: line 1: version must be 1`},
 		"a list":                       {"- a\n", `p.yaml: line 1: a policy must be a mapping`},
@@ -169,20 +169,22 @@ func TestAFileIsReadStrictly(t *testing.T) {
 		"too many rules":               {many, `p.yaml: line 3: rules must be a list of at most 2000`},
 		"a rule that is none":          {"version: 1\nrules: [x]\n", `p.yaml: line 2: a rule must be a mapping`},
 		"no tool":                      {"version: 1\nrules:\n  - {action: deny}\n", `p.yaml: line 3: a rule needs a tool; "*" matches every tool`},
-		"no action":                    {"version: 1\nrules:\n  - {tool: x}\n", `p.yaml: line 3: a rule needs an action: allow, confirm or deny`},
-		"an unknown action":            {"version: 1\nrules:\n  - {tool: x, action: ask}\n", `p.yaml: line 3: action must be allow or confirm or deny`},
-		"an unknown level":             {"version: 1\nrules:\n  - {tool: x, action: deny, level: warn}\n", `p.yaml: line 3: level must be INFO or WARN or CRITICAL`},
-		"an allowed CRITICAL":          {"version: 1\nrules:\n  - {tool: x, action: allow, level: CRITICAL}\n", `p.yaml: line 3: a CRITICAL rule must not allow: use another level or action`},
-		"a timeout without a question": {"version: 1\nrules:\n  - {tool: x, action: deny, timeout: 1m}\n", `p.yaml: line 3: only a rule that asks (action: confirm) has a timeout`},
-		"a timeout that is none":       {"version: 1\nrules:\n  - {tool: x, action: confirm, timeout: 5}\n", `p.yaml: line 3: timeout must be a duration from 1s to 168h, such as 90s or 10m`},
-		"another outcome":              {"version: 1\nrules:\n  - {tool: x, action: confirm, on_timeout: allow}\n", `p.yaml: line 3: on_timeout must be deny`},
-		"a name twice":                 {"version: 1\nrules:\n  - {name: a, tool: x, action: deny}\n  - {name: a, tool: y, action: deny}\n", `p.yaml: line 4: there are two rules "a"`},
-		"a built-in name":              {"version: 1\nrules:\n  - {name: default/a, tool: x, action: deny}\n", `p.yaml: line 3: names that begin with "default/" are reserved for the built-in rules`},
+		"an unknown tool":              {"version: 1\nrules:\n  - {tool: shel:run, action: deny}\n", `p.yaml: line 3: there is no tool "shel:run"; did you mean "shell:run"? A tool that is not in the table is "other:" and its name`},
+		"an unknown family":            {"version: 1\nrules:\n  - {tool: 'files:*', action: deny}\n", `p.yaml: line 3: there is no tool "files:*"; did you mean "file:read"? A tool that is not in the table is "other:" and its name`},
+		"no action":                    {"version: 1\nrules:\n  - {tool: Bash}\n", `p.yaml: line 3: a rule needs an action: allow, confirm or deny`},
+		"an unknown action":            {"version: 1\nrules:\n  - {tool: 'other:x', action: ask}\n", `p.yaml: line 3: action must be allow or confirm or deny`},
+		"an unknown level":             {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, level: warn}\n", `p.yaml: line 3: level must be INFO or WARN or CRITICAL`},
+		"an allowed CRITICAL":          {"version: 1\nrules:\n  - {tool: 'other:x', action: allow, level: CRITICAL}\n", `p.yaml: line 3: a CRITICAL rule must not allow: use another level or action`},
+		"a timeout without a question": {"version: 1\nrules:\n  - {tool: 'other:x', action: deny, timeout: 1m}\n", `p.yaml: line 3: only a rule that asks (action: confirm) has a timeout`},
+		"a timeout that is none":       {"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, timeout: 5}\n", `p.yaml: line 3: timeout must be a duration from 1s to 168h, such as 90s or 10m`},
+		"another outcome":              {"version: 1\nrules:\n  - {tool: 'other:x', action: confirm, on_timeout: allow}\n", `p.yaml: line 3: on_timeout must be deny`},
+		"a name twice":                 {"version: 1\nrules:\n  - {name: a, tool: 'other:x', action: deny}\n  - {name: a, tool: 'other:y', action: deny}\n", `p.yaml: line 4: there are two rules "a"`},
+		"a built-in name":              {"version: 1\nrules:\n  - {name: default/a, tool: 'other:x', action: deny}\n", `p.yaml: line 3: names that begin with "default/" are reserved for the built-in rules`},
 		"an empty list":                {"version: 1\nrules:\n  - {tool: [], action: deny}\n", `p.yaml: line 3: an empty list matches nothing`},
 		"an empty pattern":             {"version: 1\nrules:\n  - {tool: '', action: deny}\n", `p.yaml: line 3: must be a text of at most 1000 characters`},
-		"an alias":                     {"version: 1\nrules:\n  - &a {tool: x, action: deny}\n  - *a\n", `p.yaml: line 4: a rule must be a mapping`},
+		"an alias":                     {"version: 1\nrules:\n  - &a {tool: 'other:x', action: deny}\n  - *a\n", `p.yaml: line 4: a rule must be a mapping`},
 		"too many alternatives":        {"version: 1\nrules:\n  - {tool: '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', action: deny}\n", `p.yaml: line 3: the braces expand to more than 256 patterns`},
-		"args without names":           {"version: 1\nrules:\n  - {tool: x, args: y, action: deny}\n", `p.yaml: line 3: args must map names of arguments to patterns`},
+		"args without names":           {"version: 1\nrules:\n  - {tool: 'other:x', args: y, action: deny}\n", `p.yaml: line 3: args must map names of arguments to patterns`},
 		"no YAML":                      {"version: 1\n\tx: y\n", `p.yaml: line 2: found a tab character that violates indentation`},
 		"a second document":            {"version: 1\n---\nversion: 1\n", `p.yaml: line 2: a second document begins here`},
 		"a file too long":              {strings.Repeat("#\n", maxFile/2+1), `p.yaml: is longer than 1048576 bytes`},
@@ -233,7 +235,7 @@ func TestExplainShowsEveryOperation(t *testing.T) {
 		got = append(got, s.Tool+" "+s.Subject+": "+outcome(s.Decision)+" "+s.Rule)
 	}
 	want := []string{
-		"shell:run cd src: confirm INFO default/command", "file:write …: confirm WARN default/write-outside",
+		"shell:run cd src: confirm INFO default/command", "file:write …: confirm CRITICAL default/write-outside",
 		"shell:run cat a: confirm INFO default/command", "file:read a: allow INFO default/read",
 		"shell:run sh: confirm CRITICAL default/destructive",
 	}

@@ -268,7 +268,7 @@ func RawAnswer(req *protocol.AnswerRequest) Answer {
 type Outcome struct {
 	FinishReason protocol.FinishReason // "" means stop
 	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       `json:",omitempty"` // JSON object or nil
+	Usage        json.RawMessage       // JSON object or nil
 	Err          string                // with FinishError: what to show the user
 }
 
@@ -299,6 +299,7 @@ type Question struct {
 	Default    string
 	Options    []string
 	Timeout    time.Duration // 0 = the host's
+	Shape      string        `json:",omitempty"` // what a yes for the session covers, from the policy; "" = this call only
 }
 
 // Answer is the user's answer to a question, or what replaces it.

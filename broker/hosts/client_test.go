@@ -313,6 +313,16 @@ func TestSessionCallsRefused(t *testing.T) {
 			wantError(t, err, tt.want)
 		})
 	}
-	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, "no"))), "s", protocol.Cursor{Epoch: 1}, 10)
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+}
+
+// A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
+func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
+	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
+		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", protocol.Cursor{Epoch: 1}, 10)
+		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+	}
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", protocol.Cursor{}, 10)
+	if err != nil {
+		t.Error(err)
+	}
 }
