@@ -19,7 +19,7 @@ import (
 	"bellhop/internal/torture/check"
 )
 
-// hostStatus is what is read of a host's GET /status.
+// hostStatus has the members that are read from a host's GET /status.
 type hostStatus struct {
 	Sessions []struct {
 		ID             string       `json:"id"`
@@ -157,7 +157,8 @@ func (c *cluster) readServed(ctx context.Context, h *agentHost, s *check.Session
 	}
 }
 
-// message is what is read of a message, by HTTP and of a row's artifacts.
+// message has the members that are read from a message, by HTTP and from a row's
+// artifacts.
 type message struct {
 	ID        string     `json:"id"`
 	Seq       int64      `json:"seq"`

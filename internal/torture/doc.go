@@ -3,8 +3,8 @@
 // It runs two brokers on a PostgreSQL primary with a synchronous standby, and two agent hosts, all
 // as real processes, and lets users run turns whose every event is known beforehand. Meanwhile it
 // kills, freezes, restores and fills whatever the seed names, and gateways on every link lie,
-// repeat, hold and lose requests. When everything is quiet it reads what is left by HTTP, by SQL
-// and from the journals' files, and package check looks for violations.
+// repeat, hold and lose requests. When everything is quiet it reads the remaining data by HTTP, by
+// SQL and from the journals' files, and package check looks for violations.
 //
 //	plan(seed) ─► faults ─► servers, databases, disks, gateways ◄─ users
 //	                                   │                             │ what they saw

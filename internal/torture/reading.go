@@ -81,7 +81,7 @@ func (r *reading) connect(ctx context.Context, method string, in *checkedIn, bod
 	return true
 }
 
-// part is what is read of a frame's data.
+// part has the members that are read from a frame's data.
 type part struct {
 	Type  string `json:"type"`
 	ID    string `json:"id"`

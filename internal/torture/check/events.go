@@ -149,8 +149,8 @@ func (c *checker) denseRows() {
 	}
 }
 
-// receipts: a broker confirmed only what is stored, counted each event once, and named a
-// cursor that covers the request.
+// receipts checks that a broker confirmed only stored events, counted each event
+// once, and named a cursor that covers the request.
 func (c *checker) receipts() {
 	accepted := 0
 	for _, r := range c.Receipts {
