@@ -39,7 +39,7 @@ func TestPolicyDecidesAboutTools(t *testing.T) {
 			a, _ := underPolicy(t)
 			a.send(`{"type":"input","text":"` + c.input + `"}`)
 			if got := *a.until(protocol.LineToolMessage).Content; got != c.want {
-				t.Errorf("the tool said %q", got)
+				t.Errorf("the tool returned %q", got)
 			}
 		})
 	}

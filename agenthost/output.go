@@ -327,7 +327,7 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 func (s *session) answer(interactionID string, req *protocol.AnswerRequest) error {
 	in := core.Answered{
 		InteractionID: interactionID, Request: *req,
-		Raw: Answer{Approved: req.Approved != nil && *req.Approved, Text: req.Text, Reason: req.Reason},
+		Raw: core.RawAnswer(req),
 	}
 	in.Request.Text, in.Request.Reason = s.turn.masker.Text(req.Text), s.turn.masker.Text(req.Reason)
 	_, err := s.report(in)

@@ -74,7 +74,7 @@ func (r *Reconciler) enqueueDue(ctx context.Context, workers *workers, silent ti
 	due, err := r.Store.DueTasks(ctx, true, now.Add(-silent), now.Add(-unstarted))
 	if err != nil {
 		if ctx.Err() == nil {
-			r.Log.WarnContext(ctx, "silent turns not found", "error", err)
+			r.Log.WarnContext(ctx, "cannot find silent turns", "error", err)
 		}
 		return
 	}

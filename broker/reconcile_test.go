@@ -77,7 +77,7 @@ func TestReconcile(t *testing.T) {
 		}
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'stop','reason':'','usage':null}`)
 	})
-	t.Run("a turn that goes on stays open", func(t *testing.T) {
+	t.Run("a running turn stays open", func(t *testing.T) {
 		k, task, _, turn := restarted(t)
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		if open := k.get(task.ID).OpenTurn; open != turn {
@@ -147,7 +147,7 @@ func TestReconcile(t *testing.T) {
 		}
 		same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null}`)
 	})
-	t.Run("a broker restored from an older copy asks for what it misses", func(t *testing.T) {
+	t.Run("a broker restored from an older copy requests the missing events", func(t *testing.T) {
 		k, task, j, turn := restarted(t)
 		for i := range 5 {
 			j.add(turn, text(fmt.Sprint(i)))

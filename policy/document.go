@@ -21,7 +21,7 @@ const (
 
 // document is a policy file that was parsed and checked.
 type document struct {
-	extends bool // the built-in rules follow
+	extends bool // the built-in rules apply after the rules of the file
 	timeout time.Duration
 	rules   []ruleText
 }

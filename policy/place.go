@@ -59,7 +59,7 @@ type pathResolver struct {
 	realDir []string // the workspace after following links; set when first needed
 }
 
-// maxLinks and maxPath limit the work for one path to what the system allows.
+// maxLinks and maxPath are the limits of the system. maxSteps limits the work for one path.
 const (
 	maxLinks = 40
 	maxPath  = 4096

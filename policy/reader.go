@@ -40,7 +40,7 @@ func (r *reader) mapping(node *yaml.Node, what string, members map[string]func(*
 			names := strings.Join(slices.Sorted(maps.Keys(members)), ", ")
 			r.fail(key, "%s has no %q; known are %s", what, key.Value, names)
 		case seen[key.Value]:
-			r.fail(key, "%q stands here twice", key.Value)
+			r.fail(key, "%q is repeated", key.Value)
 		default:
 			seen[key.Value] = true
 			member(value)
@@ -105,15 +105,15 @@ func (r *reader) rule(node *yaml.Node) ruleText {
 	})
 	switch {
 	case len(t.tools) == 0:
-		r.fail(node, `a rule needs a tool; "*" is any`)
+		r.fail(node, `a rule needs a tool; "*" matches every tool`)
 	case t.action == "":
 		r.fail(node, "a rule needs an action: allow, confirm or deny")
 	case t.timeout > 0 && t.action != string(Confirm):
 		r.fail(node, "only a rule that asks (action: confirm) has a timeout")
 	case t.level == string(Critical) && t.action == string(Allow):
-		r.fail(node, "what is CRITICAL is asked, not allowed: use another level or action")
+		r.fail(node, "a CRITICAL rule must not allow: use another level or action")
 	case strings.HasPrefix(t.name, "default/"):
-		r.fail(node, `names that begin with "default/" are those of the built-in rules`)
+		r.fail(node, `names that begin with "default/" are reserved for the built-in rules`)
 	}
 	return t
 }
@@ -147,7 +147,7 @@ func (r *reader) patterns(n *yaml.Node) []string {
 	for _, one := range nodes {
 		expanded, ok := alternatives(r.text(one))
 		if !ok {
-			r.fail(one, "the braces stand for more than %d patterns", maxAlternatives)
+			r.fail(one, "the braces expand to more than %d patterns", maxAlternatives)
 		}
 		out = append(out, expanded...)
 	}

@@ -112,7 +112,7 @@ func (w *walker) opens(tool string, target word) {
 		p := w.place(dir, text)
 		op := operation{tool: tool, place: &p}
 		if tool != FileRead && blockDevice.MatchString(text) {
-			op.danger = "Writes to a device: what is stored on it is lost"
+			op.danger = "Writes to a device and destroys the data on it"
 		}
 		w.add(op)
 		if strings.HasPrefix(text, "/") {

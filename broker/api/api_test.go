@@ -252,8 +252,8 @@ func (l *logs) String() string {
 	return l.buf.String()
 }
 
-// host implements the calls to agent hosts: it returns what the test scripted and
-// records its arguments.
+// host implements the calls to agent hosts: it returns scripted results and records
+// its arguments.
 type host struct {
 	mu     sync.Mutex
 	err    error

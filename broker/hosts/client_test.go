@@ -281,7 +281,7 @@ func TestSessionCalls(t *testing.T) {
 		}},
 		{"delete", `DELETE /session/s "Bearer pw" `, func() error { return c.Delete(t.Context(), to, "s") }},
 		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
-		{"ready takes no password along", `GET /readyz "" `, func() error { return c.Ready(t.Context(), to) }},
+		{"ready sends no password", `GET /readyz "" `, func() error { return c.Ready(t.Context(), to) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.call(); err != nil {

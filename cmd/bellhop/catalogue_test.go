@@ -65,7 +65,7 @@ func requiredCases() []string {
 	for _, group := range []struct {
 		name string
 		last int
-	}{{"IN", 11}, {"AUTH", 9}, {"OUT", 10}, {"SSE", 7}, {"ENC", 5}, {"PROC", 10}} {
+	}{{"IN", 11}, {"AUTH", 9}, {"OUT", 10}, {"SSE", 7}, {"ENC", 5}, {"PROC", 10}, {"REC", 2}} {
 		for n := 1; n <= group.last; n++ {
 			all = append(all, fmt.Sprint(group.name, "-", n))
 		}

@@ -40,6 +40,7 @@ type commandLine struct {
 	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
 	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
 	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
+	Replay      replayCommand      `cmd:"" help:"Show step by step what happened in a recording of a host."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Conformance conformanceCommand `cmd:"" help:"Check whether a program or a server follows the protocol."`

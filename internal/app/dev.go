@@ -27,6 +27,7 @@ type DevConfig struct {
 	DemoAgent  []string
 	AgentsDir  string // as in HostConfig
 	AgentEnv   map[string]string
+	Record     string // as in HostConfig
 
 	VerifyWorker []string // as in BrokerConfig
 	Version      string
@@ -112,7 +113,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
 		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
-		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Log: c.Log,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version, Log: c.Log,
 	})
 	return err
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"bellhop/agenthost"
 	hostapi "bellhop/agenthost/api"
 	"bellhop/agenthost/journal"
+	"bellhop/agenthost/recording"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
@@ -34,6 +36,7 @@ type HostConfig struct {
 	PublicURL      string // "" = the URL of the listener
 	Password       seal.Secret
 	Data           string
+	Record         string // file or directory of the recording of sessions' inputs; "" = none
 	File           HostFile
 	AllowedOrigins []string
 	DemoAgent      []string          // command line of the agent "demo"; empty = not offered
@@ -41,6 +44,7 @@ type HostConfig struct {
 	Model          string            // model of Agent in sessions that name none; "" = that of File
 	AgentsDir      string            // directory of installed programs; "" = in the user's cache directory
 	AgentEnv       map[string]string // values of agents.Variables that are set
+	Version        string            // of the program, for the recording
 	Log            *slog.Logger
 
 	// Providers are further agents, by id, for tests and benchmarks.
@@ -58,6 +62,7 @@ type Host struct {
 	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
+	record  *recording.Writer // nil: nothing is recorded
 
 	workspaces *workspace.Manager
 	log        *slog.Logger
@@ -132,13 +137,17 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 		return nil, errors.Join(err, eventJournal.Close())
 	}
 	secrets := c.secretValues()
+	record, recordInput, err := c.openRecording()
+	if err != nil {
+		return nil, errors.Join(err, eventJournal.Close())
+	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
-		Secrets:    func(string) []string { return secrets },
+		Secrets: func(string) []string { return secrets }, Record: recordInput,
 		Workspaces: workspaces, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
 	})
 	if err != nil {
-		return nil, errors.Join(err, eventJournal.Close())
+		return nil, errors.Join(err, record.Close(), eventJournal.Close())
 	}
 	api := &hostapi.API{
 		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log,
@@ -150,7 +159,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	srv.http.RegisterOnShutdown(api.End)
 	return &Host{
 		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),
-		api: api, journal: eventJournal, policy: livePolicy, workspaces: workspaces, log: c.Log,
+		api: api, journal: eventJournal, policy: livePolicy, record: record, workspaces: workspaces, log: c.Log,
 	}, nil
 }
 
@@ -167,12 +176,25 @@ func (h *Host) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.workspaces.Close(), h.journal.Close())
+	return errors.Join(err, h.workspaces.Close(), h.journal.Close(), h.record.Close())
+}
+
+// openRecording returns nothing but nil if no recording is wanted.
+func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMessage), error) {
+	if c.Record == "" {
+		return nil, nil, nil
+	}
+	writer, err := recording.Create(recording.Options{Path: c.Record, Version: c.Version, Log: c.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Log.Info("record the inputs of all sessions", "file", writer.Path())
+	return writer, writer.Record, nil
 }
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
 }
 
 func ignoreCancelled(err error) error {

@@ -14,7 +14,7 @@ const (
 )
 
 // retired lists words with all their forms. A form of several words is a phrase.
-// use is what the message suggests instead.
+// use is the replacement that the message suggests.
 var retired = []struct {
 	forms []string
 	in    place
