@@ -228,10 +228,10 @@ func TestInteractionShows(t *testing.T) {
 		k.mustSend(task.ID, "", seqd(1, 2, "t1", `'type':'interaction','interactionId':'q1','kind':'confirm','state':'resolved','answer':{'approved':true}`))
 		return nil
 	}
-	answered, err := k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{Approved: &yes, Remember: "session"})
+	answered, err := k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{Approved: &yes, Remember: "session", By: "eve"})
 	k.must(err)
 	same(t, answered, want(`'state':'resolved','answer':{'approved':true}`))
-	same(t, json.RawMessage(relayed), `{'approved':true,'remember':'session'}`)
+	same(t, json.RawMessage(relayed), `{'approved':true,'remember':'session','by':'`+k.user.UserID+`'}`)
 
 	k.host.onAnswer = func(*protocol.AnswerRequest) error { t.Error("relayed again"); return nil }
 	answered, err = k.questions.Answer(k.ctx, k.user.UserID, "q1", &protocol.AnswerRequest{Approved: &yes})

@@ -258,17 +258,20 @@ func (in Answered) apply(x *Step) error {
 		if rec.Kind == protocol.KindAsk {
 			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
 		}
+		x.questions().remember(&req, rec.Shape, answer)
 		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
 		x.questions().continues()
-		x.questions().remember(&req, rec.Shape)
 		x.effect(Reply{rec.ID, in.Raw})
 	})
 }
 
-func (x questionStep) remember(req *protocol.AnswerRequest, shape string) {
+// remember stores what a lasting yes covers, and adds it to the journaled answer with
+// the person who gave it.
+func (x questionStep) remember(req *protocol.AnswerRequest, shape string, answer *protocol.InteractionAnswer) {
 	if req.Remember != protocol.RememberSession || shape == "" || req.Approved == nil || !*req.Approved {
 		return
 	}
+	answer.Remembered, answer.By = shape, Name(cmp.Or(req.By, protocol.ByLocal), "")
 	if known := x.State.Record.Remembered; !slices.Contains(known, shape) {
 		x.record().Remembered = append(slices.Clone(known), shape)
 	}

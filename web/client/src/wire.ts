@@ -479,6 +479,12 @@ export interface InteractionAnswer {
   approved?: boolean;
   text?: string;
   reason?: string;
+  /**
+   * Of a yes that covers more calls of the session: their shape, and who gave it. by is the broker's id of the user,
+   * "stream-token" for a holder of such a token, and "local" on the host's own machine.
+   */
+  remembered?: string;
+  by?: string;
 }
 
 /**
@@ -896,6 +902,8 @@ export interface AnswerRequest {
   /** "" or 'session' */
   remember?: string;
   reason?: string;
+  /** by is who answers, for a remembered answer. The broker sets it; a value from another sender is replaced. */
+  by?: string;
 }
 
 /**
