@@ -17,7 +17,7 @@ import (
 // token is not verified: the time only says when to ask for another.
 func Expiry(webhookURL string) time.Time {
 	u, err := url.Parse(webhookURL)
-	if err != nil {
+	if err != nil || u.RawQuery == "" {
 		return time.Time{}
 	}
 	parts := strings.Split(u.Query().Get("token"), ".")
