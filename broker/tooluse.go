@@ -73,7 +73,7 @@ func (e *effects) mergeTool(in *incomingEvent, m *Message, merge func(*protocol.
 		artifact.ID = protocol.NewID()
 	}
 	phase = merge(&use, phase)
-	content, err := marshal(use)
+	content, err := protocol.Marshal(use)
 	if err != nil {
 		return fmt.Errorf("tool use %s: %w", use.ToolCallID, err)
 	}
