@@ -151,7 +151,8 @@ type Journal interface {
 	Notices() []string
 }
 
-// Rows and records of the journal, see package core.
+// The records of the journal are those of the core.
+
 type (
 	Write             = core.Write
 	SessionRecord     = core.SessionRecord

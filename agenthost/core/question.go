@@ -42,7 +42,7 @@ func (in AgentAsked) apply(x *Step) error {
 			return x.questions().answerByRule(q, a, in.Ruling.Rule)
 		}
 	}
-	if x.turns().opened(in.TurnID) == nil && x.State.Turn.Stop != "" {
+	if x.turns().isOpen(in.TurnID) && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
 	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
