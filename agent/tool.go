@@ -38,6 +38,7 @@ type action struct {
 	prompt  string                    // the question to the user
 	warning *protocol.SecurityWarning // nil = no permission needed
 	run     func(context.Context) (string, error)
+	shape   string // what a yes for the session covers, see policy.Decision; "" means this call only
 }
 
 // toolbox has the tools of one session by name.

@@ -137,6 +137,12 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	}
 	r.read(stream)
 	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)), []string{"tool-call", "tool-result", "finish"})
+	stream = r.start1("s1", "t2b", run("c1", "touch -c b", nil)...)
+	id = r.untilPart(stream, "tool-approval-request").part.ApprovalID // another shape
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}); err != nil {
+		t.Fatal(err)
+	}
+	r.read(stream)
 	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
 
 	stream = r.start1("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)

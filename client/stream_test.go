@@ -135,7 +135,7 @@ func TestSend(t *testing.T) {
 			want:   "error busy", asked: []string{post(1)}, text: "-",
 		},
 		{
-			name:   "what is no stream is an error",
+			name:   "a response that is not a stream is an error",
 			script: []reply{refusing(200, `<html>`)},
 			want:   "error unavailable", asked: []string{post(1)}, text: "-",
 		},

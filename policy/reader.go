@@ -13,8 +13,9 @@ import (
 // reader reads the nodes of a policy and keeps the first error. It accepts only the
 // format of docs/policy.md.
 type reader struct {
-	name string
-	err  error
+	name  string
+	tools toolNames
+	err   error
 }
 
 func (r *reader) fail(at *yaml.Node, format string, args ...any) {
@@ -92,7 +93,7 @@ func (r *reader) rule(node *yaml.Node) ruleText {
 	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.text(n) } }
 	r.mapping(node, "a rule", map[string]func(*yaml.Node){
 		"name": text(&t.name), "message": text(&t.message),
-		"tool": list(&t.tools), "agent": list(&t.agents), "project": list(&t.projects),
+		"tool": func(n *yaml.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents), "project": list(&t.projects),
 		"command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
 		"args":        func(n *yaml.Node) { t.args = r.arguments(n) },
 		"where":       func(n *yaml.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
@@ -151,6 +152,18 @@ func (r *reader) patterns(n *yaml.Node) []string {
 		out = append(out, expanded...)
 	}
 	return out
+}
+
+// toolPatterns reads patterns for tools. A name that matches no tool is an error: a rule
+// that denies would protect nothing.
+func (r *reader) toolPatterns(n *yaml.Node) []string {
+	patterns := r.patterns(n)
+	for _, p := range patterns {
+		if p != "" && !r.tools.isKnown(p) {
+			r.fail(n, "there is no tool %q; did you mean %q? A tool that is not in the table is \"other:\" and its name", p, r.tools.nearest(p))
+		}
+	}
+	return patterns
 }
 
 func (r *reader) arguments(n *yaml.Node) []argumentText {

@@ -89,7 +89,7 @@ type AnswerRequest struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// RememberSession allows the same tool for the rest of the session.
+// RememberSession allows calls of the same shape for the rest of the session.
 const RememberSession = "session"
 
 // EventsResponse is the response to GET /session/:id/events on the agent host.

@@ -299,6 +299,7 @@ type Question struct {
 	Default    string
 	Options    []string
 	Timeout    time.Duration // 0 = the host's
+	Shape      string        `json:",omitempty"` // what a yes for the session covers, from the policy; "" = this call only
 }
 
 // Answer is the user's answer to a question, or what replaces it.

@@ -94,17 +94,17 @@ func (x questionStep) interaction(kind protocol.InteractionKind, q Question, tim
 	}
 	return InteractionRecord{
 		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID, Kind: kind, State: protocol.InteractionOpen,
-		Question: e, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
+		Question: e, Shape: q.Shape, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
 	}
 }
 
 // defaultPrompt is the prompt of a confirm without one.
 func defaultPrompt(tool string) string { return "Allow " + cmp.Or(tool, "this") + "?" }
 
-// remembers reports whether the user has allowed the tool for the session.
-// CRITICAL calls are asked about nevertheless.
+// remembers reports whether the user has allowed calls of this shape for the
+// session. CRITICAL calls are asked about nevertheless.
 func (s *State) remembers(q *Question) bool {
-	return q.ToolName != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.ToolName)
+	return q.Shape != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.Shape)
 }
 
 // answer is the policy's own answer to a confirm. Otherwise it completes the
@@ -119,6 +119,7 @@ func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 	case r.Action == policy.Allow && (!r.BuiltIn || reported != policy.Critical): // an operator's rule outranks the agent
 		return Answer{Approved: true}, true
 	}
+	q.Shape = r.Shape
 	if r.Timeout > 0 {
 		q.Timeout = r.Timeout
 	}
@@ -259,17 +260,17 @@ func (in Answered) apply(x *Step) error {
 		}
 		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
 		x.questions().continues()
-		x.questions().remember(&req, rec.Question.ToolName)
+		x.questions().remember(&req, rec.Shape)
 		x.effect(Reply{rec.ID, in.Raw})
 	})
 }
 
-func (x questionStep) remember(req *protocol.AnswerRequest, tool string) {
-	if req.Remember != protocol.RememberSession || tool == "" || req.Approved == nil || !*req.Approved {
+func (x questionStep) remember(req *protocol.AnswerRequest, shape string) {
+	if req.Remember != protocol.RememberSession || shape == "" || req.Approved == nil || !*req.Approved {
 		return
 	}
-	if known := x.State.Record.Remembered; !slices.Contains(known, tool) {
-		x.record().Remembered = append(slices.Clone(known), tool)
+	if known := x.State.Record.Remembered; !slices.Contains(known, shape) {
+		x.record().Remembered = append(slices.Clone(known), shape)
 	}
 }
 

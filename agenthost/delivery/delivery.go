@@ -45,6 +45,7 @@ type Session interface {
 type Sender struct {
 	Poster   Poster
 	Password seal.Secret // the bearer of renewals
+	Now      func() time.Time
 }
 
 // Run sends until there is nothing left, or ctx ends.

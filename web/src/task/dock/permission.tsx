@@ -72,7 +72,7 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           <Button
             disabled={!ready}
             onClick={() => onAnswer({ approved: true, remember: 'session' })}
-            title={`Every use of ${interaction.toolName ?? 'this tool'} until this session ends`}
+            title="Calls of this shape until this session ends: the same program, options and kind of place"
           >
             Allow for this session
           </Button>
