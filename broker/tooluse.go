@@ -70,7 +70,7 @@ func (e *effects) mergeTool(in *incomingEvent, m *Message, merge func(*protocol.
 	}
 	use := protocol.ToolUse{ToolCallID: in.event.ToolCallID}
 	phase := merge(&use, PhaseNone)
-	content, err := marshal(use)
+	content, err := protocol.Marshal(use)
 	if err != nil {
 		return fmt.Errorf("tool use %s: %w", use.ToolCallID, err)
 	}
@@ -94,7 +94,7 @@ func (tx *taskTx) changeTool(m *Message, merge func(*protocol.ToolUse, ToolPhase
 		return fmt.Errorf("message %s: %w", m.ID, err)
 	}
 	m.Phase = merge(&use, m.Phase)
-	content, err := marshal(use)
+	content, err := protocol.Marshal(use)
 	if err != nil {
 		return fmt.Errorf("tool use %s: %w", use.ToolCallID, err)
 	}

@@ -33,7 +33,7 @@ func FreshExpiry(webhookURL string, now time.Time) time.Time {
 // tokenTimes returns iat and exp, zero where there is none.
 func tokenTimes(webhookURL string) (issued, expires time.Time) {
 	u, err := url.Parse(webhookURL)
-	if err != nil {
+	if err != nil || u.RawQuery == "" {
 		return issued, expires
 	}
 	parts := strings.Split(u.Query().Get("token"), ".")
