@@ -20,6 +20,7 @@ type incomingEvent struct {
 	id     string // the event's own, or derived from its content and turn
 	turn   string // the event's own, or that of the webhook token
 	digest string // of the content: a redelivery has the same
+	prompt *protocol.TurnPrompt
 }
 
 // identify checks and identifies the events of a request.
@@ -34,7 +35,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 		if err != nil {
 			return nil, fail(err)
 		}
-		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest}
+		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest, prompt: in.Prompt}
 		if e.turn == "" && in.Event.Epoch == 0 {
 			e.turn = claimTurn // a basic host; other hosts leave out the turn only where there is none
 		}

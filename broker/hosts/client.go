@@ -120,6 +120,8 @@ func (c *Client) Events(
 		"epoch": {strconv.FormatInt(after.Epoch, 10)},
 		"after": {strconv.FormatInt(after.Seq, 10)},
 		"limit": {strconv.Itoa(limit)},
+
+		"prompts": {"true"},
 	}
 	resp, err := c.session(ctx, t, call{method: http.MethodGet, path: "/events", query: query}, sessionID)
 	if err != nil {

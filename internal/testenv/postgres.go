@@ -118,13 +118,7 @@ func PostgresServer(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, cluster: c}
-	t.Cleanup(func() {
-		s.Stop()
-		if err := os.RemoveAll(c.dir); err != nil {
-			t.Error(err)
-		}
-	})
+	s := newServer(t, c)
 	s.Start()
 	return s
 }
