@@ -306,7 +306,7 @@ func (b *fakeBroker) ingest(w http.ResponseWriter, req request) {
 			return
 		case e.Epoch == cursor.Epoch && e.Seq <= cursor.Seq:
 			if !b.has(id, e) {
-				w.WriteHeader(409)
+				w.WriteHeader(http.StatusConflict)
 				_ = json.NewEncoder(w).Encode(map[string]any{
 					"error": "another event stands there", "code": protocol.CodeDiverged, "cursor": cursor, "index": i,
 				})

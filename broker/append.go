@@ -41,21 +41,22 @@ func (l *lastSeen) put(t Task) {
 	l.tasks[t.ID] = t
 }
 
-// AppendStore has a fast path for what hosts send most: events that continue at
-// the task's cursor, and their messages.
+// AppendStore writes events that continue at the task's cursor, and their messages,
+// in one statement. Hosts send mostly such events.
 type AppendStore interface {
-	// Appends reports whether Append is faster than LockTask and Apply.
+	// Appends reports whether Append is faster than LockTask followed by Apply.
 	Appends() bool
-	// Append is Apply without a lock taken before: it writes b's events, messages
-	// and changes if the task is not deleted and still at rev and cursor, and
-	// reports whether it did. Of the task it writes cursor, revs and times only.
+	// Append does what Apply does, without a lock taken before. It writes b's
+	// events, messages and changes only if the task is not deleted and still at rev
+	// and cursor, and reports whether it wrote. Of the task's row it writes only
+	// cursor, revs and times.
 	Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *Batch) (bool, error)
 }
 
-// append writes text of the open turn that continues at the task's cursor. What
-// it changes follows from the remembered task, so one statement does all of it.
-// It returns nil when events or task do not allow that, or when the remembered
-// task is out of date; the caller then uses a transaction.
+// append writes text of the open turn that continues at the task's cursor. The
+// remembered task is enough to compute the changes, so one statement writes them
+// all. It returns nil when the events or the task do not allow that, or when the
+// remembered task is out of date; the caller then uses a transaction.
 func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEvent) *ingested {
 	if !s.Store.Appends() {
 		return nil

@@ -8,18 +8,21 @@ import (
 	"bellhop/protocol"
 )
 
-// ErrTaken means that an event's id or (epoch,seq) is already stored.
+// ErrTaken means that an event with the same id or the same (epoch,seq) is already
+// stored.
 var ErrTaken = errors.New("an event of that id or position is already stored")
 
-// Message is a row that users see. Tool rows have a ToolCallID and a Phase.
+// Message is a row that users see. Only rows of tool uses have a ToolCallID and a
+// Phase.
 type Message struct {
 	protocol.Message
 	ToolCallID string
 	Phase      ToolPhase
-	BodyHash   string // of a user's message: a repeated check-in of its id must have the same
+	BodyHash   string // for a user's message; a repeated check-in with its id must have the same hash
 }
 
-// ToolPhase names the halves of a tool use that have arrived.
+// ToolPhase records which halves of a tool use have arrived: the call, the result
+// or both.
 type ToolPhase string
 
 // Tool phases.
@@ -30,17 +33,17 @@ const (
 	PhaseBoth   ToolPhase = "both"
 )
 
-// StoredEvent is a stored event: the body as it was sent, and a digest of its
-// canonical form without sessionId.
+// StoredEvent is an event as the host sent it, with a digest of its canonical form
+// without sessionId.
 type StoredEvent struct {
 	TaskID     string
 	EventID    string
-	Epoch, Seq int64 // 0 = none
+	Epoch, Seq int64 // 0 means the host sent none
 	TurnID     string
 	Type       protocol.EventType
 	Body       json.RawMessage
 	Digest     string
-	Late       bool // its epoch was over: stored without effects
+	Late       bool // sent after its epoch had ended: stored without effects
 	ReceivedAt time.Time
 }
 
@@ -54,7 +57,7 @@ type AuditEntry struct {
 	At      time.Time
 }
 
-// Batch is all that a use case writes of one locked task.
+// Batch holds all rows that a use case writes for one locked task.
 type Batch struct {
 	Task            *Task // with its new rev
 	Events          []StoredEvent

@@ -23,7 +23,7 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	failpoint.Hit("checkin-stored")
 	response, err := s.openTurn(ctx, c)
 	failpoint.Hit("checkin-opened")
-	// The outcome belongs to the message even if the caller is gone.
+	// Store the outcome of the message even if the client has disconnected.
 	settled := s.settle(context.WithoutCancel(ctx), c, response, err)
 	if err == nil {
 		err = settled
@@ -38,7 +38,7 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	}, nil
 }
 
-// checkIn is a checked request, and after announce the ids of its message and
+// checkIn is a validated request. announce fills in the ids of its message and
 // turn.
 type checkIn struct {
 	session
@@ -66,7 +66,7 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	return &checkIn{session: session{task, target}, req: req, body: body}, err
 }
 
-// withIDs adds to an error what a frontend needs to try again.
+// withIDs adds messageId and turnId to an error, so that a frontend can try again.
 func (c *checkIn) withIDs(err error) error {
 	var known *protocol.Error
 	extended := protocol.Error{Code: protocol.CodeInternal, Message: "Internal error", Err: err}
@@ -81,7 +81,8 @@ func (c *checkIn) withIDs(err error) error {
 	return &extended
 }
 
-// announce stores message and turn, or finds those of the same messageId.
+// announce stores message and turn, or finds those of an earlier check-in with the
+// same messageId.
 func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
 	_, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		message, err := s.checkedIn(ctx, c)
@@ -97,8 +98,7 @@ func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
 	return err
 }
 
-// checkedIn returns the message that was checked in before with this messageId,
-// nil if there is none.
+// checkedIn returns the message of an earlier check-in with this messageId, or nil.
 func (s *Sessions) checkedIn(ctx context.Context, c *checkIn) (*Message, error) {
 	if c.req.MessageID == "" {
 		return nil, nil
@@ -115,8 +115,8 @@ func (s *Sessions) checkedIn(ctx context.Context, c *checkIn) (*Message, error) 
 	return message, nil
 }
 
-// announce adds a turn for a new message, or another turn for a message that
-// failed.
+// announce adds a turn for a new message, or another turn for a message that failed
+// before.
 func (tx *taskTx) announce(c *checkIn, failed *Message) *Message {
 	turn := tx.addTurn(Turn{ID: protocol.NewID(), State: TurnAnnounced, AnnouncedAt: tx.now})
 	tx.task.LastActivityAt = tx.now
@@ -148,7 +148,7 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	return s.Link.Open(ctx, c.target, open)
 }
 
-// settle notes whether the message reached its host.
+// settle records whether the message reached its host.
 func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error) error {
 	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		if failure != nil {

@@ -26,7 +26,7 @@ func TestCheckInRefuses(t *testing.T) {
 	chat := create(protocol.CreateTaskRequest{Title: "x", Mode: "chat", AgentURL: "https://a.example", AgentPassword: "p"})
 	nowhere := create(protocol.CreateTaskRequest{Title: "x", AgentPassword: "p"})
 	passwordless := create(protocol.CreateTaskRequest{Title: "x", AgentURL: "https://a.example"})
-	stranger := k.newUser("eve@example.org", false)
+	otherUser := k.newUser("eve@example.org", false)
 	artifact := func(kind, content string) []protocol.ArtifactInput {
 		return []protocol.ArtifactInput{{Type: kind, Content: json.RawMessage(content)}}
 	}
@@ -38,7 +38,7 @@ func TestCheckInRefuses(t *testing.T) {
 	}{
 		{"no taskId", "", protocol.CheckInRequest{Message: "x"}, `{'code':'invalid','error':'taskId is required'}`},
 		{"no such task", "", protocol.CheckInRequest{TaskID: "nope", Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
-		{"another user's task", stranger.UserID, protocol.CheckInRequest{TaskID: agent, Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
+		{"another user's task", otherUser.UserID, protocol.CheckInRequest{TaskID: agent, Message: "x"}, `{'code':'not_found','error':'Task not found'}`},
 		{"not in agent mode", "", protocol.CheckInRequest{TaskID: chat, Message: "x"}, `{'code':'invalid','error':'Task is not in agent mode'}`},
 		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`},
 		{"no password", "", protocol.CheckInRequest{TaskID: passwordless, Message: "x"}, `{'code':'invalid','error':'Agent password not configured'}`},
@@ -104,7 +104,7 @@ func TestCheckInAsksTheHost(t *testing.T) {
 func TestCheckInFailures(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))
-		refusal := &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "mend it"}
+		refusal := &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to create agent session", Hint: "repair it"}
 		k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 			if status := k.messages(req.SessionID)[0].Status; status != protocol.MessageSending {
 				t.Errorf("the host is called while the message is %s", status)
@@ -114,7 +114,7 @@ func TestCheckInFailures(t *testing.T) {
 		task := k.task()
 		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x", MessageID: "m1"})
 		failed := k.messages(task.ID)[0]
-		same(t, fault(err), `{'code':'bad_gateway','error':'Failed to create agent session','hint':'mend it','messageId':'m1','turnId':'`+failed.TurnID+`'}`)
+		same(t, fault(err), `{'code':'bad_gateway','error':'Failed to create agent session','hint':'repair it','messageId':'m1','turnId':'`+failed.TurnID+`'}`)
 		same(t, k.brief(task.ID), `{'status':'none','open':'','messages':[{'role':'USER','turn':'`+failed.TurnID+`','status':'ERROR','text':'x'}]}`)
 
 		// After an error the same message gets another turn.
@@ -124,7 +124,7 @@ func TestCheckInFailures(t *testing.T) {
 		if in.MessageID != "m1" || in.TurnID == failed.TurnID {
 			t.Errorf("%+v after turn %s", in, failed.TurnID)
 		}
-		// A redelivered finish of the first turn does not touch the message.
+		// A repeated finish of the first turn does not change the message.
 		k.mustSend(task.ID, "", seqd(1, 1, failed.TurnID, `'type':'finish','finishReason':'other','reason':'not-started'`))
 		same(t, k.brief(task.ID), `{'status':'none','open':'','messages':[{'role':'USER','turn':'`+in.TurnID+`','status':'SENT','text':'x'}]}`)
 	})
@@ -204,7 +204,8 @@ func TestCheckInOnABasicHost(t *testing.T) {
 func TestMessageStuckInSending(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
-	// The broker dies while it talks to the host: nothing settles the message.
+	// The broker dies while it calls the host: nothing records the outcome of the
+	// message.
 	k.host.onOpen = func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) { panic("killed") }
 	func() {
 		defer func() { _ = recover() }()
@@ -250,7 +251,7 @@ func TestInterrupt(t *testing.T) {
 	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
 	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Not found")
 	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'The agent host cannot interrupt'}`)
-	k.checkIn(task.ID, "x") // now the host is known to have events
+	k.checkIn(task.ID, "x") // after this the broker knows that the host has events
 	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Session not found")
 	k.must(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID))
 }

@@ -14,10 +14,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Whatever the network does to a journal — lose, repeat, batch, reorder — the
-// rows end up as if it had been delivered once and in order. The host of this
-// test behaves as protocol section 2 says: it sends from a point of its own
-// choice and goes back when it receives a gap.
+// Whatever the network does to a journal (lose, repeat, batch, reorder), the rows
+// end up as if it had been delivered once and in order. The host of this test
+// follows protocol section 2: it sends from any position and rewinds after a gap.
 func TestAnyDeliveryOfAJournalLeavesTheSameRows(t *testing.T) {
 	k := newKit(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -53,8 +52,8 @@ func TestAnyDeliveryOfAJournalLeavesTheSameRows(t *testing.T) {
 	})
 }
 
-// A basic host's events have no place in an order, but the halves of a tool use
-// find each other and nothing is doubled.
+// A basic host's events have no order. The halves of a tool use are still joined,
+// and no row is doubled.
 func TestAnyOrderOfABasicHostsToolsLeavesTheSameRows(t *testing.T) {
 	k := newKit(t)
 	var bodies []string
@@ -103,8 +102,8 @@ func drawJournal(r *rapid.T) []string {
 	return journal
 }
 
-// shape is a task's rows without what differs between any two tasks: ids and
-// revs, which depend on how the events were batched.
+// shape returns a task's rows without the values that differ between any two tasks:
+// ids, and revs, which depend on the batches.
 func shape(r *rapid.T, k *kit, id string) string {
 	type row struct {
 		Turn, Text, Event string
@@ -140,7 +139,8 @@ func shape(r *rapid.T, k *kit, id string) string {
 	return string(all)
 }
 
-// Two replicas deliver the same journal at once; each rewinds to the cursor of a gap.
+// Two replicas receive the same journal at once; each rewinds to the cursor of a
+// gap.
 func TestTwoReplicasOfAJournalLeaveTheSameRows(t *testing.T) {
 	st := storetest.OpenPostgres(t)
 	k := kitOn(t, st)

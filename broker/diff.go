@@ -9,20 +9,20 @@ import (
 	"bellhop/protocol"
 )
 
-// diffHash begins the body hash of a message that holds a diff.
+// diffHash is the prefix of the body hash of every message that holds a diff.
 const diffHash = "diff:"
 
-// Caps on a host's diff.
+// Limits on the size of a host's diff.
 const (
 	maxDiffFiles = 5000
 	maxDiffPath  = 4096
 )
 
-// Diff asks the task's host what its session has changed, and stores it as a
-// message with a DIFF artifact. For the same diff again it returns the message
-// that is stored.
-// CodeConflict: the host has nothing to compare with, or no session of the task
-// yet; CodeBadGateway: the host makes no diffs, or cannot be reached.
+// Diff asks the task's host for the changes that its session made, and stores them
+// as a message with a DIFF artifact. If the diff equals the last one, it returns
+// the stored message.
+// CodeConflict: the host has nothing to compare with, or the task has no session
+// yet. CodeBadGateway: the host does not support diffs, or cannot be reached.
 func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.DiffResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
@@ -43,7 +43,8 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 	return &protocol.DiffResponse{Success: true, Message: message}, nil
 }
 
-// noDiff explains a host's refusal, which depends on whether it has the session.
+// noDiff explains why a host refused. The explanation depends on whether the host
+// has the session.
 func noDiff(task *Task, err error) error {
 	if protocol.CodeOf(err) != protocol.CodeNotFound {
 		return err

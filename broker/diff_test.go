@@ -73,7 +73,7 @@ func TestADiffOverTheCapIsCut(t *testing.T) {
 	}
 }
 
-func TestWhyThereIsNoDiff(t *testing.T) {
+func TestARefusedDiffIsExplained(t *testing.T) {
 	absent := protocol.Errorf(protocol.CodeNotFound, "Session not found")
 	for name, c := range map[string]struct {
 		events, turns bool

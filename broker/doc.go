@@ -14,8 +14,9 @@
 //	Hosts         registered agent hosts and their health
 //	Maintenance   what is due by time alone
 //
-// Each states the store interface that it needs beside itself. Updater and
-// Targets are shared: the one way to change a task, and to find its host.
+// Each use case declares the store interface that it needs in its own file. Updater
+// and Targets are shared: only Updater changes a task, and only Targets finds its
+// host.
 //
 // A turn:
 //
@@ -25,7 +26,7 @@
 //
 // Updater opens one transaction and locks the task's row first; that is the only
 // lock. Every insert or change of a task's rows takes the task's next rev and
-// records a change. Users' webhooks are queued in the same transaction; after its
-// commit the Notifier wakes the readers. Nothing slow (no call to a host) happens
-// inside a transaction.
+// records a change. The events for users' webhooks are queued in the same
+// transaction; after its commit the Notifier wakes the readers. Nothing slow (no
+// call to a host) happens inside a transaction.
 package broker

@@ -8,15 +8,15 @@ import (
 	"bellhop/protocol"
 )
 
-// maxReason bounds the reason that an error event leaves in a turn. The stored
-// event keeps all of it.
+// maxReason limits how many bytes of an error event become the turn's reason. The
+// stored event keeps the full text.
 const maxReason = 2000
 
 // effects applies the effects of new events to a task.
 type effects struct {
 	*taskTx
 	tools     map[string][]*Message // by tool call id, ascending by seq
-	strayTurn bool                  // a turn began while another was open
+	strayTurn bool                  // a turn began while another one was open
 }
 
 // accept stores the accepted events and gives effect to them.
@@ -84,8 +84,9 @@ func (e *effects) effect(ctx context.Context, in *incomingEvent) error {
 	return nil // dropped and unknown types are stored without effects
 }
 
-// begin opens the turn of an event that proves work on it. A finish does not open
-// its turn, and a status other than busy may be about the agent program alone.
+// begin opens the turn of an event that shows the agent works on it. A finish does
+// not open its turn. A status other than busy does not either, because it may
+// concern the agent program alone.
 func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 	if in.turn == "" || in.turn == e.task.OpenTurn || in.event.Type == protocol.EventFinish {
 		return nil
@@ -153,9 +154,8 @@ func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
 	return e.closeTurn(ctx, t, end)
 }
 
-// status takes over the host's status, with two exceptions: busy counts only
-// while a turn is open, and the status of an earlier turn does not change the
-// open one.
+// status stores the host's status, with two exceptions: busy counts only while a
+// turn is open, and a status of an earlier turn does not change the open one.
 func (e *effects) status(ctx context.Context, in *incomingEvent) error {
 	if e.task.OpenTurn == "" {
 		if in.event.Status != protocol.StatusBusy {
@@ -180,7 +180,8 @@ func (e *effects) setStatus(status protocol.Status, reason string) {
 	}
 }
 
-// failure stores an error as the turn's reason, in case its finish has none.
+// failure stores the text of an error as the turn's reason, in case its finish has
+// none.
 func (e *effects) failure(ctx context.Context, in *incomingEvent) error {
 	if in.turn == "" {
 		return nil
@@ -197,8 +198,8 @@ func (e *effects) failure(ctx context.Context, in *incomingEvent) error {
 	return nil
 }
 
-// interaction takes over the host's state; resolved and expired are final. An
-// open event that arrives after the end still adds the question's text.
+// interaction stores the host's state of a question; resolved and expired are
+// final. An open event that arrives after the end still adds the question's text.
 func (e *effects) interaction(ctx context.Context, in *incomingEvent) error {
 	ev := in.event
 	q, err := e.question(ctx, ev.InteractionID)

@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// brief is what effects leave, without ids and times that vary.
+// brief returns the rows that the effects left, without ids and times.
 func (k *kit) brief(id string) any {
 	task := k.get(id)
 	rows := []any{}
@@ -48,7 +48,7 @@ func TestEffects(t *testing.T) {
 	ask := `'type':'interaction','interactionId':'q','kind':'confirm'`
 	cases := []struct {
 		rule  string
-		turns []string // of each event; "" none
+		turns []string // of each event; "" means none
 		send  []string
 		want  string
 	}{

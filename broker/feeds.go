@@ -9,30 +9,30 @@ import (
 )
 
 // ErrReset means that the changes since a rev are not known: the rev is in the
-// future, or so old that its successors are pruned. The reader must read the
-// whole task again.
+// future, or so old that later changes were pruned. The reader must read the
+// complete task again.
 var ErrReset = errors.New("the changes since that rev are not known")
 
-// ChangeRef is a stored change: the row it touched.
+// ChangeRef is a stored change. It names the row that changed.
 type ChangeRef struct {
 	Rev   int64
 	Kind  ChangeKind
 	RefID string
 }
 
-// UserHint is a hint for a user.
+// UserHint is a task hint with the user it is for.
 type UserHint struct {
 	UserID    string
 	ChangedAt time.Time
 	protocol.TaskHint
 }
 
-// Feeds reads what the feeds of tasks and users show.
+// Feeds reads changes for the feeds of tasks and of users.
 type Feeds struct{ Store FeedStore }
 
-// FeedStore is what Feeds reads.
+// FeedStore is the part of the store that Feeds reads.
 type FeedStore interface {
-	// Read runs fn with one view of the data.
+	// Read runs fn on one consistent view of the data.
 	Read(ctx context.Context, fn func(ctx context.Context) error) error
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]ChangeRef, error)
@@ -52,8 +52,8 @@ func (s *Feeds) Get(ctx context.Context, userID, id string) (*protocol.Task, err
 	return task.View(), nil
 }
 
-// Changes returns at most limit changes after the rev since, and the task's
-// present rev. It is ErrReset when these changes are not known.
+// Changes returns at most limit changes after the rev since, and the task's current
+// rev. It returns ErrReset when these changes are not known.
 func (s *Feeds) Changes(ctx context.Context, userID, id string, since int64, limit int) ([]Change, int64, error) {
 	var changes []Change
 	var rev int64
@@ -83,7 +83,7 @@ func (s *Feeds) Changes(ctx context.Context, userID, id string, since int64, lim
 	return changes, rev, err
 }
 
-// rows adds the present state of its row to each change.
+// rows adds to each change the current state of the row it names.
 func (s *Feeds) rows(ctx context.Context, task *Task, refs []ChangeRef) ([]Change, error) {
 	ids := map[ChangeKind][]string{}
 	for _, ref := range refs {
@@ -137,13 +137,13 @@ func (s *Feeds) questions(ctx context.Context, task *Task, ids []string) (map[st
 	return questions, err
 }
 
-// Hints returns the state of the user's tasks, the last changed first.
+// Hints returns the state of the user's tasks, the most recently changed first.
 func (s *Feeds) Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error) {
 	return s.Store.Hints(ctx, userID, clamp(limit))
 }
 
-// Revs returns the rev of each task, in one query. Deleted tasks keep theirs
-// until they are purged.
+// Revs returns the rev of each task, in one query. Deleted tasks are included until
+// they are purged.
 func (s *Feeds) Revs(ctx context.Context, taskIDs []string) (map[string]int64, error) {
 	if len(taskIDs) == 0 {
 		return map[string]int64{}, nil
@@ -152,8 +152,9 @@ func (s *Feeds) Revs(ctx context.Context, taskIDs []string) (map[string]int64, e
 }
 
 // HintsSince returns the tasks of these users that changed at since or later,
-// deleted tasks too, by the clocks of the replicas that wrote. Readers overlap
-// their windows by the clock skew they allow, and compare revs.
+// deleted tasks included. The times are from the clocks of the replicas that wrote
+// the changes; readers overlap their windows by the clock skew they allow, and
+// compare revs.
 func (s *Feeds) HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]UserHint, error) {
 	if len(userIDs) == 0 {
 		return nil, nil

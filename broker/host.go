@@ -8,17 +8,17 @@ import (
 	"bellhop/protocol"
 )
 
-// Host is an agent host registered by an administrator. Passwords are plain
-// here and sealed by the store.
+// Host is an agent host registered by an administrator. Passwords are plain text
+// here; the store seals them.
 type Host struct {
 	ID               string
 	Name             string
 	URL              string
 	Password         seal.Secret
-	PreviousPassword seal.Secret // tried too until PreviousUntil (24 h after a change)
+	PreviousPassword seal.Secret // also tried until PreviousUntil (24 h after a change)
 	PreviousUntil    *time.Time
 	Health           HostHealth
-	Reach            protocol.Reach // of browsers
+	Reach            protocol.Reach // how browsers reach the host
 	CheckedAt        *time.Time
 	OpenTurns        int // filled by reads: unfinished turns of tasks that are not deleted
 	CreatedAt        time.Time
@@ -34,11 +34,11 @@ const (
 	HostUnreachable = protocol.HostUnreachable
 )
 
-// Target is how to reach a task's agent host.
+// Target is the address of a task's agent host.
 type Target struct {
 	URL       string        // without a trailing slash
 	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
-	Guarded   bool          // the URL is a non-admin's: dial through the outbound guard
+	Guarded   bool          // a non-administrator gave the URL: dial through the outbound guard
 	Relay     bool          // browsers cannot reach it
 }
 

@@ -25,11 +25,11 @@ type Hosts struct {
 // HostStore stores registered agent hosts. Hosts leaves the passwords sealed, so
 // that one damaged row does not break the list.
 type HostStore interface {
-	// CreateHost is CodeConflict when the name is taken.
+	// CreateHost returns CodeConflict when the name is taken.
 	CreateHost(ctx context.Context, h *Host) error
 	Hosts(ctx context.Context) ([]Host, error)
 	UpdateHost(ctx context.Context, id string, change func(*Host) error) (*Host, error)
-	// DeleteHost is CodeConflict while tasks use the host.
+	// DeleteHost returns CodeConflict while tasks use the host.
 	DeleteHost(ctx context.Context, id string) error
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
@@ -111,7 +111,7 @@ func checkHost(h *Host) error {
 	return checkHTTPURL("url", h.URL)
 }
 
-// checkReach checks the reach that a request names.
+// checkReach checks the reach of a request.
 func checkReach(r protocol.Reach) error {
 	switch r {
 	case "", protocol.ReachDirect, protocol.ReachRelay:

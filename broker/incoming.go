@@ -13,13 +13,13 @@ import (
 	"bellhop/protocol"
 )
 
-// incomingEvent is an event of a request with its identity.
+// incomingEvent is an event of a request, with the values that identify it.
 type incomingEvent struct {
 	event  *protocol.Event
 	raw    json.RawMessage
-	id     string // the event's own, or derived from its content and turn
-	turn   string // the event's own, or that of the webhook token
-	digest string // of the content: a redelivery has the same
+	id     string // the eventId of the event, or derived from its content and turn
+	turn   string // the turnId of the event, or of the webhook token
+	digest string // of the content: the same in every redelivery
 	prompt *protocol.TurnPrompt
 }
 
@@ -37,7 +37,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 		}
 		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest, prompt: in.Prompt}
 		if e.turn == "" && in.Event.Epoch == 0 {
-			e.turn = claimTurn // a basic host; other hosts leave out the turn only where there is none
+			e.turn = claimTurn // an event of a basic host; other hosts leave out the turn only if there is none
 		}
 		if e.id == "" {
 			e.id = in.Event.DerivedID(in.Raw, e.turn)
@@ -47,7 +47,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 	return identified, nil
 }
 
-// sequenced is what the sequencer needs of the events.
+// sequenced returns the fields of the events that the sequencer needs.
 func sequenced(events []incomingEvent) []sequencer.Event {
 	list := make([]sequencer.Event, len(events))
 	for i := range events {
@@ -57,8 +57,8 @@ func sequenced(events []incomingEvent) []sequencer.Event {
 	return list
 }
 
-// digestOf hashes the canonical form without sessionId: a batch carries the
-// sessionId once for all its events, a single event carries its own.
+// digestOf hashes the canonical form without sessionId, because a batch has one
+// sessionId for all its events and a single event has its own.
 func digestOf(raw json.RawMessage) (string, error) {
 	canonical, err := protocol.Canonical(raw)
 	if err != nil {
@@ -91,7 +91,7 @@ func digestOf(raw json.RawMessage) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// atIndex names the bad event, in batches only.
+// atIndex adds the index of the invalid event to the error of a batch.
 func atIndex(err error, i, n int) error {
 	var e *protocol.Error
 	if n == 1 || !errors.As(err, &e) {

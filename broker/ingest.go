@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Ingest is the one place where events take effect, whether they come by the
-// webhook or through the Reconciler.
+// Ingest gives effect to the events of hosts. No other code does, whether an event
+// comes by the webhook or through the Reconciler.
 type Ingest struct {
 	Store      IngestStore
 	Updater    *Updater
@@ -29,21 +29,21 @@ type Ingest struct {
 	last    lastSeen
 }
 
-// IngestStore is what Ingest stores beside the changes of a task.
+// IngestStore is what Ingest stores besides the changes of a task.
 type IngestStore interface {
 	AppendStore
-	// Write runs fn in a transaction, again after a deadlock.
+	// Write runs fn in a transaction, and again after a deadlock.
 	Write(ctx context.Context, fn func(ctx context.Context) error) error
-	// LockTask locks the task's row. It finds deleted tasks too.
+	// LockTask locks the task's row. It also finds deleted tasks.
 	LockTask(ctx context.Context, id string) (*Task, error)
-	// KnownEvents are the stored events with one of these ids.
+	// KnownEvents returns the stored events with one of these ids.
 	KnownEvents(ctx context.Context, taskID string, ids []string) ([]StoredEvent, error)
-	// Audit notes a refused event (reliability IN-6).
+	// Audit records a refused event (reliability IN-6).
 	Audit(ctx context.Context, a *AuditEntry) error
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
 }
 
-// Inbound is an event as it was sent and as it was read.
+// Inbound is an event in two forms: the JSON that was sent, and the decoded value.
 type Inbound struct {
 	Raw    json.RawMessage
 	Event  *protocol.Event
@@ -51,10 +51,10 @@ type Inbound struct {
 }
 
 // Ingest stores events and their effects in one transaction, all or nothing.
-// claimTurn is the turn of the webhook token. Errors are those of protocol
-// section 1.4; in a batch Index names the first bad event. Two kinds of refusal
-// store something: events of an epoch that is over are kept as late, and a known
-// id with other content is audited.
+// claimTurn is the turn of the webhook token. Errors are those of protocol section
+// 1.4; in a batch Index names the first invalid event. Two kinds of refusal store
+// something: events of an ended epoch are kept as late, and different content under
+// a known id is audited.
 func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []Inbound) (*protocol.IngestResponse, error) {
 	if len(events) == 0 {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "There is no event in the body")
@@ -88,7 +88,7 @@ type ingested struct {
 	decision sequencer.Decision
 }
 
-// missesEvents reports that the host has events that the broker should have.
+// missesEvents reports whether the host has events that the broker should have.
 func (i *ingested) missesEvents() bool {
 	return i.strayTurn || i.decision.Refusal != nil && i.decision.Refusal.Code == protocol.CodeGap
 }
@@ -102,8 +102,8 @@ func (i *ingested) response() *protocol.IngestResponse {
 	return response
 }
 
-// transact first assumes that events which continue at the task's cursor are
-// new. If the store finds that one is not, it looks all of them up.
+// transact first assumes that events which continue at the task's cursor are new.
+// If the store finds that one is not, transact looks all of them up.
 func (s *Ingest) transact(ctx context.Context, taskID string, events []incomingEvent) (*ingested, error) {
 	done, err := s.attempt(ctx, taskID, events, false)
 	if errors.Is(err, ErrTaken) {
@@ -166,7 +166,7 @@ func (s *Ingest) decide(ctx context.Context, task *Task, events []incomingEvent,
 	return sequencer.Decide(state, order), nil
 }
 
-// known loads the stored events that have the id of one of these.
+// known loads the stored events that have the same ids as these events.
 func (s *Ingest) known(ctx context.Context, taskID string, events []sequencer.Event) (map[string]sequencer.Known, error) {
 	ids := make([]string, len(events))
 	for i := range events {
@@ -183,7 +183,7 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []sequencer.Ev
 	return known, nil
 }
 
-// refuse stores what a refusal leaves behind.
+// refuse stores the late events and the audit entry of a refusal.
 func (s *Ingest) refuse(ctx context.Context, done *ingested, events []incomingEvent) error {
 	d := &done.decision
 	for _, i := range d.Late {

@@ -15,8 +15,8 @@ import (
 type delivery struct {
 	claim string
 	send  []string
-	want  string // of an answer
-	fails string // of a refusal
+	want  string // the accepted response
+	fails string // the error response
 }
 
 func TestIngestAnswers(t *testing.T) {
@@ -228,7 +228,7 @@ func TestIngestSurvivesItsDatabase(t *testing.T) {
 	})
 }
 
-func TestRefusedEventsLeaveATrace(t *testing.T) {
+func TestRefusedEventsAreStoredForTheAudit(t *testing.T) {
 	for name, url := range map[string]func() string{
 		"sqlite":   func() string { return "sqlite:" + t.TempDir() + "/trace.db" },
 		"postgres": func() string { return storetest.PostgresURL(t) },
@@ -258,9 +258,9 @@ func TestRefusedEventsLeaveATrace(t *testing.T) {
 	}
 }
 
-// The short way of PostgreSQL believes what it remembers; what another replica
-// did meanwhile sends it the long way.
-func TestReplicasThatRememberDoNotHarmEachOther(t *testing.T) {
+// PostgreSQL's fast path relies on the remembered task; a change by another replica
+// in between forces the transaction.
+func TestReplicasWithRememberedTasksDoNotOverwriteEachOther(t *testing.T) {
 	url, sealer := storetest.PostgresURL(t), storetest.Sealer(t)
 	one := kitOn(t, store.New(storetest.OpenDB(t, url), sealer))
 	two := kitWithUser(t, store.New(storetest.OpenDB(t, url), sealer), one.user)

@@ -37,10 +37,11 @@ type Interactions struct {
 
 // InteractionStore is what Interactions reads.
 type InteractionStore interface {
-	// Task is CodeNotFound for another user's or a deleted task.
+	// Task returns CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	Interactions(ctx context.Context, userID, state string, limit int) ([]Interaction, error)
-	// Interaction is the newest of the user's with this id, open ones first.
+	// Interaction returns the user's newest interaction with this id, open ones
+	// first.
 	Interaction(ctx context.Context, userID, id string) (*Interaction, error)
 }
 
@@ -62,8 +63,8 @@ func (s *Interactions) List(ctx context.Context, userID, state string, limit int
 	return list, nil
 }
 
-// Answer relays an answer to the host, which decides: CodeAnswered when another
-// answer was first, CodeExpired when it is too late, CodeBadGateway when the host
+// Answer forwards an answer to the host, which decides: CodeAnswered when another
+// answer came first, CodeExpired when it is too late, CodeBadGateway when the host
 // cannot be reached. Only the host's event changes the stored interaction.
 func (s *Interactions) Answer(ctx context.Context, userID, id string, req *protocol.AnswerRequest) (*protocol.Interaction, error) {
 	q, err := s.Store.Interaction(ctx, userID, id)
@@ -90,7 +91,7 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 	err = s.Link.Answer(ctx, target, q.TaskID, q.ID, req)
 	switch protocol.CodeOf(err) {
 	case "":
-	case protocol.CodeGone, protocol.CodeNotFound: // the host does not have it any more
+	case protocol.CodeGone, protocol.CodeNotFound: // the host no longer has the question
 		return nil, errExpired()
 	default:
 		return nil, err
@@ -102,7 +103,7 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 	return q.View(), nil
 }
 
-// check refuses an answer that the question cannot take.
+// check refuses an answer that does not fit the question.
 func (q *Interaction) check(req *protocol.AnswerRequest) error {
 	switch {
 	case q.State == protocol.InteractionExpired:
@@ -119,7 +120,7 @@ func errExpired() error {
 	return protocol.Errorf(protocol.CodeExpired, "The interaction's time is over")
 }
 
-// sameAnswer compares approved for a confirm, the text for an ask.
+// sameAnswer compares approved for a confirm, and the text for an ask.
 func (q *Interaction) sameAnswer(req *protocol.AnswerRequest) bool {
 	if q.Kind == protocol.KindAsk {
 		return q.Answer.Text == req.Text

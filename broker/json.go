@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// marshal does not escape <, > and &: JSON that a host sent stays as it was.
+// marshal does not escape <, > and &, so that a host's JSON stays byte-identical.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

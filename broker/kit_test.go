@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 var start = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 
-// kit is a broker without its edges, on a real store, with a host in memory.
+// kit is a broker without HTTP, on a real store, with a host in memory.
 type kit struct {
 	t          *testing.T
 	ctx        context.Context
@@ -91,7 +91,7 @@ func (k *kit) must(err error) {
 	}
 }
 
-// task is one on a host of its own URL.
+// task creates a task with a host URL of its own.
 func (k *kit) task() *protocol.Task {
 	k.t.Helper()
 	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{
@@ -122,7 +122,7 @@ func (k *kit) checkIn(taskID, message string) *protocol.CheckInResponse {
 	return answer
 }
 
-// send ingests bodies in which ' stands for ".
+// send ingests event bodies. They are written with ' for ".
 func (k *kit) send(taskID, claim string, bodies ...string) (*protocol.IngestResponse, error) {
 	k.t.Helper()
 	return k.ingest.Ingest(k.ctx, taskID, claim, inbound(k.t, bodies...))
@@ -149,7 +149,7 @@ func inbound(t *testing.T, bodies ...string) []broker.Inbound {
 	return events
 }
 
-// seqd is an event of our hosts: {eventId, epoch, seq, turnId} before the rest.
+// seqd returns an event with eventId, epoch, seq and turnId, followed by rest.
 func seqd(epoch, seq int64, turn, rest string) string {
 	return fmt.Sprintf(`{'eventId':'e%d-%d','epoch':%d,'seq':%d,'turnId':'%s','timestamp':%d,%s}`, epoch, seq, epoch, seq, turn, seq, rest)
 }
@@ -158,7 +158,7 @@ func text(s string) string { return fmt.Sprintf(`'type':'text','id':'t','text':'
 
 const finishStop = `'type':'finish','finishReason':'stop'`
 
-// same compares whole JSON values; want has ' for ".
+// same compares complete JSON values; want is written with ' for ".
 func same(t *testing.T, got any, want string) {
 	t.Helper()
 	raw, err := json.Marshal(got)
@@ -178,7 +178,7 @@ func same(t *testing.T, got any, want string) {
 	}
 }
 
-// fault is an error as the wire shows it.
+// fault returns an error as the API shows it.
 func fault(err error) any {
 	var e *protocol.Error
 	if err == nil {
@@ -223,7 +223,7 @@ func (n *notifications) rev(taskID string) int64 {
 	return n.last[taskID]
 }
 
-// fakeHost answers what a test puts in.
+// fakeHost answers with the functions and values that a test sets.
 type fakeHost struct {
 	mu         sync.Mutex
 	opened     []*protocol.OpenSessionRequest
@@ -235,7 +235,7 @@ type fakeHost struct {
 	onReady    func(broker.Target) error
 	interrupts []string
 	deleted    []string
-	failure    error // of interrupt
+	failure    error // returned by interrupt
 }
 
 func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Maintenance does what is due by time alone.
+// Maintenance does the work that is due by time alone.
 type Maintenance struct {
 	Store   MaintenanceStore
 	Updater *Updater
@@ -14,10 +14,10 @@ type Maintenance struct {
 	Log     *slog.Logger
 }
 
-// MaintenanceStore finds and removes what time has made overdue or worthless.
+// MaintenanceStore finds and removes overdue or expired rows.
 type MaintenanceStore interface {
 	DueStore
-	// StuckMessages are SENDING since before a time.
+	// StuckMessages returns messages that are SENDING since before a time.
 	StuckMessages(ctx context.Context, before time.Time, limit int) ([]StuckMessage, error)
 	PruneLogins(ctx context.Context, now time.Time) (int64, error)
 	// PurgeTasks removes deleted tasks and all their rows.
@@ -26,7 +26,7 @@ type MaintenanceStore interface {
 	PruneChanges(ctx context.Context, keep int64) (int64, error)
 }
 
-// StuckMessage is a message that its host has not taken in time.
+// StuckMessage is a message that its host did not accept in time.
 type StuckMessage struct{ TaskID, MessageID string }
 
 const (
@@ -39,7 +39,7 @@ const (
 	sweepBatch     = 500
 )
 
-// Run works until ctx ends.
+// Run sweeps and prunes until ctx ends.
 func (m *Maintenance) Run(ctx context.Context) error {
 	sweep, prune := time.NewTicker(sweepEvery), time.NewTicker(pruneEvery)
 	defer sweep.Stop()

@@ -11,7 +11,7 @@ import (
 
 var artifactType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,31}$`)
 
-// messageBody is the checked content of a check-in.
+// messageBody is the validated content of a check-in.
 type messageBody struct {
 	artifacts []protocol.Artifact
 	hash      string // of message and artifacts

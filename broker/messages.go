@@ -13,8 +13,8 @@ type MessageQuery struct {
 	Limit                int
 }
 
-// Messages returns a page of a task's messages, ascending by seq. With Before and
-// without After it is the page that ends there. NextAfter continues after the last
+// Messages returns a page of a task's messages, ascending by seq. With Before but
+// without After the page ends at Before. NextAfter continues after the last
 // message; an empty page repeats the After of the query.
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
 	q.Limit = clamp(q.Limit)

@@ -63,8 +63,8 @@ type hostLister interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// pickHost returns the reachable host with the fewest open turns, "" if there is
-// none. Hosts that were never probed come after those that are known to respond.
+// pickHost returns the reachable host with the fewest open turns, or "". Hosts that
+// were never probed come after those that are known to respond.
 func pickHost(ctx context.Context, store hostLister) (string, error) {
 	hosts, err := store.Hosts(ctx)
 	if err != nil {
@@ -86,8 +86,8 @@ func pickHost(ctx context.Context, store hostLister) (string, error) {
 	return best.ID, nil
 }
 
-// placeLate gives a host to a task for which none was reachable when it was
-// created. Without a reachable host it returns the task as it is.
+// placeLate assigns a host to a task for which none was reachable at its creation.
+// If none is reachable now, it returns the task unchanged.
 func (s *Sessions) placeLate(ctx context.Context, task *Task) (*Task, error) {
 	hostID, err := pickHost(ctx, s.Store)
 	if err != nil || hostID == "" {

@@ -25,37 +25,37 @@ type Reconciler struct {
 	mu     sync.Mutex
 	woken  map[string]bool
 	signal chan struct{}
-	queues map[string][]string // by host
+	queues map[string][]string // task ids by host
 	tried  map[string]time.Time
 }
 
 // ReconcilerStore finds the tasks and turns to reconcile.
 type ReconcilerStore interface {
 	DueStore
-	// AnyTask is any user's task, deleted ones too.
+	// AnyTask returns any user's task, deleted tasks included.
 	AnyTask(ctx context.Context, id string) (*Task, error)
-	// TurnsIn are a task's turns in these states, oldest first.
+	// TurnsIn returns a task's turns in these states, oldest first.
 	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)
 }
 
 // DueStore finds tasks whose turns need attention.
 type DueStore interface {
-	// DueTasks are tasks with a turn open and no event since silent, or with one
-	// announced before announced; deleted tasks are never due. hostEvents selects
-	// the tasks of hosts that serve their events, or else all others.
+	// DueTasks returns tasks with an open turn and no event since silent, or with a
+	// turn announced before announced; deleted tasks are never due. hostEvents
+	// selects the tasks of hosts that serve their events, otherwise all others.
 	DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]DueTask, error)
 }
 
 const (
-	pullPage  = 100                                        // events a request; also Ingest's batch
-	silence   = 30 * time.Second                           // of an open turn, until its host is asked
-	unstarted = protocol.StreamTokenLifetime + time.Minute // of an announced turn: longer than its tokens live
+	pullPage  = 100                                        // events per request, which is also the batch size for Ingest
+	silence   = 30 * time.Second                           // how long an open turn may be silent before its host is asked
+	unstarted = protocol.StreamTokenLifetime + time.Minute // how long a turn may stay announced: longer than its tokens are valid
 	maxPulls  = 10_000
 )
 
-// Task pulls the host's events, then closes the turns that the host does not know:
-// those that were unfinished before, that the host neither works on nor queued,
-// and that have no finish. While the host is unreachable it closes none.
+// Task pulls the host's events, then closes the turns that the host lost: those
+// that were unfinished before the pull, that the host neither works on nor has
+// queued, and that have no finish. While the host is unreachable it closes none.
 func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *Reconciler) Task(ctx context.Context, taskID string) error {
 	return r.closeLost(ctx, taskID, suspects)
 }
 
-// suspects returns the turns that the host should know: the open ones, and those
-// announced so long ago that no token can start them.
+// suspects returns the turns that the host should have: the open ones, and those
+// announced so long ago that no token can still start them.
 func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bool, error) {
 	turns, err := r.Store.TurnsIn(ctx, taskID, TurnAnnounced, TurnOpen)
 	if err != nil {
@@ -108,7 +108,8 @@ func (r *Reconciler) suspects(ctx context.Context, taskID string) (map[string]bo
 }
 
 // pull ingests the host's events after the task's cursor. It returns the turns that
-// the host works on or has queued: none when it has no such session.
+// the host works on or has queued, and none when the host does not have the
+// session.
 func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (alive []string, err error) {
 	task, err := r.Store.AnyTask(ctx, taskID)
 	if err != nil {
@@ -164,8 +165,8 @@ func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.E
 	return cursor, nil
 }
 
-// closeLost ends the turns that the host does not know. If such a turn never had an
-// event, the host has not read its message either.
+// closeLost ends the turns that the host does not have. If such a turn never had an
+// event, the host did not read its message either.
 func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[string]bool) error {
 	tx, err := r.Updater.updateAnyTask(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
 		turns, err := tx.unfinishedTurns(ctx)

@@ -14,10 +14,10 @@ const (
 	hostsAtOnce = 64
 )
 
-// DueTask is a task that needs attention, and its host.
+// DueTask is a task that needs attention, with its host.
 type DueTask struct{ ID, Host string }
 
-// Wake requests a reconciliation of a task soon; it never blocks.
+// Wake requests a reconciliation of a task soon. It never blocks.
 func (r *Reconciler) Wake(taskID string) {
 	r.mu.Lock()
 	r.prepare()
@@ -25,11 +25,11 @@ func (r *Reconciler) Wake(taskID string) {
 	r.mu.Unlock()
 	select {
 	case r.signal <- struct{}{}:
-	default: // a signal is pending already
+	default: // a signal is already pending
 	}
 }
 
-// prepare needs the mutex.
+// prepare creates the maps. The caller holds the mutex.
 func (r *Reconciler) prepare() {
 	if r.signal == nil {
 		r.signal = make(chan struct{}, 1)
@@ -39,9 +39,9 @@ func (r *Reconciler) prepare() {
 	}
 }
 
-// Run reconciles every task with an open turn, then those that are silent or
-// woken, until ctx ends. It works on the tasks of one host one after another and on
-// the hosts in parallel, so that a dead host delays no other.
+// Run reconciles every task with an open turn once, then the tasks that are silent
+// or woken, until ctx ends. Tasks of one host run one after another and hosts run
+// in parallel, so that an unreachable host delays no other.
 func (r *Reconciler) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.prepare()
@@ -94,7 +94,7 @@ func (r *Reconciler) enqueueWoken(ctx context.Context, workers *workers) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.woken))
 	for id := range r.woken {
-		if r.Now().Sub(r.tried[id]) >= wakeSpacing { // else at the next tick
+		if r.Now().Sub(r.tried[id]) >= wakeSpacing { // otherwise at the next tick
 			ids = append(ids, id)
 			delete(r.woken, id)
 		}
@@ -103,13 +103,13 @@ func (r *Reconciler) enqueueWoken(ctx context.Context, workers *workers) {
 	for _, id := range ids {
 		task, err := r.Store.AnyTask(ctx, id)
 		if err != nil {
-			continue // purged, or the database is away: enqueueDue finds the task again
+			continue // purged, or the database is unavailable: enqueueDue finds the task again
 		}
 		r.enqueue(ctx, workers, DueTask{ID: id, Host: task.HostID + task.AgentURL}, 0)
 	}
 }
 
-// enqueue adds a task to its host's queue and starts a goroutine for a host that
+// enqueue adds a task to its host's queue, and starts a goroutine for a host that
 // has none. It ignores a task that was tried less than spacing ago.
 func (r *Reconciler) enqueue(ctx context.Context, workers *workers, d DueTask, spacing time.Duration) {
 	r.mu.Lock()
@@ -139,7 +139,7 @@ func (r *Reconciler) work(ctx context.Context, workers *workers, host string) {
 		}
 		r.Log.WarnContext(ctx, "task not reconciled", "task", id, "error", err)
 		if protocol.CodeOf(err) == protocol.CodeBadGateway {
-			r.dropQueue(host) // its other tasks are due again soon
+			r.dropQueue(host) // the host's other tasks become due again soon
 		}
 	}
 }

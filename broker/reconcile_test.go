@@ -15,8 +15,8 @@ import (
 	"bellhop/protocol"
 )
 
-// journal is a host's memory of one session; its Events answers as protocol
-// section 2 says.
+// journal holds one session's events; its Events answers as protocol section 2
+// specifies.
 type journal struct {
 	mu     sync.Mutex
 	epoch  int64
@@ -51,7 +51,8 @@ func (j *journal) page(_ string, epoch, after int64, limit int) (*protocol.Event
 	return &protocol.EventsResponse{Epoch: j.epoch, Events: j.events[after:end], NextAfter: end, OpenTurn: j.open}, nil
 }
 
-// restarted is a broker that checked one message in and received its first event.
+// restarted returns a broker that checked in one message and received its first
+// event.
 func restarted(t *testing.T) (*kit, *protocol.Task, *journal, string) {
 	k := newKit(t)
 	task := k.task()
@@ -114,7 +115,7 @@ func TestReconcile(t *testing.T) {
 		k, task, j, turn := restarted(t)
 		k.host.onEvents = func(id string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
 			page, err := j.page(id, epoch, after, limit)
-			if j.pulls == 1 { // the finish comes after the look at the journal
+			if j.pulls == 1 { // the finish is written after the journal was read
 				j.add(turn, finishStop)
 				page.OpenTurn = ""
 			}
@@ -175,7 +176,7 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
-// A turn may wait behind another for longer than any token lives.
+// A turn may be queued behind another one for longer than any token is valid.
 func TestATurnThatWaitsAtItsHostIsNotLost(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
@@ -220,10 +221,10 @@ func TestReconcilerRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	done := make(chan error)
 	go func() { done <- k.reconciler.Run(ctx) }()
-	<-asked // at start, in spite of the host that hangs
+	<-asked // pulled at start, although another host hangs
 	k.clock.Advance(3 * time.Second)
 	k.reconciler.Wake(task.ID)
-	<-asked // woken
+	<-asked // pulled because it was woken
 	close(hang)
 	cancel()
 	k.must(<-done)

@@ -20,37 +20,37 @@ type Relayer interface {
 	Relay(ctx context.Context, t Target, r *RelayRequest) (*http.Response, error)
 }
 
-// RelayRequest is a browser's request for a stream. The host checks the stream
-// token in it.
+// RelayRequest is a browser's request for a stream. It contains a stream token,
+// which the host checks.
 type RelayRequest struct {
 	SessionID string
 	Method    string
 	Query     url.Values
 	Header    http.Header
 	Body      io.Reader
-	Length    int64 // of Body; -1 unknown
+	Length    int64 // of Body; -1 means unknown
 }
 
-// maxOrigins and maxOriginBytes bound the header that lists the origins: proxies
-// allow 4 or 8 KiB for all headers of a response.
+// maxOrigins and maxOriginBytes limit the header that lists the origins, because
+// proxies allow 4 or 8 KiB for all headers of a response.
 const (
 	maxOrigins     = 64
 	maxOriginBytes = 2 << 10
 )
 
-// RelayStore is what relays and their routes need stored.
+// RelayStore is the part of the store that relays and their routes need.
 type RelayStore interface {
-	// AnyTask is any user's task, deleted ones too.
+	// AnyTask returns any user's task, deleted tasks included.
 	AnyTask(ctx context.Context, id string) (*Task, error)
 	Hosts(ctx context.Context) ([]Host, error)
-	// AddStreamOrigin stores an origin for a registered host's id, or for the user
-	// of a task with a URL of its own. A known origin is no error.
+	// AddStreamOrigin stores an origin. The owner is the id of a registered host,
+	// or the user of a task with its own URL. A known origin is no error.
 	AddStreamOrigin(ctx context.Context, owner, origin string) error
-	// StreamOrigins are those of all registered hosts and of the user.
+	// StreamOrigins returns the origins of all registered hosts and of the user.
 	StreamOrigins(ctx context.Context, userID string) ([]string, error)
 }
 
-// Relay forwards a stream of a task's host to a browser that cannot reach the
+// Relay forwards the stream of a task's host to a browser that cannot reach the
 // host (protocol 1.6).
 func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, error) {
 	task, err := s.Store.AnyTask(ctx, r.SessionID)
@@ -67,8 +67,9 @@ func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, 
 	return s.Relayer.Relay(ctx, target, r)
 }
 
-// route returns where a browser streams a session from. It stores an origin other
-// than the broker's, so that the console is allowed to call it.
+// route returns the URL from which a browser streams a session. If its origin is
+// not the broker's, route stores it, so that the console is allowed to connect to
+// it.
 func (s *Sessions) route(
 	ctx context.Context, at *session, wanted protocol.Reach, response *protocol.OpenSessionResponse,
 ) (protocol.Reach, string) {
@@ -118,8 +119,8 @@ func (s *Sessions) StreamOrigins(ctx context.Context, userID string) ([]string, 
 	return origins[:n], nil
 }
 
-// nameable is a host in the grammar of a Content-Security-Policy, which knows no
-// IPv6 addresses, and international names only in their ASCII form.
+// nameable matches a host that a Content-Security-Policy can contain: no IPv6
+// address, and international names only in their ASCII form.
 var nameable = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$`)
 
 // originOf returns a URL's origin, "" if a Content-Security-Policy cannot name it.

@@ -10,12 +10,13 @@ import (
 	"bellhop/protocol"
 )
 
-// tokenOnlyGrace is the greatest age of a token that is renewed without a password.
+// tokenOnlyGrace is the greatest age at which a token is renewed without a
+// password.
 const tokenOnlyGrace = 24 * time.Hour
 
-// Renew exchanges a webhook token, expired or not, for a fresh one (protocol
-// 1.5). password is the bearer that the host sent, "" for none; a task without a
-// password needs none.
+// Renew exchanges a webhook token, expired or not, for a new one (protocol 1.5).
+// password is the bearer token that the host sent, or "". A task without a password
+// needs none.
 func (s *Sessions) Renew(ctx context.Context, webhookToken, password string) (*protocol.RenewResponse, error) {
 	taskID, err := token.Inspect(webhookToken)
 	if err != nil {

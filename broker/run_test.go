@@ -41,7 +41,7 @@ func TestMaintenanceRunsByItself(t *testing.T) {
 	})
 }
 
-func TestHostsAreProbedAgainAndAgain(t *testing.T) {
+func TestHostsAreProbedRepeatedly(t *testing.T) {
 	st := storetest.Open(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := kitOn(t, st)
@@ -73,7 +73,7 @@ func TestHostsAreProbedAgainAndAgain(t *testing.T) {
 	})
 }
 
-func TestAnswersTheHostRefuses(t *testing.T) {
+func TestAnswersThatTheHostRefuses(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
 	ask := `'type':'interaction','interactionId':'q','kind':'ask'`

@@ -13,8 +13,8 @@ const (
 	maxSecrets = 20_000
 )
 
-// secretCache saves a query and the decryption of a secret per webhook request. A
-// task's secret never changes.
+// secretCache avoids a query and a decryption for each webhook request. It never
+// expires, because a task's secret never changes.
 type secretCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedSecret
@@ -45,8 +45,8 @@ func errNotConfigured() error {
 	return protocol.Errorf(protocol.CodeNotFound, "Task not found or not configured")
 }
 
-// Secret returns the key of a task's webhook tokens, which the caller must not
-// change. Deleted tasks keep theirs for 48 h. A task without one is CodeNotFound.
+// Secret returns the key of a task's webhook tokens. The caller must not change it.
+// Deleted tasks keep their key for 48 h. A task without a key is CodeNotFound.
 func (s *Ingest) Secret(ctx context.Context, taskID string) ([]byte, error) {
 	now := s.Now()
 	if secret, ok := s.secrets.get(taskID, now); ok {

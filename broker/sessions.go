@@ -32,18 +32,18 @@ type Sessions struct {
 	Log        *slog.Logger
 }
 
-// SessionStore is what Sessions stores beside the changes of a task.
+// SessionStore is what Sessions stores besides the changes of a task.
 type SessionStore interface {
 	RelayStore
-	// Task is CodeNotFound for another user's or a deleted task.
+	// Task returns CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
 	Message(ctx context.Context, taskID, id string) (*Message, error)
-	// LastWithHash is the newest message whose body hash begins with prefix.
+	// LastWithHash returns the newest message whose body hash begins with prefix.
 	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
 }
 
-// session is a user's task and where its session is.
+// session is a user's task and the target that has its session.
 type session struct {
 	task   *Task
 	target Target
@@ -51,11 +51,11 @@ type session struct {
 
 const (
 	webhookPath      = "/api/agent/webhook"
-	defaultStreamTTL = protocol.StreamTokenLifetime // of hosts that do not say
+	defaultStreamTTL = protocol.StreamTokenLifetime // for hosts that do not state one
 )
 
-// Attach opens the session without a turn: its token reads, answers and
-// interrupts.
+// Attach opens the session without a turn. Its token allows reading, answering and
+// interrupting.
 func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.AttachRequest) (*protocol.AttachResponse, error) {
 	at, err := s.find(ctx, userID, in.TaskID)
 	if err == nil {
@@ -81,8 +81,8 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 	}, nil
 }
 
-// Interrupt stops the open turn and returns when the agent has stopped. A session
-// that the host does not have is not running.
+// Interrupt stops the open turn and returns when the agent has stopped. If the host
+// does not have the session, nothing is running and Interrupt succeeds.
 func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 			return nil
 		}
 		fallthrough
-	case protocol.CodeMethodNotAllowed: // a basic host has no such route
+	case protocol.CodeMethodNotAllowed: // a basic host does not have this route
 		return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host cannot interrupt", Err: err}
 	default:
 		return err
@@ -158,8 +158,9 @@ func (s *Sessions) expiry(response *protocol.OpenSessionResponse) time.Time {
 	return s.Now().UTC().Add(defaultStreamTTL).Truncate(time.Second)
 }
 
-// wakeIfTurnsDiffer asks for a reconciliation when the host does not have the
-// task's open turn: its finish is on the way, or the host lost it.
+// wakeIfTurnsDiffer requests a reconciliation when the host does not have the
+// task's open turn: either its finish is still on its way, or the host lost the
+// turn.
 func (s *Sessions) wakeIfTurnsDiffer(task *Task, response *protocol.OpenSessionResponse) {
 	if hasEvents(response) && task.OpenTurn != "" && task.OpenTurn != response.OpenTurn {
 		s.wake(task.ID)

@@ -9,24 +9,25 @@ import (
 	"bellhop/protocol"
 )
 
-// passwordGrace is how long a replaced agent password is tried too.
+// passwordGrace is how long the previous agent password is still tried.
 const passwordGrace = 24 * time.Hour
 
-// Targets finds where the agent hosts of tasks are.
+// Targets finds the agent hosts of tasks.
 type Targets struct {
 	Store          TargetStore
 	CustomAgentURL string // overrides every task's host and URL, and needs no password
 	Now            func() time.Time
 }
 
-// TargetStore opens what is sealed of a task's host.
+// TargetStore opens the sealed passwords of a task's host.
 type TargetStore interface {
 	Host(ctx context.Context, id string) (*Host, error)
-	// TaskPasswords are the task's own, the newest first; none is no error.
+	// TaskPasswords returns the task's own passwords, newest first. An empty list
+	// is no error.
 	TaskPasswords(ctx context.Context, taskID string, now time.Time) ([]seal.Secret, error)
 }
 
-// missing reports a task without any place for its agent.
+// missing reports whether a task has neither a host nor a URL.
 func (f *Targets) missing(task *Task) bool {
 	return f.CustomAgentURL == "" && task.HostID == "" && task.AgentURL == ""
 }
@@ -52,7 +53,7 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	return target, nil
 }
 
-// configured returns the task's own target, which may lack URL or passwords.
+// configured returns the task's own target. Its URL or its passwords may be empty.
 func (f *Targets) configured(ctx context.Context, task *Task) (Target, error) {
 	if task.HostID != "" {
 		host, err := f.Store.Host(ctx, task.HostID)

@@ -16,17 +16,17 @@ type Task struct {
 	Mode           protocol.TaskMode
 	Agent          string
 	Project        string
-	HostID         string // a registered host, or "" when AgentURL is the task's own
+	HostID         string // a registered host, or "" when the task has its own AgentURL
 	AgentURL       string
 	AgentPassword  seal.Secret // set when the task is created; reads leave it sealed
-	Guarded        bool        // AgentURL was given by a non-admin
+	Guarded        bool        // a non-administrator gave AgentURL
 	WebhookSecret  seal.Secret // 32 random bytes as hex, created with the task; reads leave it sealed
 	AgentStatus    protocol.Status
 	Reason         string
 	OpenTurn       string // the newest turn with an event and no finish, "" when none
 	LastTurn       *protocol.LastTurn
-	Cursor         protocol.Cursor // of the events stored without a hole
-	HostEvents     bool            // the host serves its events: it named the capability or sent a cursor
+	Cursor         protocol.Cursor // of the last event stored without a gap
+	HostEvents     bool            // the host serves its events: it listed the capability or sent a cursor
 	Rev            int64
 	ReadRev        int64
 	LastSeq        int64 // display position of the newest message
@@ -35,8 +35,8 @@ type Task struct {
 	CreatedAt      time.Time
 	LastActivityAt time.Time
 	LastEventAt    *time.Time // when the host's last event arrived
-	ChangedAt      time.Time  // of Rev
-	DeletedAt      *time.Time // the row and its secret are kept for 48 h after that
+	ChangedAt      time.Time  // when Rev changed
+	DeletedAt      *time.Time // row and secret are kept for another 48 h
 }
 
 // TurnState is the state of a turn.
@@ -54,7 +54,7 @@ const (
 type Turn struct {
 	ID           string
 	TaskID       string
-	MessageID    string // the user's message; "" for a turn that the host started by itself
+	MessageID    string // the user's message; "" for a turn that the host started
 	State        TurnState
 	FinishReason protocol.FinishReason
 	Reason       string
@@ -66,15 +66,16 @@ type Turn struct {
 // ChangeKind is the kind of row that a change touched.
 type ChangeKind string
 
-// Change kinds. They are also the names of the feed's frames.
+// Change kinds. They are also the frame names of the feed.
 const (
 	ChangeMessage     ChangeKind = "message"
 	ChangeTask        ChangeKind = "task"
 	ChangeInteraction ChangeKind = "interaction"
 )
 
-// Change is one step of a task's rev. One of the three rows is set, in its present
-// state, which includes later changes of the same row; none if the row is gone.
+// Change is one step of a task's rev. At most one of the three rows is set, in its
+// current state, which includes later changes of the same row. None is set if the
+// row was deleted.
 type Change struct {
 	Rev         int64
 	Kind        ChangeKind

@@ -21,10 +21,11 @@ type TaskPatch struct {
 	AgentPassword *string `json:"agentPassword"`
 }
 
-// Update changes a task. After a new password the former one stays valid for 24 h.
+// Update changes a task. After a new password the previous one stays valid for 24
+// h.
 func (s *Tasks) Update(ctx context.Context, caller Caller, id string, p TaskPatch) (*protocol.Task, error) {
 	if p.AgentURL != nil && *p.AgentURL != "" {
-		if err := s.checkURL(caller, *p.AgentURL); err != nil { // it resolves names, which may be slow: not under the lock
+		if err := s.checkURL(caller, *p.AgentURL); err != nil { // may be slow, because it resolves names: not under the lock
 			return nil, err
 		}
 	}
@@ -58,7 +59,7 @@ func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Calle
 	if p.Archived != nil {
 		t.Archived = *p.Archived
 	}
-	if p.ReadRev != nil { // never back, and never beyond the task's rev
+	if p.ReadRev != nil { // never backwards, and never beyond the task's rev
 		t.ReadRev = max(t.ReadRev, min(*p.ReadRev, t.Rev))
 	}
 	if p.HostID != nil || p.AgentURL != nil {
@@ -81,8 +82,8 @@ func value(s *string) string {
 	return *s
 }
 
-// Delete marks a task as deleted, for 48 h, and asks the host to end the session.
-// It succeeds even if the host cannot be reached.
+// Delete marks a task as deleted for 48 h, and asks the host to end the session. It
+// succeeds even if the host cannot be reached.
 func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 	var target Target
 	var hasSession bool
@@ -107,7 +108,7 @@ func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 	return nil
 }
 
-// endSessionLimit keeps a dead host from delaying the user.
+// endSessionLimit keeps an unresponsive host from delaying the user.
 const endSessionLimit = 3 * time.Second
 
 func (s *Tasks) endSession(ctx context.Context, target Target, id string) {

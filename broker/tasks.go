@@ -13,28 +13,29 @@ import (
 	"bellhop/protocol"
 )
 
-// Tasks creates, lists, changes and deletes a user's tasks. Another user's task
-// is CodeNotFound.
+// Tasks creates, lists, changes and deletes a user's tasks. Another user's task is
+// CodeNotFound.
 type Tasks struct {
 	Store        TaskStore
 	Updater      *Updater
 	Targets      *Targets
 	Link         Link
-	DefaultAgent string                    // of tasks created without agent, host and URL
-	CheckURL     func(rawURL string) error // the outbound guard for a non-admin's agentUrl; may be nil
+	DefaultAgent string                    // for tasks created without agent, host and URL
+	CheckURL     func(rawURL string) error // the outbound guard for a non-administrator's agentUrl; may be nil
 	Now          func() time.Time
 	Log          *slog.Logger
 }
 
-// TaskStore is what Tasks stores. Reads leave a task's secrets sealed.
+// TaskStore is the part of the store that Tasks needs. Reads leave a task's secrets
+// sealed.
 type TaskStore interface {
-	// Read runs fn with one view of the data.
+	// Read runs fn on one consistent view of the data.
 	Read(ctx context.Context, fn func(ctx context.Context) error) error
 	CreateTask(ctx context.Context, t *Task) error
-	// Task is CodeNotFound for another user's or a deleted task.
+	// Task returns CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	Tasks(ctx context.Context, userID string, f TaskFilter) ([]Task, error)
-	// SetTaskPassword keeps the former password until previousUntil.
+	// SetTaskPassword keeps the previous password until previousUntil.
 	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
 	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
 	Host(ctx context.Context, id string) (*Host, error)
@@ -49,7 +50,7 @@ type TaskFilter struct {
 	Archived *bool
 }
 
-// TaskPosition is a place in the list of tasks.
+// TaskPosition is a position in the list of tasks.
 type TaskPosition struct {
 	At time.Time
 	ID string
@@ -59,11 +60,11 @@ type TaskPosition struct {
 type TaskQuery struct {
 	Cursor   string
 	Limit    int
-	Q        string // part of the title, in any case
+	Q        string // part of the title, case-insensitive
 	Archived *bool
 }
 
-// Limits of lists and of a task's names.
+// Limits of lists and of the names in a task.
 const (
 	defaultLimit = 50
 	maxLimit     = 500
@@ -71,7 +72,7 @@ const (
 	maxName      = 200 // agent, project
 )
 
-// clamp returns the limit that applies to a requested one.
+// clamp applies the default and the maximum to a requested limit.
 func clamp(limit int) int {
 	if limit <= 0 {
 		return defaultLimit
@@ -79,8 +80,8 @@ func clamp(limit int) int {
 	return min(limit, maxLimit)
 }
 
-// Create makes a task. Without host and URL it gets the reachable registered
-// host with the fewest open turns; if there is none, the first check-in tries
+// Create makes a task. Without host and URL the task gets the reachable registered
+// host with the fewest open turns; if none is reachable, the first check-in tries
 // again.
 func (s *Tasks) Create(ctx context.Context, caller Caller, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
 	now := nowUTC(s.Now)

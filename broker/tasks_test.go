@@ -89,7 +89,7 @@ func TestPlacement(t *testing.T) {
 		}
 		k.hosts.Probe(k.ctx)
 		counts := map[string]int{}
-		for i := range 4 { // each gets an open turn, so they alternate
+		for i := range 4 { // each one gets an open turn, so the hosts alternate
 			task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: fmt.Sprint(i)})
 			k.must(err)
 			counts[task.HostID]++
@@ -110,8 +110,8 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
-// A broker that starts before its host, or during its upgrade, must not make
-// tasks that never work.
+// If a broker starts before its host, or while the host is upgraded, it must not
+// create tasks that never work.
 func TestATaskCreatedWithoutAReachableHostIsPlacedAtItsCheckIn(t *testing.T) {
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "pw"})
@@ -190,7 +190,7 @@ func TestListTasks(t *testing.T) {
 		other := k.newUser("eve@example.org", false)
 		var ids []string
 		for i := range 7 {
-			if i != 3 { // two tasks of the same moment
+			if i != 3 { // two tasks are changed at the same moment
 				k.clock.Advance(time.Millisecond)
 			}
 			task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: fmt.Sprintf("Größe %d", i)})
@@ -253,10 +253,10 @@ func TestUpdateTask(t *testing.T) {
 	if got.ReadRev != 3 || got.Rev != 4 {
 		t.Errorf("reading went back: %+v", got)
 	}
-	stranger := k.newUser("eve@example.org", false)
-	_, err = k.tasks.Update(k.ctx, stranger, task.ID, broker.TaskPatch{Title: &title})
+	otherUser := k.newUser("eve@example.org", false)
+	_, err = k.tasks.Update(k.ctx, otherUser, task.ID, broker.TaskPatch{Title: &title})
 	same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
-	same(t, fault(k.tasks.Delete(k.ctx, stranger.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
+	same(t, fault(k.tasks.Delete(k.ctx, otherUser.UserID, task.ID)), `{'code':'not_found','error':'Task not found'}`)
 	empty := ""
 	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Title: &empty})
 	same(t, fault(err), `{'code':'invalid','error':'title is required'}`)
@@ -273,7 +273,7 @@ func TestMessages(t *testing.T) {
 		cases := []struct {
 			rule string
 			q    broker.MessageQuery
-			want string // texts, next
+			want string // the texts, then nextAfter
 		}{
 			{"from the start", broker.MessageQuery{Limit: 2}, "1 2 → 2"},
 			{"after", broker.MessageQuery{After: n(2), Limit: 3}, "3 4 5 → 5"},

@@ -9,8 +9,8 @@ import (
 	"bellhop/protocol"
 )
 
-// taskTx collects what a use case does to one locked task; save writes all of
-// it at once. It assigns revs and records one change per touched row.
+// taskTx collects the changes of a use case to one locked task; save writes all of
+// them at once. It assigns revs and records one change per changed row.
 type taskTx struct {
 	store    UpdateStore
 	webhooks Webhooks
@@ -24,11 +24,11 @@ type taskTx struct {
 	changedMessages []*Message
 	questions       map[string]*Interaction
 	savedQuestions  []*Interaction
-	touched         bool // the task as users see it changed
-	dirty           bool // something changed that users do not see
+	touched         bool // the visible part of the task changed
+	dirty           bool // an invisible part of the task changed
 }
 
-// touch marks the task as users see it as changed.
+// touch records that the visible part of the task changed.
 func (tx *taskTx) touch() { tx.touched = true }
 
 func (tx *taskTx) recordChange(kind ChangeKind, ref string) int64 {
@@ -37,7 +37,7 @@ func (tx *taskTx) recordChange(kind ChangeKind, ref string) int64 {
 	return tx.task.Rev
 }
 
-// addEvent stores an event of the host. Late events stay without effects.
+// addEvent stores an event of the host. A late event is stored without effects.
 func (tx *taskTx) addEvent(in *incomingEvent, late bool) {
 	tx.batch.Events = append(tx.batch.Events, StoredEvent{
 		TaskID: tx.task.ID, EventID: in.id, Epoch: in.event.Epoch, Seq: in.event.Seq, TurnID: in.turn,
@@ -45,18 +45,18 @@ func (tx *taskTx) addEvent(in *incomingEvent, late bool) {
 	})
 }
 
-// moveCursor notes that the host's events are stored up to cursor.
+// moveCursor records that the host's events are stored up to cursor.
 func (tx *taskTx) moveCursor(cursor protocol.Cursor) {
 	tx.task.Cursor = cursor
-	receivedAt := tx.now // a copy: Ingest remembers tasks for longer than their taskTx
+	receivedAt := tx.now // a copy, because Ingest remembers tasks for longer than their taskTx
 	tx.task.LastEventAt, tx.task.LastActivityAt = &receivedAt, receivedAt
 }
 
-// changed reports whether save wrote something that users see.
+// changed reports whether save wrote a row that users see.
 func (tx *taskTx) changed() bool { return len(tx.batch.Changes) > 0 }
 
-// save writes everything and queues the webhooks of what happened. It writes
-// nothing when nothing was done.
+// save writes all changes and queues the webhook events that follow from them. It
+// writes nothing when nothing changed.
 func (tx *taskTx) save(ctx context.Context) error {
 	if !tx.collect() {
 		return nil
@@ -109,7 +109,7 @@ func (tx *taskTx) addMessage(m Message) *Message {
 	return &m
 }
 
-// changeMessage is called after m, which was added here or loaded, was changed
+// changeMessage must be called after m, which was added here or loaded, was changed
 // in place.
 func (tx *taskTx) changeMessage(m *Message) {
 	same := func(other *Message) bool { return other.ID == m.ID }
@@ -120,7 +120,7 @@ func (tx *taskTx) changeMessage(m *Message) {
 	tx.changedMessages = append(tx.changedMessages, m)
 }
 
-// turnMessage returns the user's message of a turn, nil if the turn has none.
+// turnMessage returns the user's message of a turn, or nil.
 func (tx *taskTx) turnMessage(ctx context.Context, turnID string) (*Message, error) {
 	for _, list := range [][]*Message{tx.newMessages, tx.changedMessages} {
 		for _, m := range list {
@@ -147,7 +147,7 @@ func (tx *taskTx) failMessage(ctx context.Context, turnID string) error {
 	return nil
 }
 
-// question returns an interaction of the task, nil if it has none with that id.
+// question returns an interaction of the task, or nil.
 func (tx *taskTx) question(ctx context.Context, id string) (*Interaction, error) {
 	if q, loaded := tx.questions[id]; loaded {
 		return q, nil
@@ -159,8 +159,8 @@ func (tx *taskTx) question(ctx context.Context, id string) (*Interaction, error)
 	return tx.keepQuestion(found[0]), nil
 }
 
-// expireQuestions ends the open questions of a turn, which cannot be answered after
-// its end.
+// expireQuestions expires the open questions of an ended turn, which can no longer
+// be answered.
 func (tx *taskTx) expireQuestions(ctx context.Context, turnID string) error {
 	if tx.task.OpenQuestions == 0 {
 		return nil
@@ -182,7 +182,7 @@ func (tx *taskTx) expireQuestions(ctx context.Context, turnID string) error {
 	return nil
 }
 
-// keepQuestion returns the interaction that is loaded already, else q.
+// keepQuestion returns the loaded interaction with the id of q, otherwise q.
 func (tx *taskTx) keepQuestion(q Interaction) *Interaction {
 	if tx.questions == nil {
 		tx.questions = map[string]*Interaction{}

@@ -9,12 +9,12 @@ import (
 
 // A tool use is one message. Call and result may arrive in either order. Hosts may
 // reuse an id in the same turn, so a call for a finished use adds another message,
-// and so does a result for a use that has its result.
+// and so does a second result.
 
 func (e *effects) toolCall(in *incomingEvent) error {
-	m := e.toolRow(in, PhaseResult) // its result came first
+	m := e.toolRow(in, PhaseResult) // the result arrived first
 	if m == nil {
-		m = e.toolRow(in, PhaseCall) // the call again, before any result
+		m = e.toolRow(in, PhaseCall) // the same call again, before any result
 	}
 	return e.mergeTool(in, m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
 		use.ToolName, use.Input = in.event.ToolName, in.event.Input

@@ -8,9 +8,9 @@ import (
 	"bellhop/protocol"
 )
 
-// What a refusal leaves behind: the late events of an epoch that is over, and an
-// audit row of content that contradicts what is stored (reliability IN-6).
-func TestRefusalsLeaveTheirTrace(t *testing.T) {
+// A refusal stores late events of an ended epoch, and an audit row for content that
+// contradicts the stored event (reliability IN-6).
+func TestRefusalsStoreLateEventsAndAudit(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + t.TempDir() + "/a.db" },
 		"postgres": func(t *testing.T) string { return storetest.PostgresURL(t) },

@@ -8,10 +8,10 @@ import (
 	"bellhop/protocol"
 )
 
-// reasonNoFinish ends a turn of a host that never reported its end.
+// reasonNoFinish is the reason of a turn whose host never reported its end.
 const reasonNoFinish = "no-finish"
 
-// turn returns a turn of the task, nil if it has none with that id.
+// turn returns a turn of the task, or nil.
 func (tx *taskTx) turn(ctx context.Context, id string) (*Turn, error) {
 	if t, loaded := tx.turns[id]; loaded {
 		return t, nil
@@ -24,7 +24,7 @@ func (tx *taskTx) turn(ctx context.Context, id string) (*Turn, error) {
 	return tx.turns[id], nil
 }
 
-// keepTurns leaves turns alone that are loaded already.
+// keepTurns adds turns, but does not overwrite those that are already loaded.
 func (tx *taskTx) keepTurns(turns []Turn) {
 	if tx.turns == nil {
 		tx.turns = map[string]*Turn{}
@@ -69,7 +69,7 @@ func (tx *taskTx) saveTurn(t *Turn) {
 	}
 }
 
-// openTurn marks a turn as begun, after its first event.
+// openTurn marks a turn as open, at its first event.
 func (tx *taskTx) openTurn(t *Turn) {
 	t.State = TurnOpen
 	tx.saveTurn(t)
@@ -77,7 +77,7 @@ func (tx *taskTx) openTurn(t *Turn) {
 	tx.touch()
 }
 
-// closeTurn ends a turn for good.
+// closeTurn ends a turn. A closed turn is final.
 func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn) error {
 	tx.endTurn(t, end)
 	end.ID = t.ID
@@ -96,8 +96,8 @@ func (tx *taskTx) endTurn(t *Turn, end protocol.LastTurn) {
 	tx.saveTurn(t)
 }
 
-// reopenTurn makes the newest turn that is still open the task's open turn,
-// after another was closed. Without one the agent is idle.
+// reopenTurn makes the newest turn that is still open the task's open turn, after
+// another one was closed. If there is none, the agent is idle.
 func (tx *taskTx) reopenTurn(ctx context.Context, closed string) error {
 	if tx.task.OpenTurn == closed {
 		tx.task.OpenTurn = ""
@@ -117,8 +117,8 @@ func (tx *taskTx) reopenTurn(ctx context.Context, closed string) error {
 	return nil
 }
 
-// closeUnreported ends the unfinished turns that match, on a host that does not
-// report how its turns ended.
+// closeUnreported ends the unfinished turns that match. It is for hosts that do not
+// report the end of a turn.
 func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) error {
 	turns, err := tx.unfinishedTurns(ctx)
 	if err != nil {
@@ -136,9 +136,9 @@ func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) e
 	return nil
 }
 
-// undelivered marks a message that did not reach its host, unless it was
-// delivered or checked in again in the meantime. Its turn cannot start, because no
-// client has a token for it. turnID "" stands for the message's turn.
+// undelivered marks a message as not delivered to its host, unless it was delivered
+// or checked in again in the meantime. Its turn cannot start, because no client has
+// a token for it. turnID "" means the message's turn.
 func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) error {
 	message, err := tx.store.Message(ctx, tx.task.ID, messageID)
 	if err != nil {
@@ -159,7 +159,7 @@ func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) err
 }
 
 // delivered marks the message of a turn as sent. A host without events does not
-// report a turn it dropped, so the earlier turns end here.
+// report a turn that it dropped, so the earlier turns are closed here.
 func (tx *taskTx) delivered(ctx context.Context, turnID string, hostEvents bool) error {
 	message, err := tx.turnMessage(ctx, turnID)
 	if err != nil {

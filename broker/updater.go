@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Updater is the one way in which use cases change a task; they share it.
+// Updater changes tasks. All use cases share it, and no other code changes a task.
 type Updater struct {
 	Store    UpdateStore
 	Notifier Notifier // may be nil
@@ -15,26 +15,26 @@ type Updater struct {
 	Now      func() time.Time
 }
 
-// UpdateStore is what changing a task needs stored. All methods join the
+// UpdateStore is the part of the store that changes a task. All methods join the
 // transaction of their context.
 type UpdateStore interface {
-	// Write runs fn in a transaction. After a deadlock it runs fn again, so fn
-	// must not keep anything of an earlier run.
+	// Write runs fn in a transaction. After a deadlock it runs fn again, so fn must
+	// not keep results of an earlier run.
 	Write(ctx context.Context, fn func(ctx context.Context) error) error
-	// LockTask locks the task's row until the transaction ends. It finds deleted
-	// tasks too.
+	// LockTask locks the task's row until the transaction ends. It also finds
+	// deleted tasks.
 	LockTask(ctx context.Context, id string) (*Task, error)
-	// Apply writes a batch in as few statements as it can. It is ErrTaken when an
-	// event's id or (epoch,seq) is already stored.
+	// Apply writes a batch in as few statements as possible. It returns ErrTaken
+	// when an event's id or (epoch,seq) is already stored.
 	Apply(ctx context.Context, b *Batch) error
 
 	Message(ctx context.Context, taskID, id string) (*Message, error)
-	// TurnMessage is the user's message of a turn.
+	// TurnMessage returns the user's message of a turn.
 	TurnMessage(ctx context.Context, taskID, turnID string) (*Message, error)
-	// ToolMessages are the tool rows with these tool call ids, by seq.
+	// ToolMessages returns the rows with these tool call ids, by seq.
 	ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]Message, error)
 	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
-	// TurnsIn are a task's turns in these states, oldest first.
+	// TurnsIn returns a task's turns in these states, oldest first.
 	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)
 	TaskInteractions(ctx context.Context, taskID string, ids []string) ([]Interaction, error)
 	OpenInteractions(ctx context.Context, taskID string) ([]Interaction, error)
@@ -42,16 +42,16 @@ type UpdateStore interface {
 
 // Notifier wakes the readers of a task.
 type Notifier interface {
-	// Changed is called after the commit of every change; it must not wait.
+	// Changed is called after the commit of every change. It must not block.
 	Changed(userID, taskID string, rev int64)
 }
 
-// taskChange works on a locked task. It may run more than once.
+// taskChange changes a locked task. It may run more than once.
 type taskChange func(ctx context.Context, tx *taskTx) error
 
-// updateTask locks a user's task, runs change and saves what it did, in one
-// transaction; then it notifies the readers. It is CodeNotFound for another
-// user's or a deleted task.
+// updateTask locks a user's task, runs change and saves the result, in one
+// transaction; then it notifies the readers. Another user's or a deleted task is
+// CodeNotFound.
 func (u *Updater) updateTask(ctx context.Context, userID, taskID string, change taskChange) (*taskTx, error) {
 	return u.update(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
 		if tx.task.UserID != userID || tx.task.DeletedAt != nil {
@@ -61,8 +61,8 @@ func (u *Updater) updateTask(ctx context.Context, userID, taskID string, change 
 	})
 }
 
-// updateAnyTask is updateTask for what the broker does by itself to a task of
-// any user. It leaves a deleted task alone.
+// updateAnyTask is updateTask for changes that the broker makes by itself, to a
+// task of any user. It does not change a deleted task.
 func (u *Updater) updateAnyTask(ctx context.Context, taskID string, change taskChange) (*taskTx, error) {
 	return u.update(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
 		if tx.task.DeletedAt != nil {
@@ -105,7 +105,7 @@ func (u *Updater) notify(task *Task) {
 	}
 }
 
-// nowUTC is the time with the precision that the databases keep.
+// nowUTC returns the time in the precision that the databases keep.
 func nowUTC(now func() time.Time) time.Time { return now().UTC().Truncate(time.Microsecond) }
 
 func errTaskNotFound() error { return protocol.Errorf(protocol.CodeNotFound, "Task not found") }

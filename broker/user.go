@@ -11,18 +11,18 @@ type User struct {
 	CreatedAt    time.Time
 }
 
-// TokenKind decides what an API token may reach.
+// TokenKind decides which parts of the API a token may use.
 type TokenKind string
 
-// Token kinds: a user token acts as its user everywhere; an agent token is
-// bound to one agent identifier and reaches only notebooks and /mcp.
+// Token kinds. A user token has the rights of its user. An agent token is bound to
+// one agent identifier, and may only use notebooks and /mcp.
 const (
 	TokenUser  TokenKind = "user"
 	TokenAgent TokenKind = "agent"
 )
 
 // APITokenPrefix begins every API token. The relay recognizes API tokens by it, so
-// that none is sent to a host.
+// that it never forwards one to a host.
 const APITokenPrefix = "bhp_"
 
 // APIToken is a bearer token of a user. The token itself is returned once; only its

@@ -2,7 +2,7 @@ package broker
 
 import "bellhop/protocol"
 
-// View is the task as the API shows it.
+// View returns the task as the API shows it.
 func (t *Task) View() *protocol.Task {
 	v := &protocol.Task{
 		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, HostID: t.HostID,
@@ -17,7 +17,7 @@ func (t *Task) View() *protocol.Task {
 	return v
 }
 
-// View is the interaction as the API shows it.
+// View returns the interaction as the API shows it.
 func (q *Interaction) View() *protocol.Interaction {
 	return &protocol.Interaction{
 		ID: q.ID, TaskID: q.TaskID, TaskTitle: q.TaskTitle, TurnID: q.TurnID, State: q.State, Kind: q.Kind,
@@ -26,7 +26,7 @@ func (q *Interaction) View() *protocol.Interaction {
 	}
 }
 
-// View is the host as administrators see it.
+// View returns the host as administrators see it.
 func (h *Host) View() *protocol.Host {
 	return &protocol.Host{
 		ID: h.ID, Name: h.Name, URL: h.URL, Health: h.Health, Reach: h.Reach, OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,

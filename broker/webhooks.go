@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// The events of a task that users' own webhooks receive.
+// The task events that users' webhooks can receive.
 const (
 	eventTurnFinished      = "turn.finished"
 	eventInteractionOpened = "interaction.opened"
@@ -18,14 +18,14 @@ const (
 
 // Webhooks queues events for the webhooks that a user registered.
 type Webhooks interface {
-	// Emit joins the transaction of ctx: the event is queued if and only if what
-	// it reports is committed. An event with the ID of an earlier one is dropped.
+	// Emit joins the transaction of ctx, so the event is queued only if that
+	// transaction commits. An event with the ID of an earlier one is dropped.
 	Emit(ctx context.Context, userID string, event TaskEvent) error
 }
 
 // TaskEvent is an event for a user's webhooks (protocol section 3).
 type TaskEvent struct {
-	ID     string // the same for the same fact
+	ID     string // the same for a repeated report of the same fact
 	Type   string
 	TaskID string
 	TurnID string
@@ -51,9 +51,9 @@ type interactionOpened struct {
 	ExpiresAt     string                   `json:"expiresAt,omitempty"`
 }
 
-// taskEvents derives the events of a batch, whatever caused it: an event of the
-// host, a reconciliation or a time limit. A row that is written again yields the
-// same event again.
+// taskEvents derives the events of a batch from its rows, whatever caused the
+// change: an event of the host, a reconciliation or a time limit. A row that is
+// written again yields the same event again.
 func taskEvents(b *Batch) []TaskEvent {
 	var events []TaskEvent
 	for i := range b.Turns {
@@ -91,8 +91,8 @@ func nullIfEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// taskEventID hashes the ids, because hosts' ids may contain what a webhook-id
-// must not.
+// taskEventID hashes the ids, because a host's ids may contain characters that a
+// webhook-id must not.
 func taskEventID(kind, taskID, id string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + taskID + "\x00" + id))
 	return "evt_" + hex.EncodeToString(sum[:16])

@@ -21,7 +21,7 @@ func (q *queue) Emit(_ context.Context, _ string, event broker.TaskEvent) error 
 	return q.failure
 }
 
-// take returns what was queued since the last call, without ids.
+// take returns the events queued since the last call, without ids.
 func (q *queue) take() []any {
 	taken := []any{}
 	for _, e := range q.events {
@@ -31,7 +31,7 @@ func (q *queue) take() []any {
 	return taken
 }
 
-func TestUsersWebhooksReceiveWhatHappens(t *testing.T) {
+func TestUsersWebhooksReceiveTheTaskEvents(t *testing.T) {
 	const finished = `{'type':'turn.finished','turn':'t1','data':{'title':'Fix it','finishReason':'stop','reason':'','usage':null}}`
 	for _, c := range []struct {
 		rule string
@@ -63,7 +63,7 @@ func TestUsersWebhooksReceiveWhatHappens(t *testing.T) {
 			k.mustSend(task.ID, "", c.send...)
 			same(t, hooks.take(), c.want)
 			k.mustSend(task.ID, "", c.send...)
-			same(t, hooks.take(), `[]`) // of duplicates
+			same(t, hooks.take(), `[]`) // duplicates queue nothing
 		})
 	}
 	t.Run("a turn that the broker ends by itself", func(t *testing.T) {

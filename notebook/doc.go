@@ -21,6 +21,7 @@
 //	   └──webhook failed or expired──► undelivered ──polled──► delivered
 //	   └──webhook answered success:false──► refused ──response──► answered
 //
-// Every change locks the row of its agent session first and needs no other lock. So the numbers
-// of versions and messages have no gaps, and a message is answered once.
+// Every change locks the row of its agent session first and needs no other lock.
+// Therefore the numbers of versions and messages have no gaps, and a message is
+// answered once.
 package notebook

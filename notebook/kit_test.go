@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Main(m)) }
 
 var start = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// fixture is the use cases on a real store, with a manual clock.
+// fixture provides the use cases on a real store, with a manual clock.
 type fixture struct {
 	*notebook.Service
 	t             testing.TB

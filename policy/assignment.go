@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// setters are the variables that change what names mean, which program runs, or
-// what it runs besides.
+// setters are the variables that change the meaning of names, the program that
+// runs, or additional code that it runs.
 var setters = newGlobs(strings.Fields(`
 	PATH IFS ENV BASH_ENV BASH_FUNC* SHELLOPTS BASHOPTS PROMPT_COMMAND PS4 CDPATH LD_* DYLD_* GIT_*
 	PAGER *_PAGER EDITOR VISUAL BROWSER SHELL NODE_OPTIONS NODE_PATH PYTHON* PERL5* PERLLIB RUBYOPT RUBYLIB
@@ -33,7 +33,7 @@ func (w *walker) assign(a *syntax.Assign) {
 	}
 }
 
-// sets notes that a variable changes.
+// sets records that a variable changes.
 func (w *walker) sets(name string) {
 	if name == "HOME" || name == "PWD" {
 		if w.set == nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkDecide has 200 rules, none of which matches before the last.
+// BenchmarkDecide has 200 rules, of which only the last one matches.
 func BenchmarkDecide(b *testing.B) {
 	var file strings.Builder
 	file.WriteString("version: 1\nextends: none\nrules:\n")

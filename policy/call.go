@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Action is what happens to a call.
+// Action is the result of the rules for a call.
 type Action string
 
 // Actions, from the mildest to the strictest.
@@ -16,11 +16,11 @@ const (
 	Deny    Action = "deny"    // without asking
 )
 
-// Level says how closely a person should look.
+// Level is how carefully a person should check a call.
 type Level string
 
-// Levels, from the mildest to the strictest. What is Critical is asked every
-// time, whatever was allowed for the session.
+// Levels, from the mildest to the strictest. A Critical operation is asked about
+// every time, even if the user allowed it for the session.
 const (
 	Info     Level = "INFO"
 	Warn     Level = "WARN"
@@ -32,7 +32,7 @@ var (
 	levels  = []Level{Info, Warn, Critical}
 )
 
-// Max is the stricter level; an unknown one is the mildest.
+// Max returns the stricter level; an unknown one counts as the mildest.
 func (l Level) Max(other Level) Level {
 	if slices.Index(levels, other) > slices.Index(levels, l) {
 		return other
@@ -40,30 +40,30 @@ func (l Level) Max(other Level) Level {
 	return l
 }
 
-// Call is a tool call to decide about.
+// Call is a tool call that needs a decision.
 type Call struct {
 	Agent   string          // the agent's id
-	Project string          // "" is none
+	Project string          // "" means none
 	Dir     string          // the workspace, absolute
-	Tool    string          // as the agent calls it
+	Tool    string          // the agent's own name of the tool
 	Input   json.RawMessage // the call's arguments
 }
 
-// Decision is the outcome of the rules for a call. Timeout is 0 when the rule names
-// none; a question without an answer in time is denied.
+// Decision is the result of the rules for a call. Timeout is 0 when the rule names
+// none. A question that is not answered in time counts as denied.
 type Decision struct {
 	Action  Action        `json:"action"`
 	Level   Level         `json:"level"`
 	Message string        `json:"message,omitempty"`
-	Rule    string        `json:"rule"` // its name; built-in ones begin with "default/"
+	Rule    string        `json:"rule"` // the rule's name; names of built-in rules begin with "default/"
 	Timeout time.Duration `json:"-"`
-	BuiltIn bool          `json:"builtIn"` // not a rule of the operator's
+	BuiltIn bool          `json:"builtIn"` // the rule is not the operator's
 }
 
-// Step is one operation of a call and the decision about it.
+// Step is one operation of a call, with its decision.
 type Step struct {
 	Tool    string `json:"tool"`    // common name
-	Subject string `json:"subject"` // the command, path or address
+	Subject string `json:"subject"` // the command, path or network address
 	Danger  string `json:"hazard,omitempty"`
 	Decision
 }

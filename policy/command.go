@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// binDirs hold the programs that a bare name means anyway.
+// binDirs are the directories of standard programs. A path in one of them means the
+// same as the bare name.
 var binDirs = []string{"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"}
 
-// simple adds the operations of one simple command: itself, the command that it
-// wraps, the files and addresses that it opens.
+// simple adds the operations of one simple command: the command itself, the command
+// that it wraps, and the files and addresses that it uses.
 func (w *walker) simple(words []word, in feed) {
 	if len(words) == 0 || w.full {
 		return
 	}
 	if len(words) > maxWords {
-		w.refuse("The command has too many words to be judged")
+		w.refuse("The command has too many words to be checked")
 		return
 	}
 	list := texts(words)
@@ -52,7 +53,7 @@ func (w *walker) wrapped(wrap wrapper, args []word, in feed) bool {
 	return wrap(w, args, in)
 }
 
-// changes notes what a command changes for those that follow it in the script: the
+// changes records what a command changes for the later commands of the script: the
 // directory, variables, the meaning of names.
 func (w *walker) changes(name string, args []word) {
 	switch name {
@@ -88,8 +89,8 @@ func (w *walker) changeDirectory(args []word) {
 	}
 }
 
-// hiddenDanger looks for a destructive command anywhere in the words of a wrapper
-// command, in case the wrapper's options were misread.
+// hiddenDanger searches all words of a wrapper command for a destructive command,
+// in case the wrapper's options were misread.
 func hiddenDanger(name string, args []word) string {
 	switch name {
 	case "eval", "trap", "ssh", "find", "command", "fd", "fdfind":

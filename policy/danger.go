@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// danger says why a command is destructive, "" if it is not known to be. name is
-// without its directory.
+// danger returns why a command is destructive, or "" if it is not known to be. name
+// has no directory.
 func danger(name string, args []word, in feed) string {
-	if judge := dangers[name]; judge != nil {
-		return judge(options(args))
+	if dangerRule := dangers[name]; dangerRule != nil {
+		return dangerRule(options(args))
 	}
 	switch {
 	case always[name] != "":
@@ -37,13 +37,13 @@ const (
 	allProcesses = "Ends all processes"
 )
 
-// sorted is the words of a command, options and others.
+// sorted holds the words of a command, separated into options and operands.
 type sorted struct {
 	short string // letters of all short options
 	long  []string
-	words []string // what is no option
+	words []string // all words that are not options
 	all   []string
-	glob  bool // a word stands for names of files
+	glob  bool // a word contains a pattern for file names
 }
 
 func options(args []word) sorted {
@@ -69,8 +69,8 @@ func options(args []word) sorted {
 	return s
 }
 
-// has finds short letters and long options, which may be cut short or wrapper a
-// value.
+// has reports whether an option is set: one of the short letters, or a long option,
+// which may be abbreviated or have a value.
 func (s *sorted) has(letters string, long ...string) bool {
 	if strings.ContainsAny(s.short, letters) {
 		return true
@@ -86,7 +86,7 @@ func (s *sorted) has(letters string, long ...string) bool {
 	return false
 }
 
-// first is the first word, mostly a subcommand.
+// first returns the first operand, usually a subcommand.
 func (s *sorted) first() string {
 	if len(s.words) > 0 {
 		return s.words[0]
@@ -98,7 +98,7 @@ func (s *sorted) any(words ...string) bool {
 	return slices.ContainsFunc(s.all, func(a string) bool { return slices.Contains(words, a) })
 }
 
-// when returns why if a condition holds, else "".
+// when returns why if the condition holds, otherwise "".
 func when(holds bool, why string) string {
 	if holds {
 		return why
@@ -106,14 +106,14 @@ func when(holds bool, why string) string {
 	return ""
 }
 
-func whenWord(why string, words ...string) judge {
+func whenWord(why string, words ...string) dangerRule {
 	return func(s sorted) string { return when(s.any(words...), why) }
 }
 
-// A judge says why a command with these words is destructive, "" if it is not.
-type judge func(sorted) string
+// A dangerRule returns why a command with these words is destructive, or "".
+type dangerRule func(sorted) string
 
-var dangers = map[string]judge{
+var dangers = map[string]dangerRule{
 	"dd": copies, "chmod": rights, "chown": rights, "chgrp": rights, "setfacl": rights, "rm": removes, "mv": moves, "find": finds,
 	"git": gits, "kill": kills, "crontab": crontabs, "psql": sql, "mysql": sql, "mariadb": sql, "sqlite3": sql, "redis-cli": sql,
 	"mongo": sql, "mongosh": sql, "docker": containers, "podman": containers, "docker-compose": containers,
@@ -134,7 +134,7 @@ var dangers = map[string]judge{
 	},
 }
 
-// always are the programs that are destructive whatever their words.
+// always lists the programs that are destructive with any words.
 var always = table(map[string]string{
 	"Destroys the content of files": "shred srm wipe",
 	formats: "mkfs mke2fs mkswap wipefs fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard hdparm cryptsetup " +
@@ -184,7 +184,7 @@ func crontabs(s sorted) string {
 	return when(!s.has("l"), "Changes what the machine runs by itself")
 }
 
-// gits finds the command behind git's own options.
+// gits finds the subcommand after git's own options.
 func gits(s sorted) string {
 	args := s.all
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -200,7 +200,7 @@ func gits(s sorted) string {
 	return when(loses != nil && loses(options(known(args[1:]))), history)
 }
 
-// gitLosses are the commands of git that throw work away with some options.
+// gitLosses are the git subcommands that discard work with some options.
 var gitLosses = map[string]func(sorted) bool{
 	"push": func(s sorted) bool {
 		return s.has("fd", "--force", "--force-with-lease", "--force-if-includes", "--mirror", "--delete", "--prune") ||

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each line is a case: what the built-in rules say, then the command.
+// Each line is a case: the decision of the built-in rules, then the command.
 const commandTable = `
 confirm INFO      ls
 confirm INFO      ls -la src
@@ -269,7 +269,7 @@ func TestTheBuiltInRulesOnCommands(t *testing.T) {
 	}
 }
 
-// cutCase reads a line of a table; @@ is a line end of the command.
+// cutCase splits a line of a table; @@ stands for a line end in the command.
 func cutCase(line string) (want, command string, ok bool) {
 	line = strings.TrimSuffix(line, "\n")
 	if len(line) < 18 {
@@ -344,7 +344,7 @@ func TestTheBuiltInRulesOnTools(t *testing.T) {
 	}
 }
 
-func TestInputThatIsNoJSONIsAnUnknownCommand(t *testing.T) {
+func TestInputThatIsNotJSONIsAnUnknownCommand(t *testing.T) {
 	for _, raw := range []string{"", "{", "[", "null", `{"command":`, "\xff", `"`} {
 		c := bash("")
 		c.Input = []byte(raw)

@@ -13,13 +13,13 @@ import (
 	"bellhop/protocol"
 )
 
-// Bounds of a policy file.
+// Limits of a policy file.
 const (
 	maxFile  = 1 << 20
 	maxRules = 2000
 )
 
-// document is a policy file, read and checked.
+// document is a policy file that was parsed and checked.
 type document struct {
 	extends bool // the built-in rules follow
 	timeout time.Duration
@@ -42,8 +42,8 @@ type argumentText struct {
 	patterns []string
 }
 
-// Parse reads a policy file. Its errors have CodeInvalid and name the line; name
-// stands in them for the file.
+// Parse reads a policy file. Its errors have CodeInvalid and contain the line; name
+// is the name of the file in these errors.
 func Parse(content []byte, name string, o Options) (*Engine, error) {
 	doc, err := parse(content, name)
 	if err != nil {
@@ -63,7 +63,7 @@ func parse(content []byte, name string) (document, error) {
 	return read(root, name)
 }
 
-// load returns the content's one YAML document, nil if it is empty.
+// load returns the only YAML document of content, or nil if it is empty.
 func load(content []byte, name string) (*yaml.Node, error) {
 	var root, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
@@ -87,7 +87,7 @@ func load(content []byte, name string) (*yaml.Node, error) {
 	}
 }
 
-// read reads a policy from a node of a larger file.
+// read parses a policy from a node of a larger file.
 func read(node *yaml.Node, name string) (document, error) {
 	r := &reader{name: name}
 	doc := r.document(node)
@@ -110,7 +110,7 @@ func invalid(name string, at *yaml.Node, format string, args ...any) error {
 	return &protocol.Error{Code: protocol.CodeInvalid, Message: join(name, what)}
 }
 
-// compile makes the rule of its patterns.
+// compile compiles the patterns of a rule.
 func (t *ruleText) compile(home, prefix string) rule {
 	action := Action(t.action)
 	r := rule{

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// fileUse says what a program does with the paths among its words.
+// fileUse describes how a program uses the paths among its words.
 type fileUse struct {
-	tool string // for all words
-	last string // for the last word, if it differs
-	skip int    // words before the first path
+	tool string // the tool for all words
+	last string // the tool for the last word, if it differs
+	skip int    // number of words before the first path
 }
 
 func addUses(into map[string]fileUse, names string, u fileUse) {
@@ -18,7 +18,7 @@ func addUses(into map[string]fileUse, names string, u fileUse) {
 	}
 }
 
-// fileUses says what well-known programs do with their words. A word that is no
+// fileUses describes the use of files by well-known programs. A word that is not a
 // path counts as one, which can only make the decision stricter.
 var fileUses = func() map[string]fileUse {
 	m := map[string]fileUse{}
@@ -35,7 +35,7 @@ var fileUses = func() map[string]fileUse {
 }()
 
 // effects adds the files that a well-known program opens and the addresses that it
-// reaches.
+// connects to.
 func (w *walker) effects(name string, args []word) {
 	switch name {
 	case "curl", "wget", "http", "https", "xh", "aria2c":
@@ -112,7 +112,8 @@ func (w *walker) open(u fileUse, paths []word) {
 	}
 }
 
-// fetches reads the words of curl and its like: addresses, and files to write.
+// fetches parses the words of curl and similar programs: addresses, and files to
+// write.
 func (w *walker) fetches(args []word) {
 	found := false
 	for i := 0; i < len(args); i++ {

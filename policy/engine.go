@@ -8,30 +8,35 @@ import (
 	"time"
 )
 
-// Engine decides by one set of rules. It is immutable and safe for concurrent
-// use; the file system is read only to follow links on the paths of a call.
+// Engine decides by one set of rules. It is immutable and safe for concurrent use.
+// It reads the file system only to follow links in the paths of a call.
 type Engine struct {
 	rules   []rule
 	timeout time.Duration
 	home    string
 	links   func(string) (string, error)
 
-	grammars grammars
+	toolNames map[string]map[string]string
+	grammars  grammars
 }
 
-// Options are an Engine's knowledge of the machine.
+// Options describe the machine to an Engine.
 type Options struct {
-	Home  string                            // what ~ means, "" unknown
+	Home  string                            // the value of ~; "" means unknown
 	Links func(path string) (string, error) // nil: os.Readlink
+
+	// ToolNames maps, for an agent's id, the agent's own tool names to common
+	// names. It must not change afterwards.
+	ToolNames map[string]map[string]string
 }
 
 //go:embed default.yaml
 var builtIn []byte
 
-// DefaultRules is the text of the built-in rules.
+// DefaultRules returns the text of the built-in rules.
 func DefaultRules() string { return string(builtIn) }
 
-// builtInRules reads the built-in rules once: they do not change.
+// builtInRules parses the built-in rules once, because they never change.
 var builtInRules = sync.OnceValue(func() document {
 	doc, err := parse(builtIn, "")
 	if err != nil {
@@ -40,11 +45,11 @@ var builtInRules = sync.OnceValue(func() document {
 	return doc
 })
 
-// Default is an Engine with the built-in rules alone.
+// Default returns an Engine with only the built-in rules.
 func Default(o Options) *Engine { return newEngine(document{extends: true}, o) }
 
 func newEngine(doc document, o Options) *Engine {
-	e := &Engine{timeout: doc.timeout, home: strings.TrimRight(o.Home, "/"), links: o.Links}
+	e := &Engine{timeout: doc.timeout, home: strings.TrimRight(o.Home, "/"), links: o.Links, toolNames: o.ToolNames}
 	if e.links == nil {
 		e.links = os.Readlink
 	}
@@ -60,17 +65,17 @@ func newEngine(doc document, o Options) *Engine {
 	return e
 }
 
-// Rules is the number of rules, built-in ones included.
+// Rules returns the number of rules, built-in ones included.
 func (e *Engine) Rules() int { return len(e.rules) }
 
 // Decide returns the strictest decision about the operations of a call, with the
-// highest level of them all.
+// highest level among them.
 func (e *Engine) Decide(c Call) Decision {
 	d, _ := e.decide(&c, false)
 	return d
 }
 
-// Explain is Decide, with the decision about each operation.
+// Explain returns Decide's result and the decision about each operation.
 func (e *Engine) Explain(c Call) (Decision, []Step) { return e.decide(&c, true) }
 
 func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
@@ -93,7 +98,7 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: operations[i].danger, Decision: v})
 		}
 	}
-	if out.Action == "" { // wrapper commands alone
+	if out.Action == "" { // only wrapper commands
 		out = fallback(&operation{})
 	}
 	out.Level = level.Max(out.Level)
@@ -103,8 +108,9 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	return out, steps
 }
 
-// firstRule is the decision of the first rule that matches. It returns false for a
-// wrapper command that no rule matches: the command that it runs is judged instead.
+// firstRule returns the decision of the first rule that matches. It returns false
+// for a wrapper command that no rule matches: the wrapped command is checked
+// instead.
 func (e *Engine) firstRule(c *Call, in *input, op *operation) (Decision, bool) {
 	for i := range e.rules {
 		if r := &e.rules[i]; r.match(c, in, op) && r.applies(c) {

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// function adds the operations of the body where it is declared, whether or not it
-// is called.
+// function adds the operations of the body at the declaration, whether or not the
+// function is called.
 func (w *walker) function(c *syntax.FuncDecl) {
 	names := c.Names
 	if c.Name != nil {
@@ -20,12 +20,12 @@ func (w *walker) function(c *syntax.FuncDecl) {
 	}
 	before := w.dirs
 	if w.statement(c.Body, feed{}); !slices.Equal(before, w.dirs) {
-		w.dirs = []string{""} // each call changes the directory of its caller
+		w.dirs = []string{""} // a call changes the directory of its caller
 	}
 }
 
-// multiplies reports whether a function's body calls the function in a pipe or in
-// the background: the number of processes then grows without end.
+// multiplies reports whether a function calls itself in a pipe or in the
+// background: the number of processes then grows without end.
 func multiplies(body *syntax.Stmt, name string) bool {
 	found := false
 	syntax.Walk(body, func(n syntax.Node) bool {
@@ -33,12 +33,12 @@ func multiplies(body *syntax.Stmt, name string) bool {
 			return !found
 		}
 		found = calls(n, name)
-		return false // calls has searched all that is below n
+		return false // calls has already searched the nodes below n
 	})
 	return found
 }
 
-// forks reports whether what is below a node runs in processes of its own.
+// forks reports whether the code below a node runs in separate processes.
 func forks(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.BinaryCmd:

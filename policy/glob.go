@@ -2,12 +2,12 @@ package policy
 
 import "strings"
 
-// glob matches a text: * is any run of characters, ? is one of them. Everything
-// else, brackets too, stands for itself. Matching takes no more than len(pattern)
-// × len(text) steps.
+// glob matches a text: * matches any run of characters, ? matches one character.
+// All others, brackets included, match themselves. Matching takes at most
+// len(pattern) × len(text) steps.
 type glob struct {
 	text string
-	wild bool // there is a * or ? in it
+	wild bool // it contains * or ?
 }
 
 func newGlob(pattern string) glob { return glob{pattern, strings.ContainsAny(pattern, "*?")} }
@@ -42,7 +42,7 @@ func (g *glob) matchWild(text string) bool {
 	return strings.Trim(p[i:], "*") == ""
 }
 
-// globs matches what any of them matches; none match everything.
+// globs matches a text that any of them matches; an empty list matches every text.
 type globs []glob
 
 func newGlobs(patterns []string) globs {
@@ -62,7 +62,7 @@ func (g globs) match(text string) bool {
 	return len(g) == 0
 }
 
-// matchPath matches elements one by one; ** is any number of them.
+// matchPath matches elements one by one; ** matches any number of them.
 func matchPath(pattern []glob, path []string) bool {
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(path) {
@@ -85,11 +85,11 @@ func matchPath(pattern []glob, path []string) bool {
 	return i == len(pattern)
 }
 
-// maxAlternatives bounds what the braces of one pattern expand to.
+// maxAlternatives limits the expansion of the braces of one pattern.
 const maxAlternatives = 256
 
-// alternatives expands {a,b} in a pattern; false when there are too many. Braces
-// without a comma or without their end stand for themselves.
+// alternatives expands {a,b} in a pattern; it returns false when there are too
+// many. Braces without a comma or without their end match themselves.
 func alternatives(pattern string) ([]string, bool) {
 	out := []string{""}
 	for pattern != "" {

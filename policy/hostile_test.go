@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWhatIsTooLongOrTooDeepIsNotParsed(t *testing.T) {
+func TestScriptsBeyondTheLimitsAreNotParsed(t *testing.T) {
 	e := rules(t, "version: 1\nrules:\n  - {tool: '*', action: allow}\n")
 	for name, command := range map[string]string{
 		"too long":             "echo " + strings.Repeat("a", maxScript),
@@ -35,7 +35,7 @@ func TestWhatIsTooLongOrTooDeepIsNotParsed(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksDeepIsParsed(t *testing.T) {
+func TestLongButFlatScriptsAreParsed(t *testing.T) {
 	for name, command := range map[string]string{
 		"499 levels":            strings.Repeat("(", 499) + "ls" + strings.Repeat(")", 499),
 		"brackets in a row":     strings.Repeat("(ls);", 2000),
@@ -57,7 +57,7 @@ func TestWhatOnlyLooksDeepIsParsed(t *testing.T) {
 	}
 }
 
-func TestWhatDoesTooMuchIsCritical(t *testing.T) {
+func TestACallWithTooManyOperationsIsCritical(t *testing.T) {
 	if got := outcome(defaults().Decide(bash(strings.Repeat("ls\n", maxOperations+1)))); got != "confirm CRITICAL" {
 		t.Error(got)
 	}
@@ -66,14 +66,14 @@ func TestWhatDoesTooMuchIsCritical(t *testing.T) {
 	}
 }
 
-// fragments are what the properties make commands of.
+// fragments are the parts from which the property tests build commands.
 var fragments = []string{
 	"ls", "ls -l", "cat a", "echo 'x'", "git status", "make", "cd src", "x=1", "f() { ls; }", "(ls)", "{ ls; }", "if a; then b; fi", "cat <<E\nx\nE\n",
 	"echo \"$(ls)\"", "curl https://example.com", "sudo ls", "echo x > y", "sh -c 'ls'", "env A=1 ls", "xargs ls", "$X", "echo {a,b}", "cat .env", "#", "\\", "'", "\"",
 	"while a; do b; done", "[[ a ]]", "((1))", "PATH=x", "case a in b) c;; esac", "", " ", "&&", ";;", "(", ")", "<<E", "`", "$(", "\n",
 }
 
-// destroyers do harm wherever they stand.
+// destroyers are destructive in every position.
 var destroyers = []string{"rm -rf /", "sudo ls", "dd if=a of=/dev/sda", "git push --force", "$CMD", "sh -c 'rm -rf x'", "env X=1 rm -r x", "mkfs.ext4 /dev/sda"}
 
 var policies = []string{
@@ -105,11 +105,11 @@ func TestMoreHarmIsNeverMilder(t *testing.T) {
 	})
 }
 
-func TestHarmAfterAWholeCommandIsCritical(t *testing.T) {
+func TestHarmAfterACompleteCommandIsCritical(t *testing.T) {
 	e := rules(t, policies[1])
-	whole := []string{"ls", "cat a | wc", "(ls)", "if a; then b; fi", "f() { ls; }", "x=1", "echo \"$(ls)\"", "[[ a ]]", "echo 'a;b'", "cd src", "ls > x", "ls 2>&1"}
+	complete := []string{"ls", "cat a | wc", "(ls)", "if a; then b; fi", "f() { ls; }", "x=1", "echo \"$(ls)\"", "[[ a ]]", "echo 'a;b'", "cd src", "ls > x", "ls 2>&1"}
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOfN(rapid.SampledFrom(whole), 1, 5).Draw(t, "parts")
+		parts := rapid.SliceOfN(rapid.SampledFrom(complete), 1, 5).Draw(t, "parts")
 		text := strings.Join(parts, rapid.SampledFrom([]string{"; ", " && ", " || ", "\n"}).Draw(t, "joint"))
 		text += rapid.SampledFrom([]string{"; ", " && ", " || ", " & ", "\n", " | "}).Draw(t, "last") + rapid.SampledFrom(destroyers).Draw(t, "destroyer")
 		if d := e.Decide(bash(text)); d.Action != Confirm || d.Level != Critical {

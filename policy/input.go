@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// input is a call's arguments: an object's members, or one text.
+// input holds a call's arguments: the members of an object, or one text.
 type input struct {
 	raw     json.RawMessage
 	members map[string]json.RawMessage
 	text    string
-	colon   bool // in the name of the tool
+	colon   bool // the tool's name contains a colon
 }
 
 func newInput(raw json.RawMessage) input {
@@ -22,7 +22,7 @@ func newInput(raw json.RawMessage) input {
 	case trimmed[0] == '{':
 		var ok bool
 		if in.members, ok = members(trimmed); !ok {
-			_ = json.Unmarshal(trimmed, &in.members) // what is no object has no members
+			_ = json.Unmarshal(trimmed, &in.members) // a value that is not an object has no members
 		}
 	case trimmed[0] == '"':
 		_ = json.Unmarshal(trimmed, &in.text)
@@ -30,7 +30,8 @@ func newInput(raw json.RawMessage) input {
 	return in
 }
 
-// argument is a member as text: a string's content, JSON of anything else.
+// argument returns a member as text: the content of a string, or the JSON of any
+// other value.
 func (in *input) argument(name string) (string, bool) {
 	raw, ok := in.members[name]
 	if !ok {
@@ -61,8 +62,8 @@ func asList(raw json.RawMessage) ([]string, bool) {
 	return list, json.Unmarshal(raw, &list) == nil
 }
 
-// each calls f with the text of every named member, and of every element of
-// those that are lists.
+// each calls f with the text of every named member. For a member that is a list, it
+// calls f with every element.
 func (in *input) each(names []string, f func(string)) {
 	for _, name := range names {
 		raw, ok := in.members[name]
@@ -80,7 +81,7 @@ func (in *input) each(names []string, f func(string)) {
 	}
 }
 
-// The members that agents use. All that are there count.
+// The members that agents use. If several are present, all count.
 var (
 	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
 	folderMembers  = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
@@ -93,8 +94,8 @@ var (
 	urlMembers   = []string{"url", "uri", "urls"}
 )
 
-// commands are the scripts of a shell tool's call and, for those that name a
-// program and its arguments, the words.
+// commands returns the scripts of a shell tool's call. For agents that send a
+// program and its arguments, it returns the words.
 func (in *input) commands() (scripts []string, words [][]string) {
 	if in.text != "" {
 		scripts = append(scripts, in.text)
@@ -113,7 +114,7 @@ func (in *input) commands() (scripts []string, words [][]string) {
 	return scripts, words
 }
 
-// folder is the directory that a command starts in, "" the workspace.
+// folder returns the directory in which a command starts, or "" for the workspace.
 func (in *input) folder() string {
 	folder := ""
 	in.each(folderMembers, func(text string) {
@@ -126,8 +127,8 @@ func (in *input) folder() string {
 
 var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[ab]/)?)([^\t\r\n]+)`)
 
-// paths are those a file tool's call names, in members, in lists of changes and
-// in patches.
+// paths returns the paths of a file tool's call, from members, lists of changes and
+// patches.
 func (in *input) paths() []string {
 	var out []string
 	add := func(path string) {
@@ -154,7 +155,7 @@ func (in *input) paths() []string {
 	return out
 }
 
-// changed reads a list of {path} or an object whose keys are paths.
+// changed reads a list of {path}, or an object whose keys are paths.
 func (in *input) changed(raw json.RawMessage, add func(string)) {
 	if len(raw) == 0 {
 		return
@@ -179,7 +180,7 @@ func (in *input) changed(raw json.RawMessage, add func(string)) {
 
 var urlForm = regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?)://[^\s"'<>\\]+`)
 
-// urls are those a network tool's call names.
+// urls returns the URLs of a network tool's call.
 func (in *input) urls() []string {
 	var out []string
 	in.each(urlMembers, func(text string) { out = append(out, text) })

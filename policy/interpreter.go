@@ -9,7 +9,7 @@ import (
 
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"}
 
-// shell runs its -c text, a script on its input, or a file.
+// shell runs the text after -c, the script on its standard input, or a file.
 func shell(w *walker, args []word, in feed) bool {
 	code, file := shellArguments(args)
 	switch {
@@ -26,10 +26,10 @@ func shell(w *walker, args []word, in feed) bool {
 		w.nested(in.script)
 		return true
 	}
-	return false // danger judges an input that is not known
+	return false // danger checks an unknown input
 }
 
-// shellArguments finds the text after -c, or the file.
+// shellArguments returns the text after -c, or the file.
 func shellArguments(args []word) (code, file *word) {
 	command, stdin := false, false
 	for i := 0; i < len(args); i++ {
@@ -74,7 +74,7 @@ func switchUser(w *walker, args []word, _ feed) bool {
 	return false
 }
 
-// sourced refuses a script that is not known; a known file counts as a command.
+// sourced refuses an unknown script; a known file counts as a command.
 func sourced(w *walker, args []word, _ feed) bool {
 	if len(args) > 0 && args[0].unknown() {
 		w.refuse(notKnown)
@@ -84,7 +84,7 @@ func sourced(w *walker, args []word, _ feed) bool {
 
 func joined(args []word) string { return strings.Join(texts(args), " ") }
 
-// eval runs its words in the current shell: a cd in them stays.
+// eval runs its words in the current shell, so a cd in them takes effect after it.
 func eval(w *walker, args []word, _ feed) bool {
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
@@ -104,7 +104,7 @@ func trap(w *walker, args []word, _ feed) bool {
 	return true
 }
 
-// watch runs its words, joined, as a script.
+// watch joins its words and runs them as a script.
 func watch(w *walker, args []word, _ feed) bool {
 	args = rest(args, "n", 0)
 	if len(args) > 0 {
@@ -116,8 +116,8 @@ func watch(w *walker, args []word, _ feed) bool {
 // sshValued are the letters of ssh's options that take a value.
 const sshValued = "bcDEeFIiJLlmOopQRSWw"
 
-// remote is for ssh: what it runs elsewhere is judged as if it ran here. The
-// connection is an operation of its own, see effects.
+// remote handles ssh: the remote command is checked as if it ran here. The
+// connection is a separate operation, see effects.
 func remote(w *walker, args []word, _ feed) bool {
 	if args = rest(args, sshValued, 1); len(args) > 0 {
 		w.nested(joined(args))
@@ -125,7 +125,7 @@ func remote(w *walker, args []word, _ feed) bool {
 	return false
 }
 
-// interpreters run their standard input when they are given nothing else.
+// interpreters run their standard input when they have no argument.
 var interpreters = append(
 	strings.Fields("python python2 python3 perl ruby node deno bun php lua Rscript osascript tclsh pwsh"), shells...)
 
@@ -141,8 +141,8 @@ func runsInput(name string, args []word) bool {
 	return !slices.ContainsFunc(args, namesScript)
 }
 
-// namesScript reports whether an argument of an interpreter is a script, or keeps
-// it from reading its input.
+// namesScript reports whether an argument of an interpreter is a script, or
+// prevents it from reading its input.
 func namesScript(a word) bool {
 	switch a.text {
 	case "--version", "-V", "-v", "-r", "-p":

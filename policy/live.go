@@ -17,13 +17,14 @@ import (
 	"bellhop/protocol"
 )
 
-// DefaultPoll is how often Live looks at its file.
+// DefaultPoll is how often Live checks its file for changes.
 const DefaultPoll = 2 * time.Second
 
-// LiveOptions are the sources of a Live. Without a File it has the built-in rules.
+// LiveOptions are the sources of a Live. Without a File it has only the built-in
+// rules.
 type LiveOptions struct {
-	File    string // a policy file, or one with a policy in it
-	Section bool   // the policy is the member "policy" of File: rules, or another file's name
+	File    string // a policy file, or a file with a policy section
+	Section bool   // the policy is the member "policy" of File: rules, or the name of another file
 	Engine  Options
 
 	Poll time.Duration    // 0: DefaultPoll
@@ -32,18 +33,19 @@ type LiveOptions struct {
 }
 
 // Live decides by the current rules of its file. When the file becomes unreadable
-// or wrong, the earlier rules stay, and the log and Notices report the error.
+// or invalid, the earlier rules stay in force, and the log and Notices report the
+// error.
 type Live struct {
 	opts   LiveOptions
 	engine atomic.Pointer[Engine]
 
 	mu     sync.Mutex
-	seen   []byte // content of the files when they were last read
+	seen   []byte // content of the files at the last read
 	notice string
 }
 
-// Open reads the rules. A wrong file is an error here; later, see Live. Run keeps
-// the rules up to date.
+// Open reads the rules. An invalid file is an error here; for later errors see
+// Live. Run keeps the rules up to date.
 func Open(o LiveOptions) (*Live, error) {
 	if o.Poll <= 0 {
 		o.Poll = DefaultPoll
@@ -68,16 +70,19 @@ func Open(o LiveOptions) (*Live, error) {
 	return l, nil
 }
 
-// Decide decides by the current rules.
+// Decide decides by the current rules, see Engine.Decide.
 func (l *Live) Decide(c Call) Decision { return l.engine.Load().Decide(c) }
 
-// Explain explains by the current rules.
+// Explain decides by the current rules, see Engine.Explain.
 func (l *Live) Explain(c Call) (Decision, []Step) { return l.engine.Load().Explain(c) }
 
-// Rules is the current number of rules, built-in ones included.
+// CommonTool returns the common name of an agent's tool, see Engine.CommonTool.
+func (l *Live) CommonTool(agent, tool string) string { return l.engine.Load().CommonTool(agent, tool) }
+
+// Rules returns the current number of rules, built-in ones included.
 func (l *Live) Rules() int { return l.engine.Load().Rules() }
 
-// Notices describe the error of the file, if there is one.
+// Notices returns the error of the file, if there is one.
 func (l *Live) Notices() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +110,8 @@ func (l *Live) Run(ctx context.Context) error {
 	}
 }
 
-// Reload replaces the rules if the file has changed. It compares contents: the times
-// of files that are put in place by a link or a copy may go backwards.
+// Reload replaces the rules if the file has changed. It compares contents, because
+// a file that was replaced by a link or a copy may have an older time.
 func (l *Live) Reload() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +133,7 @@ func (l *Live) Reload() {
 	l.opts.Log.Info("the policy has changed", "file", l.opts.File, "rules", engine.Rules())
 }
 
-// read returns the engine, and the content that it was made of.
+// read returns the engine, and the content that it was made from.
 func (o *LiveOptions) read() (*Engine, []byte, error) {
 	content, err := readFile(o.File)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	broken = "version: 1\nrules: [{tool: 'shell:*', action: maybe}]\n"
 )
 
-// put writes a file as editors do: a new one takes the old one's name.
+// put replaces a file as editors do: it renames a new file over the old one.
 func put(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file+".new", []byte(content), 0o600); err != nil {
@@ -110,7 +110,7 @@ func TestASectionOfAHostsFile(t *testing.T) {
 	}
 }
 
-func TestTheFileBesideIsFollowedToo(t *testing.T) {
+func TestAReferencedFileIsReloadedToo(t *testing.T) {
 	dir := t.TempDir()
 	file, other := filepath.Join(dir, "host.yaml"), filepath.Join(dir, "rules.yaml")
 	put(t, other, allows)
@@ -126,7 +126,7 @@ func TestTheFileBesideIsFollowedToo(t *testing.T) {
 	}
 }
 
-func TestWithoutAFileTheBuiltInRulesHold(t *testing.T) {
+func TestWithoutAFileTheBuiltInRulesApply(t *testing.T) {
 	l, err := Open(LiveOptions{})
 	if err != nil {
 		t.Fatal(err)

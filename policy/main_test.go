@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noLinks makes a file system without links.
+// noLinks stands for a file system without links.
 func noLinks(string) (string, error) { return "", os.ErrNotExist }
 
 func defaults() *Engine { return Default(Options{Home: "/home/u", Links: noLinks}) }
@@ -25,7 +25,7 @@ func rules(t testing.TB, file string) *Engine {
 	return e
 }
 
-// bash is a call of a shell tool.
+// bash returns a call of a shell tool.
 func bash(command string) Call { return tool("Bash", map[string]any{"command": command}) }
 
 func tool(name string, input any) Call {
@@ -36,10 +36,10 @@ func tool(name string, input any) Call {
 	return Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: name, Input: raw}
 }
 
-// outcome is a decision in short: its action and its level.
+// outcome shortens a decision to its action and level.
 func outcome(d Decision) string { return string(d.Action) + " " + string(d.Level) }
 
-// tree makes a directory with files and links (name -> target).
+// tree creates a directory with files and links (name -> target).
 func tree(t *testing.T, links map[string]string, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// members splits an object into its members as json.Unmarshal into a map does, in
-// one pass and without copying values that most rules never read. After false the
-// caller asks json.Unmarshal: the text may be an object that members cannot split.
+// members splits an object into its members like json.Unmarshal into a map, but in
+// one pass and without copying values that most rules never read. If it returns
+// false, the caller must use json.Unmarshal: the text may be an object that members
+// cannot split.
 func members(text []byte) (map[string]json.RawMessage, bool) {
 	s := scan{text: text, found: make(map[string]json.RawMessage)}
 	if !s.object(0) || s.at != len(text) {
@@ -16,17 +17,17 @@ func members(text []byte) (map[string]json.RawMessage, bool) {
 	return s.found, true
 }
 
-// scan is a position in a JSON text. Each method reads the element that it is named
-// after and the space behind it, and returns false when another one is there.
+// scan is a position in a JSON text. Each method reads the element in its name and
+// the space after it, and returns false when there is another element.
 type scan struct {
 	text  []byte
 	at    int
 	found map[string]json.RawMessage // members of the outermost object
 }
 
-const maxScan = 100 // levels
+const maxScan = 100 // nesting levels
 
-// next is the byte at the position, 0 at the end.
+// next returns the byte at the position, or 0 at the end.
 func (s *scan) next() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]
@@ -106,7 +107,7 @@ func (s *scan) list(depth int) bool {
 	}
 }
 
-// value returns the value's text without the space behind it.
+// value returns the value's text without the space after it.
 func (s *scan) value(depth int) (text []byte, ok bool) {
 	if depth > maxScan {
 		return nil, false
@@ -130,7 +131,7 @@ func (s *scan) value(depth int) (text []byte, ok bool) {
 	return s.text[from:end:end], ok
 }
 
-// string returns it with its quotes.
+// string returns the string with its quotes.
 func (s *scan) string() ([]byte, bool) {
 	from := s.at
 	if s.next() != '"' {
@@ -154,7 +155,8 @@ func (s *scan) string() ([]byte, bool) {
 	return nil, false
 }
 
-// escape is the length of the escape sequence after a backslash, 0 if it is invalid.
+// escape returns the length of the escape sequence after a backslash, or 0 if it is
+// invalid.
 func escape(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -177,7 +179,7 @@ func hexadecimal(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// word is a number, true, false or null.
+// word reads a number, true, false or null.
 func (s *scan) word() bool {
 	from := s.at
 	for c := s.next(); hexadecimal(c) || c >= 'a' && c <= 'z' || c == '+' || c == '-' || c == '.'; c = s.next() {
@@ -186,7 +188,7 @@ func (s *scan) word() bool {
 	return s.at > from && json.Valid(s.text[from:s.at])
 }
 
-// plain is the content of a JSON string that holds no escape.
+// plain returns the content of a JSON string without escapes.
 func plain(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false

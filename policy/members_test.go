@@ -16,7 +16,7 @@ var objects = []string{
 	"{\t\"file_path\"\r\n:\"/a/b.go\"\n,\"content\":\"say \\\"x\\\"\\\\\",\"n\":-1 }", `{"a":tru e}`, `{"a":--1}`, `{"a":1e}`, `{"A":0xA}`,
 }
 
-// What members accepts is what json.Unmarshal makes of it.
+// If members accepts a text, its result must equal that of json.Unmarshal.
 func FuzzMembers(f *testing.F) {
 	for _, o := range objects {
 		f.Add([]byte(o))
@@ -35,7 +35,7 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-func TestMembersOfWhatAgentsSendNeedNoSecondReading(t *testing.T) {
+func TestMembersSplitsAllInputsOfAgents(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{"command":"ls"}`, `{"file_path":"/a/b.go","content":"line\n\"two\"\té"}`,
 		`{ "edits" : [ {"old":"a","new":"b"} ], "replace_all" : true, "limit":-1.5e3, "none":null }`,

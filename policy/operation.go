@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// unknown stands in texts for each part that is not known before the call runs.
-// In patterns only * matches it.
+// unknown stands in texts for each part whose value is not known before the call
+// runs. In patterns only * matches it.
 const unknown = "\x00"
 
-// operation is one thing that a call does: run a simple command, use a file,
-// reach an address.
+// operation is one effect of a call: a simple command, the use of a file, or a
+// connection.
 type operation struct {
 	tool  string
-	place *place   // of file tools
-	words []string // of a simple command
-	host  string   // of network tools
+	place *place   // for file tools
+	words []string // for a simple command
+	host  string   // for network tools
 	url   string
 
-	bit     uint32 // of a common tool
-	danger  string // why it is destructive; "" = it is not
-	wrapper bool   // a command that only runs another one, which is judged instead
-	tainted bool   // the name may stand for another program
+	bit     uint32 // the bit of a common tool
+	danger  string // why it is destructive; "" if it is not
+	wrapper bool   // it only runs another command, which is checked instead
+	tainted bool   // the name may refer to another program
 }
 
 func (op *operation) subject() string {
@@ -35,7 +35,7 @@ func (op *operation) subject() string {
 	}
 }
 
-// show shortens a text for people and replaces unknown parts by "…".
+// show shortens a text for users and replaces unknown parts by "…".
 func show(text string) string {
 	const most = 200
 	if len(text) > most {
@@ -44,8 +44,8 @@ func show(text string) string {
 	return strings.ReplaceAll(text, unknown, "…")
 }
 
-// address is the operation of reaching an address: a URL, or a host with or without
-// a port.
+// address returns the operation of connecting to a URL, or to a host with or
+// without a port.
 func address(tool, raw string) operation {
 	op := operation{tool: tool, url: raw, host: unknown}
 	if hasUnknown(raw) {
@@ -61,9 +61,9 @@ func address(tool, raw string) operation {
 	return op
 }
 
-// operations lists all that a call does, at least one operation.
+// operations lists the effects of a call, at least one.
 func (e *Engine) operations(c *Call, in *input) []operation {
-	tool := CommonTool(c.Agent, c.Tool)
+	tool := e.CommonTool(c.Agent, c.Tool)
 	paths := &pathResolver{home: e.home, links: e.links, dir: c.Dir}
 	var out []operation
 	switch tool {
@@ -92,8 +92,8 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	return out
 }
 
-// unnamedPlace is the place that a file tool uses when its call names none: the
-// workspace for reading tools, an unknown place for others.
+// unnamedPlace returns the place that a file tool uses when its call has no path:
+// the workspace for reading tools, an unknown place for others.
 func unnamedPlace(paths *pathResolver, tool string) *place {
 	if tool != FileRead {
 		return &place{text: unknown}
@@ -116,7 +116,7 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 		w.simple(known(list), feed{})
 	}
 	if len(w.operations) == 0 && len(scripts)+len(words) > 0 {
-		w.add(operation{words: []string{}}) // an empty script, or assignments alone
+		w.add(operation{words: []string{}}) // an empty script, or only assignments
 	}
 	if len(w.operations) == 0 {
 		w.refuse("The command is not told")

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// place is where a path leads, read twice: as it is written, and after following
+// place is the target of a path in two readings: as written, and after following
 // links. The zero value is a place that is not known before the call runs.
 type place struct {
 	text    string
 	written spot
 	real    spot
 
-	straight bool // both readings are the same
+	straight bool // both readings are equal
 }
 
 // spot is one reading of a path.
 type spot struct {
-	abs    []string // elements below the root; nil: unknown
-	rel    []string // elements below the workspace, if inside
+	abs    []string // elements below the root; nil means unknown
+	rel    []string // elements below the workspace, if the spot is inside
 	inside bool
 }
 
@@ -30,21 +30,21 @@ func (p *place) inside() bool { return p.known() && p.written.inside && p.real.i
 
 // pathResolver finds the places of one call.
 type pathResolver struct {
-	home  string                       // "" unknown
+	home  string                       // "" means unknown
 	links func(string) (string, error) // os.Readlink
-	dir   string                       // the workspace, "" unknown
+	dir   string                       // the workspace; "" means unknown
 
 	realDir []string // the workspace after following links; set when first needed
 }
 
-// maxLinks and maxPath bound the work for one path, as the system does.
+// maxLinks and maxPath limit the work for one path to what the system allows.
 const (
 	maxLinks = 40
 	maxPath  = 4096
-	maxSteps = 256 // elements
+	maxSteps = 256 // path elements
 )
 
-// place finds where a path leads from a directory. An empty directory is unknown.
+// place resolves a path relative to a directory. An empty directory is unknown.
 func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
@@ -91,8 +91,8 @@ func newSpot(abs, dir []string) spot {
 	return s
 }
 
-// follow resolves an absolute path as the system would: links first, then "..".
-// Elements that do not exist stay as they are written.
+// follow resolves an absolute path like the system: links first, then "..".
+// Elements that do not exist stay as written.
 func (r *pathResolver) follow(path string) ([]string, bool) {
 	left := elements(path)
 	slices.Reverse(left)
@@ -133,8 +133,8 @@ func (r *pathResolver) follow(path string) ([]string, bool) {
 // pathGlob matches places. See newPathGlob.
 type pathGlob struct {
 	elements globs
-	absolute bool // against the path from the root
-	anywhere bool // inside the workspace or not
+	absolute bool // it matches the path from the root
+	anywhere bool // it matches inside and outside the workspace
 }
 
 // newPathGlob compiles one pattern: /… and ~/… are absolute, **/… matches anywhere,
@@ -161,7 +161,7 @@ func (g *pathGlob) match(s *spot) bool {
 	}
 }
 
-// pathGlobs is a rule's list.
+// pathGlobs is the list of a rule.
 type pathGlobs []pathGlob
 
 func (g pathGlobs) spot(s *spot) bool {
@@ -173,8 +173,8 @@ func (g pathGlobs) spot(s *spot) bool {
 	return false
 }
 
-// match reports whether a pattern matches: for an allowing rule (both) in both
-// readings of the path, for other rules in one of them.
+// match reports whether a pattern matches. A rule that allows (both) must match
+// both readings of the path, other rules only one.
 func (g pathGlobs) match(p *place, both bool) bool {
 	if p.straight {
 		return g.spot(&p.written)

@@ -10,8 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reader reads the nodes of a policy and keeps the first error. It accepts only what
-// docs/policy.md describes.
+// reader reads the nodes of a policy and keeps the first error. It accepts only the
+// format of docs/policy.md.
 type reader struct {
 	name string
 	err  error
@@ -23,8 +23,8 @@ func (r *reader) fail(at *yaml.Node, format string, args ...any) {
 	}
 }
 
-// mapping calls the member's function for every key of a node. Unknown keys and
-// keys that stand twice are errors.
+// mapping calls the member's function for every key of a node. Unknown and repeated
+// keys are errors.
 func (r *reader) mapping(node *yaml.Node, what string, members map[string]func(*yaml.Node)) {
 	if node.Kind != yaml.MappingNode {
 		r.fail(node, "%s must be a mapping", what)
@@ -133,7 +133,7 @@ func (r *reader) oneOf(n *yaml.Node, key string, values ...string) string {
 	return n.Value
 }
 
-// patterns reads one text or a list of texts and expands their braces.
+// patterns reads a text or a list of texts and expands their braces.
 func (r *reader) patterns(n *yaml.Node) []string {
 	nodes := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {

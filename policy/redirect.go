@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect adds the operations of a redirection and returns the command's new input.
+// redirect adds the operations of a redirection and returns the command's new
+// input.
 func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	if r.Word != nil {
 		w.inner(r.Word)
@@ -47,7 +48,7 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	return in
 }
 
-// quoted reports whether the end word of a here-document is quoted: its body is
+// quoted reports whether the end word of a here-document is quoted. Its body is
 // then not expanded.
 func quoted(end *syntax.Word) bool {
 	return end != nil && (len(end.Parts) != 1 || end.Lit() == "" || strings.Contains(end.Lit(), `\`))
@@ -74,8 +75,8 @@ var (
 	blockDevice = regexp.MustCompile(`^/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|md|dm-|loop|ram|mem|kmem|port|zram)`)
 )
 
-// opens adds the reading or writing of a file, in each directory the command may
-// run in.
+// opens adds the reading or writing of a file, in each directory in which the
+// command may run.
 func (w *walker) opens(tool string, target word) {
 	if harmless(target.text) {
 		return
@@ -101,13 +102,13 @@ func (w *walker) opens(tool string, target word) {
 	}
 }
 
-// hidden reports whether a pattern may match names that begin with a dot: many of
-// those files are special.
+// hidden reports whether a pattern may match names that begin with a dot, many of
+// which are special.
 func hidden(pattern string) bool {
 	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.")
 }
 
-// below returns the directories that a path leads to from the current ones.
+// below resolves a path against each of the current directories.
 func (w *walker) below(path string) []string {
 	if path == "" || hasUnknown(path) || strings.HasPrefix(path, "~") && w.home == "" {
 		return []string{""}

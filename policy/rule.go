@@ -10,8 +10,8 @@ import (
 type rule struct {
 	name     string
 	tools    globs
-	common   uint32 // bits of the common tools that tools match
-	colon    bool   // tools match only names with a colon
+	common   uint32 // bits of the common tools that the list "tools" matches
+	colon    bool   // the list "tools" matches only names with a colon
 	agents   globs
 	projects globs
 	hosts    globs
@@ -20,7 +20,7 @@ type rule struct {
 	where    where
 	args     []argumentGlob
 
-	destructive bool // covers destructive operations and no others
+	destructive bool // covers only destructive operations
 	decision    Decision
 }
 
@@ -32,11 +32,12 @@ const (
 	outside
 )
 
-// commandGlob matches the words of a command. A last * is any number of words.
+// commandGlob matches the words of a command. A final * matches any number of
+// words.
 type commandGlob struct {
 	words globs
 	more  bool
-	first string // of words, if it is not wild
+	first string // the first word, if it has no wildcard
 }
 
 func newCommandGlob(pattern string) commandGlob {
@@ -50,8 +51,8 @@ func newCommandGlob(pattern string) commandGlob {
 	return g
 }
 
-// match compares the words of a command. With loose, the program may also match by
-// the last element of its path.
+// match compares the words of a command. If loose is set, the last element of the
+// program's path may match too.
 func (g *commandGlob) match(words []string, loose bool) bool {
 	if len(words) < len(g.words) || len(words) > len(g.words) && !g.more {
 		return false
@@ -75,7 +76,7 @@ type argumentGlob struct {
 	text globs
 }
 
-// applies reports whether the rule is about this agent and project.
+// applies reports whether the rule covers this agent and project.
 func (r *rule) applies(c *Call) bool {
 	return r.agents.match(c.Agent) && r.projects.match(c.Project)
 }
@@ -115,8 +116,8 @@ func (r *rule) match(c *Call, in *input, op *operation) bool {
 	return true
 }
 
-// uses reports whether the rule is about an operation's tool, by its common name or
-// the agent's. colon is whether the agent's name has a colon.
+// uses reports whether the rule covers an operation's tool, by its common name or
+// by the agent's name. colon is whether the agent's name contains a colon.
 func (r *rule) uses(tool string, colon bool, op *operation) bool {
 	if op.bit == 0 && r.tools.match(op.tool) || op.bit != 0 && r.common&op.bit != 0 {
 		return true
@@ -124,7 +125,7 @@ func (r *rule) uses(tool string, colon bool, op *operation) bool {
 	return (colon || !r.colon) && r.tools.match(tool)
 }
 
-// needColon reports whether no pattern can match a text without a colon.
+// needColon reports whether every text that the patterns match contains a colon.
 func needColon(patterns globs) bool {
 	for i := range patterns {
 		if !strings.Contains(patterns[i].text, ":") {
@@ -146,7 +147,7 @@ func (r *rule) command(op *operation, allows bool) bool {
 	return false
 }
 
-// decide is the rule's decision about an operation that it matches.
+// decide returns the rule's decision about an operation that it matches.
 func (r *rule) decide(op *operation) Decision {
 	d := r.decision
 	if op.danger != "" {
@@ -158,7 +159,7 @@ func (r *rule) decide(op *operation) Decision {
 	return d
 }
 
-// fallback is the decision about an operation that no rule matches.
+// fallback returns the decision about an operation that no rule matches.
 func fallback(op *operation) Decision {
 	d := Decision{Action: Confirm, Level: Warn, Message: "No rule is about this", Rule: "default/none", BuiltIn: true}
 	if op.danger != "" {
@@ -167,7 +168,7 @@ func fallback(op *operation) Decision {
 	return d
 }
 
-// defaultLevel is a rule's level when it names none.
+// defaultLevel returns the level of a rule that names none.
 func defaultLevel(action Action, destructive bool) Level {
 	switch {
 	case destructive && action != Allow:
@@ -179,5 +180,5 @@ func defaultLevel(action Action, destructive bool) Level {
 	}
 }
 
-// maxTimeout bounds what a rule may name.
+// maxTimeout is the longest timeout that a rule may set.
 const maxTimeout = 7 * 24 * time.Hour

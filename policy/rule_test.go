@@ -112,7 +112,7 @@ rules:
 	}
 }
 
-func TestWithoutTheBuiltInRulesEverythingElseIsAsked(t *testing.T) {
+func TestWithoutTheBuiltInRulesOtherCallsAreConfirmed(t *testing.T) {
 	e := rules(t, "version: 1\nextends: none\nrules:\n  - {tool: file:read, action: allow}\n")
 	for command, want := range map[string]string{"ls": "confirm WARN", "rm -rf /": "confirm CRITICAL"} {
 		if got := e.Decide(bash(command)); outcome(got) != want || got.Rule != "default/none" {
@@ -207,13 +207,22 @@ func TestToolNames(t *testing.T) {
 		NetFetch: "WebFetch", "mcp:docs/find_it": "mcp__docs__find_it", "other:Nothing": "Nothing", "mcp:a/b": "mcp:a/b",
 	} {
 		for alias := range strings.FieldsSeq(aliases) {
-			if got := CommonTool("any", alias); got != name {
+			if got := Default(Options{}).CommonTool("any", alias); got != name {
 				t.Errorf("%s is %s, want %s", alias, got, name)
 			}
 		}
 	}
-	if got := CommonTool("opencode", "external_directory"); got != FileRead {
-		t.Errorf("an agent's own name: %s", got)
+	own := Options{ToolNames: map[string]map[string]string{"coder": {"external_directory": FileRead, "Bash": UserAsk}}}
+	for _, c := range []struct{ agent, tool, want string }{
+		{"coder", "external_directory", FileRead},
+		{"coder", "Bash", UserAsk},
+		{"coder", "Read", FileRead},
+		{"other", "external_directory", "other:external_directory"},
+		{"other", "Bash", ShellRun},
+	} {
+		if got := Default(own).CommonTool(c.agent, c.tool); got != c.want {
+			t.Errorf("%s of %s is %s, want %s", c.tool, c.agent, got, c.want)
+		}
 	}
 }
 

@@ -7,26 +7,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of the scripts of one call. A script beyond them is not read: the call
-// is judged as a destructive one.
+// Limits of the scripts of one call. A script beyond them is not parsed; the call
+// counts as destructive.
 const (
 	maxScript  = 64 << 10      // bytes of one script
-	maxParsed  = 4 * maxScript // bytes of all scripts, those inside other scripts included
-	maxScripts = 8             // scripts inside each other: sh -c "sh -c …"
-	maxNesting = 500           // constructs inside each other in one script
+	maxParsed  = 4 * maxScript // bytes of all scripts, nested ones included
+	maxScripts = 8             // levels of nested scripts: sh -c "sh -c …"
+	maxNesting = 500           // levels of nested constructs in one script
 )
 
-// maxOpeners bounds the stack of the parser, which is recursive: a process whose
-// stack overflows ends, and cannot recover. The parser takes at most 4.6 KiB of
-// stack for one opener (measured: "${a[" and "${a:", amd64), so all of them take
-// at most 19 MiB. Scripts nest without openers too ("if if if", "!!!!", a chain of
-// pipes); those take at most 0.9 KiB for each byte, which maxScript bounds to
-// 57 MiB. TestTheDeepestScriptsFitIntoTheStack and FuzzStack hold both together
-// below maxStack (128 MiB); Go ends a process at 1 GB.
+// maxOpeners limits the stack of the parser, which is recursive: a stack overflow
+// ends the process without recovery. The parser takes at most 4.6 KiB of stack for
+// one opener (measured: "${a[" and "${a:", amd64), so all of them take at most 19
+// MiB. Scripts also nest without openers ("if if if", "!!!!", a chain of pipes);
+// those take at most 0.9 KiB for each byte, which maxScript limits to 57 MiB.
+// TestTheDeepestScriptsFitIntoTheStack and FuzzStack keep the sum below maxStack
+// (128 MiB); Go ends a process at 1 GB.
 const maxOpeners = 4096
 
-// openers counts the characters that can begin a nested construct. It counts the
-// quoted ones too: only a parser could tell them apart.
+// openers counts the characters that can begin a nested construct. It also counts
+// quoted ones, because only a parser could distinguish them.
 func openers(script string) int {
 	n := 0
 	for _, opener := range []string{"(", "[", "{", "`"} {
@@ -65,8 +65,8 @@ func (w *walker) script(text string) {
 
 const tooDeep = "The command is nested too deep to be read"
 
-// file adds the operations of a parsed script. After a syntax error it is what
-// stands before the error, or nil.
+// file adds the operations of a parsed script. After a syntax error the caller
+// passes the part before the error, or nil.
 func (w *walker) file(f *syntax.File) {
 	switch {
 	case f == nil:
@@ -77,8 +77,8 @@ func (w *walker) file(f *syntax.File) {
 	}
 }
 
-// nesting is how many constructs of a script stand inside each other at most. A
-// list, a pipe or a chain of operators is no nesting, however long it is.
+// nesting returns the depth of the constructs of a script. A list, a pipe or a
+// chain of operators counts as one level, however long it is.
 func nesting(f *syntax.File) int {
 	depth, most := 0, 0
 	var path []bool // from the root to the current node: whether the node nests
@@ -110,8 +110,8 @@ func nests(n syntax.Node) bool {
 	return false
 }
 
-// grammars keep parsers for the next call: their buffers are most of what reading
-// a short command allocates.
+// grammars keep parsers for the next call, because their buffers are most of the
+// memory that parsing a short command needs.
 type grammars struct{ bash, posix sync.Pool }
 
 func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {
@@ -124,8 +124,8 @@ func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string)
 	return file, err
 }
 
-// ambiguous reports whether a script may mean one thing to bash and another to a
-// plain sh, for which [[ a && b ]] runs b.
+// ambiguous reports whether a script may have another meaning in a plain sh than in
+// bash. For example, a plain sh runs b in [[ a && b ]].
 func ambiguous(text string) bool {
 	for _, sign := range []string{"[[", "((", "$'", "function", "select", "coproc", "let ", "time"} {
 		if strings.Contains(text, sign) {

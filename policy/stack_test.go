@@ -11,14 +11,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// maxStack is what a decision may take of the stack, one eighth of what Go allows.
+// maxStack is the limit for the stack of one decision, one eighth of Go's limit.
 // See maxOpeners.
 const maxStack = 128 << 20
 
 // nested is a construct that may contain itself.
 type nested struct{ before, open, inner, end, after string }
 
-// constructs are all kinds of recursion in the parser and in the walker.
+// constructs lists all kinds of recursion in the parser and in the walker.
 var constructs = []nested{
 	{"", "(", "ls", ")", ""},
 	{"", "( ", "ls", ")", ""},
@@ -75,8 +75,8 @@ var constructs = []nested{
 	{"", "eval ", "ls", "", ""},
 }
 
-// script repeats the construct n times, or as often as fits into size bytes and
-// maxOpeners.
+// script repeats the construct n times, or as often as size bytes and maxOpeners
+// allow.
 func (c nested) script(n, size int) string {
 	outer, level := c.before+c.inner+c.after, c.open+c.end
 	n = min(n, (size-len(outer))/max(len(level), 1))
@@ -87,19 +87,20 @@ func (c nested) script(n, size int) string {
 	return c.before + strings.Repeat(c.open, n) + c.inner + strings.Repeat(c.end, n) + c.after
 }
 
-// unclosed is the beginning of such a script: it recurses before it is refused.
+// unclosed returns only the openings of such a script: the parser recurses before
+// it refuses it.
 func (c nested) unclosed() nested { return nested{before: c.before, open: c.open} }
 
-// deepest repeats the construct as often as the bounds of a script allow.
+// deepest repeats the construct as often as the limits of a script allow.
 func (c nested) deepest() string { return c.script(maxScript, maxScript) }
 
-// around puts a script into the innermost place of the construct.
+// around puts a script into the innermost position of the construct.
 func (c nested) around(script string) nested {
 	c.inner = script
 	return c
 }
 
-// A stack that overflows ends the process, so another process decides.
+// A stack overflow ends the process, so the test decides in a child process.
 func TestTheDeepestScriptsFitIntoTheStack(t *testing.T) {
 	const child = "POLICY_STACK_TEST"
 	if os.Getenv(child) == "" {
@@ -132,7 +133,7 @@ func TestTheDeepestScriptsFitIntoTheStack(t *testing.T) {
 	}
 }
 
-// FuzzStack looks for a construct that recurses deeper than those that are known.
+// FuzzStack searches for a construct that recurses deeper than the known ones.
 func FuzzStack(f *testing.F) {
 	for _, c := range constructs {
 		f.Add(c.before, c.open, c.inner, c.end, c.after)

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// block adds the operations of statements that run one after the other and may
-// read what is piped to the list. A cd may fail, so that what follows may run in
+// block adds the operations of statements that run one after the other and may read
+// the input piped to the list. A cd may fail, so the statements after it may run in
 // either directory.
 func (w *walker) block(list []*syntax.Stmt, in feed) {
 	for _, s := range list {
@@ -72,7 +72,8 @@ func (w *walker) command(c syntax.Command, in feed) {
 	}
 }
 
-// loop reads a loop's round again when a cd lets the second round run elsewhere.
+// loop reads a loop's body a second time if a cd makes the second round run in
+// another directory.
 func (w *walker) loop(round func()) {
 	before := w.dirs
 	if round(); !slices.Equal(before, w.dirs) {
@@ -90,13 +91,13 @@ func (w *walker) conditional(c *syntax.IfClause, in feed) {
 
 func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
 	switch c.Op {
-	case syntax.AndStmt: // the right side runs only where the left one has led
+	case syntax.AndStmt: // the right side runs only after the left one succeeded
 		w.statement(c.X, in)
 		w.statement(c.Y, in)
 	case syntax.OrStmt:
 		w.maybe(func() { w.statement(c.X, in) })
 		w.maybe(func() { w.statement(c.Y, in) })
-	default: // a pipe: each side is a process of its own
+	default: // a pipe: each side runs in its own process
 		w.isolated(func() { w.statement(c.X, in) })
 		w.isolated(func() { w.statement(c.Y, feed{piped: true}) })
 	}

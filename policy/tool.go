@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Common tool names. A tool that is not mapped is "other:" and its own name; those of
-// MCP servers are "mcp:server/tool".
+// Common tool names. An unmapped tool is "other:" followed by its own name; tools
+// of MCP servers are "mcp:server/tool".
 const (
 	FileRead   = "file:read"
 	FileWrite  = "file:write"
 	FileDelete = "file:delete"
 	ShellRun   = "shell:run"
-	ShellRead  = "shell:output" // the output of a command in the background, or its end
+	ShellRead  = "shell:output" // the output of a background command, or its end
 	NetFetch   = "net:fetch"
 	NetSearch  = "net:search"
 	NetConnect = "net:connect"
 	AgentPlan  = "agent:plan" // the agent's own notes
-	AgentTask  = "agent:task" // another agent, or a skill, is set to work
-	AgentMode  = "agent:mode" // the agent asks to work with fewer questions
+	AgentTask  = "agent:task" // another agent or a skill starts work
+	AgentMode  = "agent:mode" // the agent asks for permission to work with fewer questions
 	UserAsk    = "user:ask"
 )
 
@@ -26,7 +26,10 @@ var commonNames = []string{
 	FileRead, FileWrite, FileDelete, ShellRun, ShellRead, NetFetch, NetSearch, NetConnect, AgentPlan, AgentTask, AgentMode, UserAsk,
 }
 
-// commonBit is a bit of its own for each common name, 0 for others.
+// CommonTools returns the common names, without those of unmapped and MCP tools.
+func CommonTools() []string { return slices.Clone(commonNames) }
+
+// commonBit returns a separate bit for each common name, and 0 for others.
 func commonBit(tool string) uint32 {
 	if i := slices.Index(commonNames, tool); i >= 0 {
 		return 1 << i
@@ -44,8 +47,8 @@ func commonMask(patterns []string) uint32 {
 	return mask
 }
 
-// common maps the names that mean the same for every agent; docs/policy.md shows
-// the table.
+// common maps the names that have the same meaning for every agent; docs/policy.md
+// shows the table.
 var common = table(map[string]string{
 	FileRead: "Read read read_file read_many_files ReadFile view view_file open_file list list_dir list_directory list_files LS ls " +
 		"Glob glob find_files Grep grep grep_files search search_files search_file_content file_search ReadNotebook NotebookRead view_image",
@@ -63,13 +66,6 @@ var common = table(map[string]string{
 	UserAsk:   "ask_user AskUserQuestion question request_user_input",
 })
 
-// special are names that mean something else for one agent, by agent id.
-var special = map[string]map[string]string{
-	"opencode": {"external_directory": FileRead, "doom_loop": AgentMode, "lsp": FileRead},
-	"codex":    {"permissions": AgentMode},
-	"gemini":   {"save_memory": FileWrite},
-}
-
 func table(rows map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, aliases := range rows {
@@ -80,9 +76,10 @@ func table(rows map[string]string) map[string]string {
 	return out
 }
 
-// CommonTool is the common name of an agent's tool.
-func CommonTool(agent, tool string) string {
-	if name, ok := special[agent][tool]; ok {
+// CommonTool returns the common name of an agent's tool. The agent's own names of
+// Options.ToolNames take precedence over the names that all agents share.
+func (e *Engine) CommonTool(agent, tool string) string {
+	if name, ok := e.toolNames[agent][tool]; ok {
 		return name
 	}
 	if name, ok := common[tool]; ok {

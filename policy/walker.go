@@ -2,10 +2,10 @@ package policy
 
 import "slices"
 
-// Bounds of what is read of one call.
+// Limits of one call. Parts beyond them are refused.
 const (
 	maxOperations = 2000
-	maxDirs       = 8    // directories that a command may run in
+	maxDirs       = 8    // directories in which a command may run
 	maxWords      = 4096 // words of a command
 )
 
@@ -17,17 +17,17 @@ type walker struct {
 	dirs       []string // where the next command may run; "" is unknown
 	operations []operation
 	set        map[string]bool // HOME and PWD, once the script sets them
-	tainted    bool            // names may stand for other programs
+	tainted    bool            // names may refer to other programs
 
-	depth  int // scripts inside each other, or wrapper commands
-	parsed int // bytes
+	depth  int // of nested scripts and wrapper commands
+	parsed int // bytes parsed so far
 	full   bool
 }
 
-// feed is what a command reads on its standard input.
+// feed is the standard input of a command.
 type feed struct {
 	piped  bool
-	script string // a here-document or here-string
+	script string // the text of a here-document or here-string
 	static bool   // script is known
 }
 
@@ -37,7 +37,7 @@ func (w *walker) add(op operation) {
 	}
 	if len(w.operations) >= maxOperations {
 		w.full = true
-		op = operation{tool: ShellRun, words: []string{}, danger: "Does too many things to be judged", tainted: true}
+		op = operation{tool: ShellRun, words: []string{}, danger: "Does too many things to be checked", tainted: true}
 	}
 	if op.tool == "" {
 		op.tool = ShellRun
@@ -47,14 +47,14 @@ func (w *walker) add(op operation) {
 }
 
 // refuse adds an operation that no rule allows, for a part of the call that cannot
-// be read: it may do anything.
+// be read and may therefore do anything.
 func (w *walker) refuse(why string) {
 	w.add(operation{words: []string{unknown}, danger: why, tainted: true})
 }
 
 const notKnown = "Runs a script that is not known beforehand"
 
-// nested reads a text that runs as a script in a process of its own.
+// nested adds the operations of a text that runs as a script in its own process.
 func (w *walker) nested(text string) {
 	if hasUnknown(text) {
 		w.refuse(notKnown)
@@ -63,7 +63,7 @@ func (w *walker) nested(text string) {
 	w.isolated(func() { w.script(text) })
 }
 
-// maybe runs f, after which its directory may or may not be the current one.
+// maybe runs f and keeps both directories: f may or may not run.
 func (w *walker) maybe(f func()) {
 	before := w.dirs
 	f()
@@ -85,7 +85,7 @@ func union(a, b []string) []string {
 	return out
 }
 
-// isolated runs f as a subshell: a cd in it ends with it.
+// isolated runs f as a subshell: a cd in it has no effect after it.
 func (w *walker) isolated(f func()) {
 	before := w.dirs
 	f()

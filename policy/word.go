@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is one word of a command. In its text, "unknown" stands for each part that
-// is not known before the call runs.
+// word is one word of a command. In its text, "unknown" stands for each part whose
+// value is not known before the call runs.
 type word struct {
 	text string
-	glob bool // unquoted * ? or [: it stands for names of files
+	glob bool // it has an unquoted * ? or [ and stands for file names
 }
 
 func (w word) unknown() bool { return hasUnknown(w.text) }
@@ -20,7 +20,7 @@ func hasUnknown(text string) bool { return strings.Contains(text, unknown) }
 // isShort reports whether a word is a group of short options: -x, but not --x.
 func isShort(text string) bool { return len(text) > 1 && text[0] == '-' && text[1] != '-' }
 
-// known makes words of texts that no shell expands.
+// known returns words for texts that no shell expands.
 func known(list []string) []word {
 	out := make([]word, len(list))
 	for i, text := range list {
@@ -72,7 +72,7 @@ func (w *walker) word(in *syntax.Word) word {
 	return out
 }
 
-// clean replaces NUL bytes of a script, which would otherwise read as unknown.
+// clean replaces NUL bytes of a script, which would otherwise count as unknown.
 func clean(text string) string { return strings.ReplaceAll(text, unknown, "\uFFFD") }
 
 func (w *walker) literal(b *strings.Builder, out *word, value string, first bool) {

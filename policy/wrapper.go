@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A wrapper adds the operations of the command that is in a wrapper command's
-// arguments. It returns false when there is none: the wrapper command then needs
-// to be allowed itself.
+// A wrapper adds the operations of the command in a wrapper command's arguments. It
+// returns false when there is none: the wrapper command itself must then be
+// allowed.
 type wrapper func(w *walker, args []word, in feed) bool
 
 var wrappers map[string]wrapper
 
-func init() { // not in the declaration: wrappers call the walker, which looks them up
+func init() { // not in the declaration, which would be an initialization cycle: wrappers call the walker, which uses this map
 	wrappers = map[string]wrapper{
 		"command": after("", 0), "builtin": after("", 0), "exec": after("a", 0), "nohup": after("", 0), "setsid": after("", 0),
 		"time": after("fo", 0), "nice": after("n", 0), "ionice": after("cnpPu", 0), "chrt": after("TPD", 1), "taskset": after("", 1),
@@ -29,8 +29,8 @@ func init() { // not in the declaration: wrappers call the walker, which looks t
 	}
 }
 
-// rest returns the arguments after a command's options and "operands" more words.
-// The options whose letters are in valued take the next word.
+// rest returns the arguments after a command's options and the given number of
+// operands. valued lists the option letters that take the next word as their value.
 func rest(args []word, valued string, operands int) []word {
 	for len(args) > 0 {
 		text := args[0].text
@@ -43,7 +43,7 @@ func rest(args []word, valued string, operands int) []word {
 		}
 		takes := longValued[text]
 		if at := strings.IndexAny(text[1:], valued); at >= 0 && text[1] != '-' {
-			takes = at == len(text)-2 // else the value is in this word
+			takes = at == len(text)-2 // otherwise the value is in this word
 		}
 		args = args[1:]
 		if takes && len(args) > 0 {
@@ -53,14 +53,14 @@ func rest(args []word, valued string, operands int) []word {
 	return args[min(operands, len(args)):]
 }
 
-// longValued are the long options that take the next word.
+// longValued lists the long options that take the next word as their value.
 var longValued = map[string]bool{
 	"--user": true, "--group": true, "--signal": true, "--kill-after": true, "--adjustment": true, "--class": true, "--classdata": true,
 	"--chdir": true, "--unset": true, "--max-args": true, "--max-procs": true, "--delimiter": true, "--arg-file": true,
 	"--host": true, "--prompt": true, "--input": true, "--output": true, "--error": true, "--interval": true, "--jobs": true,
 }
 
-// after is for commands that run what comes after their options and operands.
+// after is for commands that run the command after their options and operands.
 func after(valued string, operands int) wrapper {
 	return func(w *walker, args []word, in feed) bool {
 		args = rest(args, valued, operands)
@@ -77,7 +77,7 @@ func after(valued string, operands int) wrapper {
 func environment(w *walker, args []word, in feed) bool {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
-		if line, ok := splitString(text); ok { // one word that is a command line
+		if line, ok := splitString(text); ok { // one word that holds a command line
 			w.nested(line + " " + joined(args[i+1:]))
 			return true
 		}
@@ -98,7 +98,7 @@ func environment(w *walker, args []word, in feed) bool {
 	return false
 }
 
-// splitString returns the text of env -S, which may stand in one word with other
+// splitString returns the text of env -S, which may share a word with other
 // options.
 func splitString(text string) (string, bool) {
 	if line, ok := strings.CutPrefix(text, "--split-string"); ok {
@@ -111,7 +111,7 @@ func splitString(text string) (string, bool) {
 	return strings.TrimPrefix(line, "="), ok && strings.Trim(head, "i0v") == ""
 }
 
-// fromInput is for commands that add words from their input to a command.
+// fromInput is for commands that run a command with words from their input.
 func fromInput(valued string) wrapper {
 	return func(w *walker, args []word, _ feed) bool {
 		args = rest(args, valued, 0)
@@ -123,7 +123,7 @@ func fromInput(valued string) wrapper {
 	}
 }
 
-// find runs what stands between -exec and ; or +.
+// find reads the command between -exec and ; or +.
 func find(w *walker, args []word, _ feed) bool {
 	for i := 0; i < len(args); i++ {
 		switch args[i].text {

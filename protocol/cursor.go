@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// MaxPosition bounds epoch, seq and offset. Every JSON number up to it is exact in
+// all languages (RFC 8259 section 6), and one more does not overflow.
+const MaxPosition = 1<<53 - 1
+
 // Cursor names the highest event without a hole before it: seq is dense from 1
 // within an epoch. The zero Cursor {0,0} means no event at all.
 type Cursor struct {
@@ -40,7 +44,7 @@ func ParseStreamID(s string) (StreamID, error) {
 	e, err1 := strconv.ParseInt(epoch, 10, 64)
 	o, err2 := strconv.ParseInt(offset, 10, 64)
 	id := StreamID{Epoch: e, Offset: o}
-	if !ok || err1 != nil || err2 != nil || e < 0 || o < 0 || id.String() != s {
+	if !ok || err1 != nil || err2 != nil || e < 0 || o < 0 || e > MaxPosition || o > MaxPosition || id.String() != s {
 		return StreamID{}, Errorf(CodeInvalid, "not a stream id")
 	}
 	return id, nil

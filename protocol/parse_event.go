@@ -212,8 +212,12 @@ func (r *eventReader) positive(name string, dst *int64) {
 		return
 	}
 	r.into(name, dst)
-	if r.members[name].Kind() == '0' && *dst < 1 {
+	switch {
+	case r.members[name].Kind() != '0':
+	case *dst < 1:
 		r.fail(name, "an integer from 1")
+	case *dst > MaxPosition:
+		r.fail(name, fmt.Sprintf("at most %d", int64(MaxPosition)))
 	}
 }
 

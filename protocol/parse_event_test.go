@@ -63,7 +63,7 @@ func TestParseEventAcceptsEveryType(t *testing.T) {
 		{"optional members that are null", "tool-result", map[string]any{"isError": null, "eventId": null, "epoch": null, "seq": null, "turnId": null}},
 		{"an id of 512 bytes", "text", map[string]any{"id": strings.Repeat("x", 512)}},
 		{"an id with any characters", "text", map[string]any{"id": "a/b c\nä"}},
-		{"an eventId of 128 characters", "text", map[string]any{"eventId": strings.Repeat("aZ09_:.-", 16), "epoch": 1, "seq": 9007199254740993}},
+		{"an eventId of 128 characters", "text", map[string]any{"eventId": strings.Repeat("aZ09_:.-", 16), "epoch": 1, "seq": 9007199254740991}},
 		{"a fractional timestamp", "text", map[string]any{"timestamp": json.RawMessage("1.5e3")}},
 		{"no sessionId, as inside a batch", "text", map[string]any{"sessionId": nil}},
 	}
@@ -99,6 +99,8 @@ func TestParseEventRefuses(t *testing.T) {
 		{"epoch without seq", "text", m{"epoch": 1}, "epoch and seq come together or not at all"},
 		{"seq without epoch", "later", m{"seq": 1}, "epoch and seq come together or not at all"},
 		{"epoch 0", "text", m{"epoch": 0, "seq": 1}, "epoch must be an integer from 1"},
+		{"epoch over 2^53-1", "text", m{"epoch": 1 << 53, "seq": 1}, "epoch must be at most 9007199254740991"},
+		{"seq over 2^53-1", "text", m{"epoch": 1, "seq": int64(1<<62)}, "seq must be at most 9007199254740991"},
 		{"seq −1", "text", m{"epoch": 1, "seq": -1}, "seq must be an integer from 1"},
 		{"seq −0", "text", m{"epoch": 1, "seq": raw("-0")}, "seq must be an integer"},
 		{"seq 1e400", "text", m{"epoch": 1, "seq": raw("1e400")}, "seq must be an integer"},

@@ -138,14 +138,15 @@ func parseFiles(out string) ([]protocol.DiffFile, error) {
 	files, counted := []protocol.DiffFile{}, 0
 	for len(fields) > 0 && fields[0] != "" {
 		var err error
-		if strings.HasPrefix(fields[0], ":") {
+		switch {
+		case strings.HasPrefix(fields[0], ":"):
 			var file protocol.DiffFile
 			file, fields, err = parseStatus(fields)
 			files = append(files, file)
-		} else if counted < len(files) {
+		case counted < len(files):
 			fields, err = parseCounts(fields, &files[counted])
 			counted++
-		} else {
+		default:
 			err = errListing
 		}
 		if err != nil {

@@ -2,8 +2,8 @@ package api
 
 import "context"
 
-// Agent is an agent that hosts offer without configuration, by the id that
-// POST /api/tasks takes.
+// Agent is an agent that hosts offer without configuration. Its id is a valid agent
+// of POST /api/tasks.
 type Agent struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -13,8 +13,8 @@ type agentsResponse struct {
 	Agents []Agent `json:"agents"`
 }
 
-// listAgents answers the same to every caller: what a host really has installed
-// is known to the host alone.
+// listAgents returns the same list to every caller: only a host knows which agents
+// are installed there.
 func (a *API) listAgents(context.Context, *struct{}) (*agentsResponse, error) {
 	return &agentsResponse{Agents: append([]Agent{}, a.Agents...)}, nil
 }

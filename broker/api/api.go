@@ -29,20 +29,20 @@ type API struct {
 	Parts        []Part  // other resources of the same server
 	Console      Console // serves the paths without a route; may be nil
 
-	Ready          func(ctx context.Context) error // reports whether the database takes writes
+	Ready          func(ctx context.Context) error // reports whether the database accepts writes
 	PublicURL      string                          // where browsers see the broker
-	WebhookURL     string                          // where hosts see it; "" = PublicURL
-	AllowedOrigins []string                        // as httpapi.ParseOrigins returns them
+	WebhookURL     string                          // where hosts reach the broker; "" = PublicURL
+	AllowedOrigins []string                        // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger
 
 	once  sync.Once
-	alive context.Context // of relayed streams
+	alive context.Context // ended by End; the context of relayed streams
 	end   context.CancelFunc
 }
 
 // Auth authenticates callers and signs users in; broker/auth implements it.
 type Auth interface {
-	// Middleware lets known callers pass and puts them into the context.
+	// Middleware admits authenticated callers and puts them into the context.
 	Middleware(next echo.HandlerFunc) echo.HandlerFunc
 	Authenticate(r *http.Request) (broker.Caller, error)
 	Caller(ctx context.Context) broker.Caller
@@ -60,7 +60,7 @@ type Auth interface {
 
 // Feed serves the event streams; broker/feed implements it. It returns an error
 // only before the first byte. It calls allowed every few seconds and ends the
-// stream once that is false.
+// stream when the result is false.
 type Feed interface {
 	ServeTask(w http.ResponseWriter, r *http.Request, userID, taskID string, allowed func(context.Context) bool) error
 	ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error
@@ -73,16 +73,16 @@ type Webhook interface {
 }
 
 // Console serves the files and pages of the console; package web implements it.
-// Serve reports whether it had one for the path.
+// Serve reports whether it served the path.
 type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request) bool
 }
 
-// Part adds routes of its own, which it guards itself.
+// Part adds its own routes and protects them itself.
 type Part interface{ Routes(e *echo.Echo) }
 
-// databaseTime is how long a request waits for the database in all. Calls to
-// hosts have limits of their own.
+// databaseTime limits the total time that a request waits for the database. Calls
+// to hosts have their own limits.
 const databaseTime = 5 * time.Second
 
 // Handler returns the handler of all routes.

@@ -53,8 +53,8 @@ type site struct {
 	host  *host
 	clock *testenv.Clock
 	logs  *logs
-	ada   *person // an ordinary user
-	bob   *person // another one
+	ada   *person // not an administrator
+	bob   *person // another user who is not an administrator
 	admin *person
 }
 
@@ -157,7 +157,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// as sends a request of a person (nil: without credentials) with a JSON body ("" for none).
+// as sends a request as a person (nil: without credentials) with a JSON body (""
+// for none).
 func (s *site) as(who *person, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -177,7 +178,7 @@ func (s *site) as(who *person, method, target, body string, headers ...string) *
 	return rec
 }
 
-// newTask makes a task of ada's and returns its id.
+// newTask creates a task of ada and returns its id.
 func (s *site) newTask(more string) string {
 	s.t.Helper()
 	body := `{"title":"A task","agentUrl":"` + agentURL + `","agentPassword":"` + agentPassword + `"` + more + `}`
@@ -199,8 +200,9 @@ func field(t *testing.T, rec *httptest.ResponseRecorder, name string) string {
 	return value
 }
 
-// want compares the complete response. In it UUIDs are <id1>, <id2> … in the order
-// they appear, API tokens <token>, and times relative to the start of the test.
+// want compares the complete response. In body, UUIDs are written as <id1>, <id2> …
+// in the order in which they appear, API tokens as <token>, and times relative to
+// the start of the test.
 func want(t *testing.T, got *httptest.ResponseRecorder, status int, body string) {
 	t.Helper()
 	if text := plain(got.Body.String()); got.Code != status || text != body {
@@ -233,7 +235,7 @@ func plain(text string) string {
 	})
 }
 
-// logs collects what is logged by several goroutines.
+// logs collects the log lines of several goroutines.
 type logs struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -251,8 +253,8 @@ func (l *logs) String() string {
 	return l.buf.String()
 }
 
-// host is the other end of the link: it responds as the test scripted and records
-// what it was asked.
+// host implements the calls to agent hosts: it returns what the test scripted and
+// records its arguments.
 type host struct {
 	mu     sync.Mutex
 	err    error
@@ -283,7 +285,7 @@ func (h *host) fail(err error) {
 	h.err = err
 }
 
-// webhook is the URL the last opened session posts to.
+// webhook is the webhook URL of the session that was opened last.
 func (h *host) webhook() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

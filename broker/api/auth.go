@@ -31,7 +31,7 @@ type user struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// login sets a cookie, which a typed handler cannot.
+// login sets a cookie, which an httpapi.Handle handler cannot do.
 func (a *API) login(c echo.Context) error {
 	raw, err := httpapi.ReadBody(c, maxLogin)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// canaries are secrets that are driven through every route and error path;
-// none may come out in a log line or an error body (reliability AUTH-6).
+// canaries are secrets that the test sends through every route and error path. None
+// of them may appear in a log line or an error body (reliability AUTH-6).
 type canaries map[string]string
 
 func (c canaries) find(t *testing.T, where, text string) {
@@ -29,7 +29,7 @@ func (c canaries) find(t *testing.T, where, text string) {
 	}
 }
 
-func TestNoSecretComesOutOfAnyRouteOrFault(t *testing.T) {
+func TestNoRouteOrErrorRevealsASecret(t *testing.T) {
 	s := newSite(t)
 	task, hook := s.checkedIn()
 	webhookSecret, err := s.store.WebhookSecret(t.Context(), task)
@@ -68,8 +68,8 @@ func TestNoSecretComesOutOfAnyRouteOrFault(t *testing.T) {
 	secrets.find(t, "the log", logged)
 }
 
-// attacks are requests of every route with every secret in every place where a
-// client may put one by mistake.
+// attacks returns requests for every route, with every secret in every place where
+// a client may put it by mistake.
 func (s *site) attacks(secrets canaries, task, session string) []*http.Request {
 	var all []*http.Request
 	routes := append([]string{"GET /api/nonsense", "PUT /api/tasks"}, guarded...)
@@ -96,7 +96,8 @@ func (s *site) attacks(secrets canaries, task, session string) []*http.Request {
 			{"Authorization": "Basic " + agentPassword},
 		} {
 			for _, id := range []string{task, "nonsense"} {
-				// A feed would go on and on; what ends here ends at its start.
+				// The context is canceled at once, because a feed would not end by
+				// itself.
 				ctx := s.t.Context()
 				if strings.HasSuffix(path, "/events") {
 					gone, cancel := context.WithCancel(ctx)

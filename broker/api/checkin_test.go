@@ -10,9 +10,9 @@ import (
 // checkInCase is one check-in on a fresh broker.
 type checkInCase struct {
 	name   string
-	task   string // the task's members beside title, "" for URL and password
+	task   string // the task's members besides title; "" means URL and password
 	body   string // TASK stands for the task's id
-	fail   error  // of the host
+	fail   error  // the host's error
 	status int
 	answer string
 }
@@ -34,7 +34,7 @@ func (c *checkInCase) run(t *testing.T) {
 
 const hi = `{"taskId":"TASK","message":"hi"}`
 
-// The table of protocol section 1.1, as a frontend sees it.
+// The table of protocol section 1.1, through the HTTP API.
 func TestCheckInOutcomes(t *testing.T) {
 	const stored = `"messageId":"<id1>","turnId":"<id2>"`
 	for _, c := range []checkInCase{
@@ -104,7 +104,7 @@ func TestACustomAgentURLNeedsNoPassword(t *testing.T) {
 		`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s"}`)
 }
 
-func TestAMessageIsCheckedInOnce(t *testing.T) {
+func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
 	s := newSite(t)
 	id := s.newTask("")
 	send := func(message string) string {

@@ -32,14 +32,14 @@ func reserved(path string) bool {
 }
 
 // Visitor returns a function that reports whether the visitor of the console's page
-// is signed in, and the origins of the agent hosts that the page may stream from. It
-// returns no origins for strangers, and none while the database does not respond;
-// the console then uses the relay.
+// is signed in, and the origins of the agent hosts that the page may stream from.
+// It returns no origins for visitors without a session, and none while the database
+// is unavailable; the console then uses the relay.
 func Visitor(auth Auth, sessions *broker.Sessions) func(r *http.Request) (signedIn bool, origins []string) {
 	return func(r *http.Request) (bool, []string) {
 		caller, err := auth.Authenticate(r)
 		if err != nil {
-			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // on other errors the page calls the API and shows the error
+			return protocol.CodeOf(err) != protocol.CodeUnauthorized, nil // after other errors the page calls the API and shows the error
 		}
 		origins, err := sessions.StreamOrigins(r.Context(), caller.UserID)
 		if err != nil {
@@ -59,7 +59,7 @@ func BasePath(publicURL string) string {
 }
 
 // underBase serves requests with and without the public URL's path, because a proxy
-// in front may keep it or remove it.
+// in front of the broker may keep or remove it.
 func underBase(base string, handler http.Handler) http.Handler {
 	if base == "" {
 		return handler
@@ -72,7 +72,7 @@ func underBase(base string, handler http.Handler) http.Handler {
 			if raw, plain := strings.CutPrefix(target.RawPath, escaped); plain {
 				target.RawPath = raw
 			} else {
-				target.RawPath = "" // the base is escaped differently: route by the decoded path
+				target.RawPath = "" // the base may be escaped in another way: route by the decoded path
 			}
 			inner.URL = &target
 			r = &inner

@@ -112,7 +112,7 @@ func TestTheBasePathMayBeSpelledInAnyWay(t *testing.T) {
 	for path, want := range map[string]string{
 		"/sub/healthz":                   "200",
 		"/su%62/healthz":                 "200",
-		"/healthz":                       "200", // a proxy has cut it off
+		"/healthz":                       "200", // a proxy has removed the base path
 		"/sub/tasks/a%2Fb":               "200 page",
 		"/su%62/tasks/a%2Fb":             "200 page",
 		"/sub":                           "200 page",

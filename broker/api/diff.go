@@ -6,7 +6,7 @@ import (
 	"bellhop/protocol"
 )
 
-// diff stores what the task's session has changed as a message. If nothing changed
+// diff stores the changes of the task's session as a message. If nothing changed
 // since the last diff, it returns that message.
 func (a *API) diff(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.DiffResponse, error) {
 	if err := requireTaskID(req); err != nil {

@@ -1,10 +1,10 @@
-// Package api is the HTTP edge of the broker: every route of protocol section 1
-// on Echo, listed in routes.go. A handler decodes, calls one use case of
-// package broker and encodes; what a request means is decided there.
+// Package api is the HTTP layer of the broker: every route of protocol section 1 on
+// Echo, listed in routes.go. A handler decodes the request, calls one use case of
+// package broker and encodes the result.
 //
-// It does not own authentication (Auth), the webhook (Webhook) or the feeds
-// (Feed): these are given as fields. The error shape, the table from code to
-// status, caps and CORS are internal/httpapi's.
+// Package api does not own authentication (Auth), the webhook (Webhook) or the
+// feeds (Feed): these are given as fields. The error shape, the table from code to
+// status, the size limits and CORS belong to internal/httpapi.
 //
 // A request passes, outside in:
 //
@@ -13,7 +13,7 @@
 //	  → router: 404, 405 + Allow, never a redirect
 //	  → no-store → caller (401; 403 for a cookie from another site) → handler
 //
-// CORS comes before everything that refuses requests, so that a page may read the
+// CORS comes before everything that refuses requests, so that a page can read the
 // refusal. The caller check comes after the router, so that an unknown route is 404
 // for every caller.
 package api

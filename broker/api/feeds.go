@@ -25,14 +25,15 @@ func (a *API) userFeed(c echo.Context) error {
 	return a.Feed.ServeUser(c.Response(), outliving(c.Request()), userID, allowed)
 }
 
-// outliving is the request of a stream: hours of short waits for the database
-// must not add up to the limit of one request.
+// outliving returns the request of a stream without the database limit of one
+// request, which the short queries of many hours would use up.
 func outliving(r *http.Request) *http.Request {
 	return r.WithContext(database.WithoutBudget(r.Context()))
 }
 
 // stillAllowed returns a function that checks the credentials of a feed again, and
-// with reach what they give access to. It stays true while the database is down.
+// with reach the access to its task. It returns true while the database is
+// unavailable.
 func (a *API) stillAllowed(r *http.Request, reach func(context.Context) error) func(context.Context) bool {
 	before := a.Auth.Caller(r.Context())
 	return func(ctx context.Context) bool {

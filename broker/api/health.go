@@ -10,13 +10,14 @@ type healthResponse struct {
 	Status string `json:"status"`
 }
 
-// healthz checks nothing but the process: a restart cannot repair anything else.
+// healthz checks only that the process responds, because a restart repairs nothing
+// else.
 func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
 	return &healthResponse{Status: "ok"}, nil
 }
 
-// readyz reports whether requests can be served: without a database that takes
-// writes none can. 503, or 507 storage_full.
+// readyz reports whether the database accepts writes, without which no request can
+// be served. 503, or 507 storage_full.
 func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) {
 	err := a.Ready(ctx)
 	if protocol.CodeOf(err) == protocol.CodeStorageFull {

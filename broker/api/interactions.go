@@ -37,7 +37,7 @@ func (a *API) answerInteraction(ctx context.Context, req *answerRequest) (*proto
 	return a.Interactions.Answer(ctx, a.Auth.Caller(ctx).UserID, req.ID, &req.AnswerRequest)
 }
 
-// orEmpty makes an empty list [] in JSON, not null.
+// orEmpty makes an empty list [] in JSON instead of null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

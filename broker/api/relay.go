@@ -19,32 +19,32 @@ import (
 )
 
 const (
-	relayBuffer = 8 << 10          // one for each of thousands of open streams
-	relayWrite  = 30 * time.Second // a reader that accepts nothing for so long is disconnected
+	relayBuffer = 8 << 10          // per open stream, and there may be thousands
+	relayWrite  = 30 * time.Second // a reader that accepts no byte for so long is disconnected
 )
 
-// toHost and toBrowser are the headers that a relay forwards unchanged. It forwards
-// no cookies, which are the broker's, and replaces the host's CORS headers.
+// toHost and toBrowser are the headers that a relay forwards unchanged. Cookies
+// belong to the broker and are not forwarded; the host's CORS headers are replaced.
 var (
 	toHost    = []string{"Accept", "Content-Encoding", "Content-Type", "Last-Event-ID"}
 	toBrowser = []string{"Retry-After", "X-Vercel-Ai-Ui-Message-Stream"}
 )
 
-// relayPolicy protects a browser that opens a stream as a page: hosts must not
+// relayPolicy protects a browser that opens a stream as a page. A host must not
 // provide pages of the broker's origin.
 const relayPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
-// relay forwards a stream byte by byte. It asks for no sign-in: the host checks the
-// stream token, as it does without a relay.
+// relay forwards a stream byte by byte. It requires no sign-in, because the host
+// checks the stream token.
 func (a *API) relay(c echo.Context) error {
 	r := c.Request()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	w := c.Response().Writer // not Echo's writer, which serves another request once this one is over
+	w := c.Response().Writer // not Echo's writer, which Echo reuses for another request afterwards
 	control := http.NewResponseController(w)
 	defer context.AfterFunc(a.ending(), func() {
 		cancel()
-		_ = control.SetWriteDeadline(time.Unix(1, 0)) // unblocks a write to a reader that accepts nothing
+		_ = control.SetWriteDeadline(time.Unix(1, 0)) // unblocks a write to a reader that accepts no bytes
 	})()
 	prompt := &prompt{body: http.MaxBytesReader(w, r.Body, protocol.MaxLine), control: control}
 	resp, err := a.Sessions.Relay(ctx, &broker.RelayRequest{
@@ -56,17 +56,17 @@ func (a *API) relay(c echo.Context) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	headerToBrowser(c.Response().Header(), resp.Header)
-	_ = control.SetReadDeadline(time.Time{}) // it was for the prompt; the stream may take longer
+	_ = control.SetReadDeadline(time.Time{}) // the deadline was for reading the prompt; the stream may take longer
 	c.Response().WriteHeader(resp.StatusCode)
 	if err := forward(c.Response(), control, resp.Body); err != nil {
-		panic(http.ErrAbortHandler) // a clean end would look like the end of the stream
+		panic(http.ErrAbortHandler) // a normal return would look like the end of the stream
 	}
 	return nil
 }
 
-// headerToHost selects the headers for the host. Of the credentials it forwards
-// stream tokens only: a proxy in front of the broker may require credentials of its
-// own, and programs send their API token with every call.
+// headerToHost selects the headers for the host. The only credentials that it
+// forwards are stream tokens: a proxy in front of the broker may require its own
+// credentials, and programs send their API token with every call.
 func headerToHost(from http.Header) http.Header {
 	header := http.Header{}
 	for _, name := range toHost {
@@ -93,7 +93,8 @@ func queryToHost(query url.Values) url.Values {
 	return query
 }
 
-// isAPIToken reports a token of the broker itself, which allows more than a stream.
+// isAPIToken reports whether a token is the broker's own API token, which allows
+// more than a stream.
 func isAPIToken(token string) bool {
 	return strings.HasPrefix(strings.TrimSpace(token), broker.APITokenPrefix)
 }
@@ -152,8 +153,8 @@ func forward(w http.ResponseWriter, control *http.ResponseController, from io.Re
 	}
 }
 
-// prompt is the request's body. It remembers why it could not be read, because the
-// host's error cannot say it.
+// prompt is the request's body. It remembers its read error, because the error of
+// the call to the host does not contain it.
 type prompt struct {
 	body    io.Reader
 	control *http.ResponseController
@@ -162,8 +163,8 @@ type prompt struct {
 	failed error
 }
 
-// Read implements io.Reader. At the end of the body it removes the read deadline, as
-// httpapi.ReadBody does.
+// Read implements io.Reader. At the end of the body it removes the read deadline,
+// as httpapi.ReadBody does.
 func (p *prompt) Read(b []byte) (int, error) {
 	n, err := p.body.Read(b)
 	switch {
@@ -177,8 +178,8 @@ func (p *prompt) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// explain returns the error of a failed relay: that of the prompt, if it was the
-// cause.
+// explain returns the error of a failed relay, or the read error of the prompt if
+// that was the cause.
 func (p *prompt) explain(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,13 +189,13 @@ func (p *prompt) explain(err error) error {
 	return httpapi.BodyError(p.failed, protocol.MaxLine)
 }
 
-// ending returns a context that ends with End.
+// ending returns a context that is canceled by End.
 func (a *API) ending() context.Context {
 	a.once.Do(func() { a.alive, a.end = context.WithCancel(context.Background()) })
 	return a.alive
 }
 
-// End ends the relayed streams, which may have no end of their own.
+// End ends all relayed streams, which may otherwise never end.
 func (a *API) End() {
 	a.ending()
 	a.end()

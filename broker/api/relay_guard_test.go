@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// answering is a host with one response to every request.
+// answering is a host that sends one response to every request.
 func answering(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -22,7 +22,7 @@ func answering(contentType, body string) http.HandlerFunc {
 	}
 }
 
-// Anyone may open a relayed URL, and any user may name a host: its response is
+// Anyone may open a relayed URL, and any user may name a host. Its response must be
 // neither a page nor a script of the broker's origin.
 func TestAHostWritesNoPagesOfTheBroker(t *testing.T) {
 	for contentType, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestARelayedPromptHasTheHostsLimit(t *testing.T) {
 	}
 }
 
-// raw is a host that answers every connection with what is no proper HTTP.
+// raw is a host that answers every connection with bytes that are not valid HTTP.
 func raw(t *testing.T, response string) (hostURL string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +136,7 @@ func TestAStatusThatIsNoResponseIsNotRelayed(t *testing.T) {
 	}
 }
 
-// watched notes the read deadline of the last connection.
+// watched records the read deadline of the last connection.
 type watched struct {
 	net.Listener
 	mu   sync.Mutex
@@ -160,15 +160,15 @@ func (c *watchedConn) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// The prompt has a minute; a turn may have more. A deadline that stays would end
-// the request when it comes.
-func TestThePromptsDeadlineIsNotTheStreams(t *testing.T) {
+// The prompt has one minute, a turn may take longer. A deadline that is not removed
+// would end the request.
+func TestTheDeadlineOfThePromptDoesNotEndTheStream(t *testing.T) {
 	begun, end := make(chan time.Time, 1), make(chan struct{})
 	front := &watched{}
 	url, s := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		front.mu.Lock()
-		begun <- front.last // read to its end, and not yet answered
+		begun <- front.last // the body was read to its end, and the response has not begun
 		front.mu.Unlock()
 		_, _ = io.WriteString(w, "id: 1-1\n")
 		_ = http.NewResponseController(w).Flush()

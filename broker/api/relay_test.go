@@ -59,7 +59,7 @@ func TestARelayPassesFramesAsTheyCome(t *testing.T) {
 	}
 	lines := bufio.NewReader(answer.Body)
 	for _, frame := range []string{"id: 1-1\n", ": ping\n", "data: {}\n"} {
-		next <- frame // the one before has been read: nothing waits in a buffer
+		next <- frame // the previous frame has been read, so nothing was buffered
 		if got, err := lines.ReadString('\n'); err != nil || got != frame {
 			t.Fatalf("got %q, %v", got, err)
 		}
@@ -126,7 +126,7 @@ func TestARelayEndsWithEitherSide(t *testing.T) {
 func TestARelayWithoutItsHost(t *testing.T) {
 	url, s := relayed(t, nil)
 	s.host.fail(nil)
-	id := s.newTask("") // its host does not exist
+	id := s.newTask("") // the host of this task does not exist
 	rec := s.as(nil, "GET", "/api/agent/stream/"+id, "")
 	want(t, rec, 502, `{"error":"Failed to connect to agent server","code":"bad_gateway","hint":"Check that the agent host runs and that the broker reaches its URL"}`)
 	gone := strings.TrimPrefix(url[strings.LastIndex(url, "/"):], "/")

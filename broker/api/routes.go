@@ -11,9 +11,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Routes registers every route on e, which must come from httpapi.New. This list and
-// those of Parts are the API. No group has middleware, because Echo would run it for
-// unknown routes too.
+// Routes registers every route on e, which must come from httpapi.New. This list
+// and those of Parts are the complete API. Groups have no middleware, because Echo
+// would also run it for unknown routes.
 func (a *API) Routes(e *echo.Echo) {
 	a.guards(e)
 	noStore, user := httpapi.NoStore(), a.Auth.Middleware
@@ -63,8 +63,8 @@ func (a *API) Routes(e *echo.Echo) {
 	}
 }
 
-// guards lets a server on loopback accept the names in its own URLs too, because a
-// proxy on the same machine forwards requests for them.
+// guards makes a server on loopback also accept the host names in its own URLs,
+// because a proxy on the same machine forwards requests for them.
 func (a *API) guards(e *echo.Echo) {
 	var names []string
 	for _, own := range []string{a.PublicURL, a.WebhookURL} {

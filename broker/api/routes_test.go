@@ -13,7 +13,7 @@ const (
 	noMethod     = `{"error":"Method not allowed","code":"method_not_allowed"}`
 )
 
-// open are the routes without authentication; every other route needs a caller.
+// open lists the routes without authentication; every other route needs a caller.
 var open = map[string]string{
 	"GET /healthz":                   `200 {"status":"ok"}`,
 	"GET /readyz":                    `200 {"status":"ready"}`,
@@ -25,7 +25,7 @@ var open = map[string]string{
 	"POST /api/agent/webhook/renew":  `400 {"error":"Missing token","code":"invalid"}`,
 }
 
-// guarded are the other routes of protocol section 1.
+// guarded lists the other routes of protocol section 1.
 var guarded = []string{
 	"GET /api/auth/me",
 	"GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/:id",
@@ -38,7 +38,7 @@ var guarded = []string{
 	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
 }
 
-func TestEveryRouteOfTheProtocolIsThereAndNoOther(t *testing.T) {
+func TestTheRoutesAreThoseOfTheProtocol(t *testing.T) {
 	s := newSite(t)
 	var got, listed []string
 	for _, r := range s.echo.Routes() {

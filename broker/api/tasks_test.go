@@ -9,7 +9,7 @@ const taskBody = `{"id":"<id1>","title":"A task","mode":"agent","agent":"","proj
 	`"agentStatus":"none","reason":"","openTurn":"","lastTurn":null,"openInteractions":0,"readRev":0,"rev":0,"archived":false,` +
 	`"createdAt":"+0s","lastActivityAt":"+0s"}`
 
-func TestTasksFromTheirMakingToTheirEnd(t *testing.T) {
+func TestTasksFromCreationToDeletion(t *testing.T) {
 	s := newSite(t)
 	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"`+agentURL+`","agentPassword":"`+agentPassword+`"}`)
 	want(t, rec, 201, taskBody)
@@ -88,7 +88,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 	}
 }
 
-func TestHostsAreTheAdministrators(t *testing.T) {
+func TestOnlyAdministratorsManageHosts(t *testing.T) {
 	s := newSite(t)
 	rec := s.as(s.admin, "POST", "/api/hosts", `{"name":"one","url":"http://one.example/","password":"canary-host-password"}`)
 	const body = `{"id":"<id1>","name":"one","url":"http://one.example","health":"unknown","reach":"direct","openTurns":0,"createdAt":"+0s"}`

@@ -8,8 +8,8 @@ import (
 	"bellhop/protocol"
 )
 
-// apiToken is an API token as its owner sees it. Only the response that created it
-// has Token.
+// apiToken is an API token as its owner sees it. Token is set only in the response
+// that created it.
 type apiToken struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`

@@ -10,8 +10,8 @@ import (
 	"bellhop/internal/testenv"
 )
 
-// checkedIn opens a turn of a new task and returns the task and the path of
-// its webhook, token included.
+// checkedIn opens a turn of a new task. It returns the task and the path of its
+// webhook, including the token.
 func (s *site) checkedIn() (task, hook string) {
 	s.t.Helper()
 	task = s.newTask("")
@@ -32,7 +32,7 @@ func at(epoch, seq string) string {
 	return `,"eventId":"e:` + epoch + `:` + seq + `","epoch":` + epoch + `,"seq":` + seq + `,"turnId":"turn"`
 }
 
-// The table of protocol section 1.4 from the first stored event on.
+// The table of protocol section 1.4, beginning with the first stored event.
 func TestTheWebhookFollowsTheCursor(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { followTheCursor(t, newSite(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) { followTheCursor(t, newSite(t, onDatabase(testenv.Postgres(t, nil)))) })
@@ -100,7 +100,7 @@ func followTheCursor(t *testing.T, s *site) {
 	}
 }
 
-// 17
+// Catalogue 17.
 func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 	s := newSite(t)
 	for range 2 {
@@ -109,7 +109,7 @@ func TestTheSameIDOnAnotherTaskIsAnotherEvent(t *testing.T) {
 	}
 }
 
-// 21
+// Catalogue 21.
 func TestADeletedTaskIsGone(t *testing.T) {
 	s := newSite(t)
 	task, hook := s.checkedIn()
@@ -135,7 +135,7 @@ func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
 	want(t, s.as(nil, "POST", fresh, event(task, "")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
 }
 
-// 42: a webhook token opens the webhook of its task and nothing else.
+// Catalogue 42: a webhook token is valid for the webhook of its task only.
 func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 	s := newSite(t)
 	_, hook := s.checkedIn()
@@ -152,14 +152,14 @@ func TestAWebhookTokenOpensNoOtherRoute(t *testing.T) {
 		`{"error":"Invalid token format","code":"invalid"}`)
 }
 
-// 22: with PostgreSQL stopped the webhook answers 503, and takes what was sent
-// when it is back.
+// Catalogue 22: while PostgreSQL is stopped the webhook answers 503; afterwards it
+// accepts the same events.
 func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	server := testenv.PostgresServer(t)
 	s := newSite(t, onDatabase(server.URL()))
 	task, hook := s.checkedIn()
 	want(t, s.as(nil, "POST", hook, event(task, at("1", "1"))), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":1}}`)
-	unknown, cold := s.checkedIn() // whose secret is in no cache
+	unknown, cold := s.checkedIn() // the secret of this task is in no cache
 	send := func(hook, task string) *httptest.ResponseRecorder {
 		return s.as(nil, "POST", hook, event(task, at("1", "2")))
 	}
@@ -173,7 +173,7 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	want(t, s.as(nil, "GET", "/readyz", ""), 503, `{"error":"The database is not available","code":"unavailable"}`)
 	server.Start()
 	rec := send(hook, task)
-	for range 20 { // connections of the pool that died with the server
+	for range 20 { // connections of the pool that broke with the server
 		if rec.Code != 503 {
 			break
 		}
@@ -182,7 +182,8 @@ func TestTheWebhookOutlivesPostgreSQL(t *testing.T) {
 	want(t, rec, 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":{"epoch":1,"seq":2}}`)
 }
 
-// 15: the same event at once has one effect, and every sender gets the response of a stored event.
+// Catalogue 15: the same event sent several times at once has one effect, and every
+// sender gets the response of a stored event.
 func TestTheSameEventAtOnceIsStoredOnce(t *testing.T) {
 	for name, url := range map[string]func(t *testing.T) option{
 		"SQLite":     func(*testing.T) option { return func(*config) {} },

@@ -10,7 +10,7 @@ import (
 
 // UserStore stores users.
 type UserStore interface {
-	// CreateUser is CodeConflict when the e-mail address is taken.
+	// CreateUser returns CodeConflict when the e-mail address is taken.
 	CreateUser(ctx context.Context, u *broker.User) error
 	User(ctx context.Context, id string) (*broker.User, error)
 	UserByEmail(ctx context.Context, email string) (*broker.User, error)
@@ -19,7 +19,7 @@ type UserStore interface {
 
 const maxEmail = 254 // RFC 5321, without the angle brackets
 
-// CreateUser creates an account. CodeInvalid for an unusable email or password,
+// CreateUser creates an account. CodeInvalid for an invalid email or password,
 // CodeConflict when the email is taken.
 func (s *Service) CreateUser(ctx context.Context, email, password string, admin bool) (*broker.User, error) {
 	email = normalEmail(email)

@@ -11,7 +11,8 @@ import (
 	"bellhop/protocol"
 )
 
-// TokenPrefix begins every API token, so that scanners and people recognize one.
+// TokenPrefix begins every API token, so that secret scanners and people recognize
+// it.
 const TokenPrefix = broker.APITokenPrefix
 
 // TokenStore stores API tokens by their hash.
@@ -30,8 +31,8 @@ const (
 )
 
 // CreateToken creates an API token from t's UserID, Name, Kind (default user),
-// AgentIdentifier (of kind agent) and ExpiresAt. It fills the rest of t and returns
-// the token itself, which is not stored.
+// AgentIdentifier (of kind agent) and ExpiresAt. It fills the other fields of t and
+// returns the token itself, which is not stored.
 func (s *Service) CreateToken(ctx context.Context, t *broker.APIToken) (plain string, err error) {
 	if err := s.checkNewToken(t); err != nil {
 		return "", err
@@ -95,7 +96,7 @@ func (s *Service) tokenUser(ctx context.Context, plain string) (userID, agent st
 	if found.ExpiresAt != nil && !now.Before(*found.ExpiresAt) {
 		return "", "", unauthorized(nil)
 	}
-	if found.Kind != broker.TokenUser && found.AgentIdentifier == "" { // it would count as a token of kind user
+	if found.Kind != broker.TokenUser && found.AgentIdentifier == "" { // without an agent it would pass for a user token
 		return "", "", unauthorized(nil)
 	}
 	if found.LastUsedAt == nil || now.Sub(*found.LastUsedAt) >= touchInterval {

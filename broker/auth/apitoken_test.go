@@ -79,7 +79,7 @@ func TestAnAPITokenEndsWhenItExpiresOrIsDeleted(t *testing.T) {
 	d.wantNoCaller(bearer("GET", long), protocol.CodeUnauthorized)
 }
 
-func TestTheUseOfATokenIsNotedOnceAMinute(t *testing.T) {
+func TestTheUseOfATokenIsRecordedOnceAMinute(t *testing.T) {
 	d := open(t, "")
 	plain, _ := d.token("laptop", 0)
 	lastUse := func() time.Time {
@@ -102,7 +102,7 @@ func TestTheUseOfATokenIsNotedOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestWhatANewTokenMustBe(t *testing.T) {
+func TestInvalidNewTokensAreRefused(t *testing.T) {
 	d := open(t, "")
 	past := start.Add(-time.Second)
 	for _, c := range []struct {

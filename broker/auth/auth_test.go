@@ -27,7 +27,8 @@ const (
 	address  = "192.0.2.1:4711"
 )
 
-// start is now: scs compares with the real clock when it writes the cookie.
+// start is the real time, because scs compares with the real clock when it writes
+// the cookie.
 var start = time.Now().UTC().Truncate(time.Second)
 
 type desk struct {

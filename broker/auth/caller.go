@@ -13,15 +13,14 @@ import (
 
 type callerKey struct{}
 
-// Middleware admits only known callers and puts the Caller into the context. Others
-// get CodeUnauthorized; a cross-site request with a cookie and an unsafe
-// method gets CodeForbidden.
+// Middleware admits only authenticated callers and puts the Caller into the
+// context. Other requests get CodeUnauthorized; a cross-site request with a cookie
+// and an unsafe method gets CodeForbidden.
 func (s *Service) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return admit(next, s.Authenticate)
 }
 
-// AgentMiddleware is Middleware for the routes that tokens of kind agent may use
-// too.
+// AgentMiddleware is Middleware for the routes that agent tokens may use as well.
 func (s *Service) AgentMiddleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return admit(next, s.authenticate)
 }
@@ -38,15 +37,15 @@ func admit(next echo.HandlerFunc, authenticate func(*http.Request) (broker.Calle
 	}
 }
 
-// Caller returns the caller that Middleware admitted. On other routes it is the zero
-// Caller, which owns no row.
+// Caller returns the caller that Middleware admitted. On routes without Middleware
+// it returns the zero Caller, which owns no row.
 func (s *Service) Caller(ctx context.Context) broker.Caller {
 	caller, _ := ctx.Value(callerKey{}).(broker.Caller)
 	return caller
 }
 
-// Authenticate checks the credentials of a request; a token of kind agent is
-// CodeForbidden. Streams call it again and again, to notice a revocation.
+// Authenticate checks the credentials of a request; an agent token is
+// CodeForbidden. Streams call it repeatedly, to notice a revocation.
 func (s *Service) Authenticate(r *http.Request) (broker.Caller, error) {
 	caller, err := s.authenticate(r)
 	if err == nil && caller.AgentIdentifier != "" {
@@ -96,8 +95,8 @@ func unauthorized(cause error) error {
 	return &protocol.Error{Code: protocol.CodeUnauthorized, Message: "Unauthorized", Err: cause}
 }
 
-// unauthorizedIfMissing leaves other errors alone: an outage of the database must not
-// send a signed-in user to the sign-in page.
+// unauthorizedIfMissing leaves other errors unchanged: while the database is
+// unavailable, a signed-in user must not be sent to the sign-in page.
 func unauthorizedIfMissing(err error) error {
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return unauthorized(err)

@@ -2,15 +2,14 @@
 // cookie (console) or a program with an API token (Authorization: Bearer bhp_…).
 //
 // It owns passwords (argon2id), cookie sessions, API tokens, one-time sign-in
-// links, the limit on sign-in attempts and the cross-site check of requests
-// that a cookie authenticates. It does not own the rows (its stores do), the routes
-// (broker/api) or what a caller may reach: use cases limit everything to the caller's
-// user id.
+// links, the limit on sign-in attempts and the cross-site check of requests that a
+// cookie authenticates. It does not own the rows (its stores do) or the routes
+// (broker/api). It does not decide which rows a caller may access: use cases limit
+// every query to the caller's user id.
 //
 //	request ── Authorization: Bearer ──► hash ──► token row ──► user ──► Caller
 //	        └─ cookie ──► hash ──► session row ──► user ──► cross-site check ──► Caller
 //
-// If a request has an Authorization header, nothing else counts: a wrong token never
-// falls back to a cookie. Secrets are compared by their hash
-// and never logged.
+// If a request has an Authorization header, a cookie is ignored, even when the
+// token is wrong. Secrets are compared by their hash and never logged.
 package auth

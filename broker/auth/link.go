@@ -11,16 +11,17 @@ import (
 // LinkStore stores one-time sign-in links by their hash.
 type LinkStore interface {
 	CreateLink(ctx context.Context, hash []byte, userID string, expires time.Time) error
-	// UseLink succeeds for one of several concurrent calls. Used, expired and
-	// unknown links are CodeNotFound.
+	// UseLink succeeds for exactly one of several concurrent calls. Used, expired
+	// and unknown links are CodeNotFound.
 	UseLink(ctx context.Context, hash []byte, now time.Time) (userID string, err error)
 }
 
 // linkLife is how long a sign-in link can be used.
 const linkLife = 15 * time.Minute
 
-// CreateLink creates a one-time sign-in link for a user and stores its hash. A browser
-// opens {publicURL}/#link=<link>: browsers do not send a fragment, so no log shows it.
+// CreateLink creates a one-time sign-in link for a user and stores its hash. A
+// browser opens {publicURL}/#link=<link>. Browsers do not send the fragment, so no
+// log shows it.
 func (s *Service) CreateLink(ctx context.Context, userID string) (string, error) {
 	plain, hash := token.NewOpaque("")
 	if err := s.links.CreateLink(ctx, hash, userID, s.now().Add(linkLife).UTC()); err != nil {

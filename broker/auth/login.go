@@ -12,10 +12,10 @@ import (
 	"bellhop/protocol"
 )
 
-// SignIn checks an account's password and starts a session on w. address is
-// the peer's, according to the operator's proxy settings. An unknown account and a
-// wrong password yield the same CodeUnauthorized after the same work. More than 10
-// attempts a minute per account or per address are CodeTooManyRequests.
+// SignIn checks an account's password and starts a session on w. address is the
+// client's address according to the operator's proxy settings. An unknown account
+// and a wrong password yield the same CodeUnauthorized after the same work. More
+// than 10 attempts a minute per account or per address are CodeTooManyRequests.
 func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error) {
 	ctx := r.Context()
 	if err := s.sameSite(r); err != nil {
@@ -67,8 +67,8 @@ func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, 
 	return user, s.startSession(ctx, w, r, user.ID)
 }
 
-// SignOut ends the session of the request and removes its cookie. Signing out
-// twice is no error.
+// SignOut ends the session of the request and removes its cookie. Signing out twice
+// is no error.
 func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameSite(r); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s *Service) Me(ctx context.Context) (*broker.User, error) {
 }
 
 func (s *Service) allowAttempt(address, email string) error {
-	// Count the attempt for both, even if the first limit is reached: otherwise an
-	// attacker at one limit could try without end below the other.
+	// Count the attempt for both, even if the first limit is reached. Otherwise an
+	// attacker at one limit could continue without end below the other.
 	okAddress, wait := s.addresses.Allow(hostOf(address))
 	okAccount, longer := true, time.Duration(0)
 	if email != "" {

@@ -9,15 +9,15 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of a password in bytes: the lower one of NIST SP 800-63B, the upper one so
-// that a request cannot make the server hash megabytes.
+// Limits of a password in bytes. The lower one is from NIST SP 800-63B; the upper
+// one keeps a request from making the server hash megabytes.
 const (
 	minPassword = 8
 	maxPassword = 1024
 )
 
-// argon2Params is the OWASP recommendation for argon2id with 19 MiB; the default of
-// the library needs 64 MiB a call.
+// argon2Params is the OWASP recommendation for argon2id with 19 MiB; the library's
+// default needs 64 MiB per call.
 func argon2Params() *argon2id.Params {
 	return &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
@@ -43,7 +43,8 @@ func (s *Service) HashPassword(ctx context.Context, password string) (string, er
 	return hash, nil
 }
 
-// checkPassword does the same work for an empty hash as for a real one.
+// checkPassword does the same work for an empty hash as for a real one, so that
+// timing does not reveal which accounts exist.
 func (s *Service) checkPassword(ctx context.Context, password, hash string) (bool, error) {
 	if len(password) > maxPassword {
 		return false, nil
@@ -64,7 +65,8 @@ func (s *Service) checkPassword(ctx context.Context, password, hash string) (boo
 	return match && known, nil
 }
 
-// acquireHashing waits for a free slot: a burst of sign-ins costs time, not memory.
+// acquireHashing waits for a free slot, so that a burst of sign-ins takes longer
+// but needs no more memory.
 func (s *Service) acquireHashing(ctx context.Context) (release func(), err error) {
 	select {
 	case s.hashing <- struct{}{}:
@@ -76,7 +78,7 @@ func (s *Service) acquireHashing(ctx context.Context) (release func(), err error
 
 func dummyHash() string {
 	hash, err := argon2id.CreateHash("no account has this password", argon2Params())
-	if err != nil { // only on a system without randomness
+	if err != nil { // only on a system without a source of randomness
 		return ""
 	}
 	return hash

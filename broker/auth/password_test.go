@@ -7,8 +7,9 @@ import (
 	"bellhop/protocol"
 )
 
-// An account that does not exist costs a hash too: with every place taken and
-// the caller gone, both kinds of sign-in end waiting for one.
+// An account that does not exist must cost a hash too. All slots are taken and the
+// client has disconnected, so both kinds of sign-in must end while they wait for a
+// slot.
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	s := New(Options{})
 	hash, err := s.HashPassword(t.Context(), "a good password")

@@ -45,11 +45,11 @@ type Service struct {
 	crossSite *http.CrossOriginProtection
 	addresses *httpapi.Limiter
 	accounts  *httpapi.Limiter
-	hashing   chan struct{} // a slot per argon2id computation of 19 MiB
-	dummy     func() string // hash of no password, for accounts that do not exist
+	hashing   chan struct{} // one slot per argon2id computation of 19 MiB
+	dummy     func() string // a hash that no password matches, for accounts that do not exist
 }
 
-// New returns a Service; it starts nothing in the background.
+// New returns a Service. It starts no goroutine.
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -67,7 +67,7 @@ func New(o Options) *Service {
 		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	s.dummy = sync.OnceValue(dummyHash)
-	// A proxy may rewrite Host; the public URL's origin is still the broker's own.
+	// A proxy may rewrite Host. The public URL's origin is still the broker's own.
 	if origin := originOf(o.PublicURL); origin != "" {
 		if err := s.crossSite.AddTrustedOrigin(origin); err != nil {
 			o.Log.Warn("public URL is no origin", "err", err)

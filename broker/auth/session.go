@@ -10,8 +10,8 @@ import (
 	"github.com/alexedwards/scs/v2"
 )
 
-// sessionLife is how long a sign-in lasts. Use does not extend it, so that a request
-// of the console writes nothing.
+// sessionLife is how long a sign-in lasts. Use does not extend it, so that an
+// ordinary request of the console writes nothing.
 const sessionLife = 30 * 24 * time.Hour
 
 const userKey = "user"
@@ -43,8 +43,8 @@ func newLogins(store LoginStore, publicURL string) *scs.SessionManager {
 	}
 }
 
-// startSession starts a new session and ends that of the request's cookie, which an
-// attacker may have planted (session fixation).
+// startSession starts a new session and ends the session of the request's cookie,
+// which an attacker may have planted (session fixation).
 func (s *Service) startSession(ctx context.Context, w http.ResponseWriter, r *http.Request, userID string) error {
 	ctx, err := s.logins.Load(ctx, s.cookie(r))
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Service) cookie(r *http.Request) string {
 	return c.Value
 }
 
-// loginStore adapts a LoginStore to scs. The methods without a context are part of
-// its interface and never called.
+// loginStore adapts a LoginStore to scs. The methods without a context complete its
+// interface and are never called.
 type loginStore struct{ store LoginStore }
 
 var errContext = errors.New("auth: session store called without a context")

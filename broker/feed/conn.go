@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Frame names beside those of the changes.
+// Frame names besides those of the changes.
 const (
 	frameHello = "hello"
 	frameReset = "reset"
@@ -26,8 +26,8 @@ const (
 	frameAgent = "agent" // also a hint in the user's feed
 )
 
-// accessLimit bounds one check of a reader's access. With the time between two checks
-// it stays below the 5 s of reliability SSE-5.
+// accessLimit limits one check of a reader's access. Together with the time between
+// two checks it stays below the 5 s of reliability SSE-5.
 const accessLimit = time.Second
 
 // conn is one connection: an r3labs stream with one subscriber. Only its pump
@@ -53,9 +53,9 @@ func (f *Feed) unsubscribed(name string, _ *sse.Subscriber) {
 	}
 }
 
-// serve keeps the connection until its reader disconnects, pump returns, allowed is
-// false, or the feed stops. When the feed stops, it sends bye with the id that pump
-// returned. All its goroutines have ended when it returns.
+// serve keeps the connection until its reader disconnects, pump returns, allowed
+// returns false, or the feed stops. When the feed stops, it sends bye with the id
+// that pump returned. All its goroutines have ended when it returns.
 func (f *Feed) serve(
 	w http.ResponseWriter, r *http.Request, allowed func(context.Context) bool, pump func(context.Context, *conn) int64,
 ) error {
@@ -115,8 +115,8 @@ func asStream(r *http.Request, name string) *http.Request {
 	return out
 }
 
-// run starts the pump once r3labs has registered the subscriber: earlier frames would
-// be lost.
+// run starts the pump once r3labs has registered the subscriber, because r3labs
+// drops earlier frames.
 func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64) {
 	select {
 	case <-c.ready:
@@ -130,7 +130,7 @@ func (c *conn) run(ctx context.Context, pump func(context.Context, *conn) int64)
 	_ = c.window.drained(ctx) // an error means that the reader disconnected
 }
 
-// guard ends the connection when its reader may not read any more.
+// guard ends the connection when its reader loses access.
 func (c *conn) guard(ctx context.Context, allowed func(context.Context) bool) {
 	tick := time.NewTicker(c.feed.opts.Access)
 	defer tick.Stop()
@@ -153,14 +153,15 @@ func stillAllowed(ctx context.Context, allowed func(context.Context) bool) bool 
 	return allowed(ctx)
 }
 
-// send queues a frame, waiting for room. It fails only when the connection is
-// over.
+// send queues a frame, after waiting for room. It fails only when the connection
+// has ended.
 func (c *conn) send(ctx context.Context, id int64, name string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("feed: encode %s: %w", name, err)
 	}
-	// JSON needs no line end outside its strings, and a bare CR would end a line.
+	// JSON needs no carriage return outside its strings, and a bare CR would end an
+	// SSE line.
 	body = bytes.ReplaceAll(body, []byte{'\r'}, nil)
 	if err := c.window.acquire(ctx, len(body)); err != nil {
 		return err
@@ -173,8 +174,8 @@ func (c *conn) send(ctx context.Context, id int64, name string, data any) error 
 	return nil
 }
 
-// ping queues a comment, unless the window is full: then the reader has other bytes to
-// read.
+// ping queues a comment. If the window is full, it does nothing, because the reader
+// still has other bytes to read.
 func (c *conn) ping() {
 	if c.window.take(len("ping")) {
 		c.feed.server.Publish(c.name, &sse.Event{Comment: []byte("ping")})

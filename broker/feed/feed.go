@@ -11,13 +11,13 @@ import (
 	"bellhop/protocol"
 )
 
-// Options of a Feed; a zero value means the one named here, or the usual one.
+// Options of a Feed. A zero value stands for the default stated here.
 type Options struct {
 	Ping   time.Duration // between ping comments: 10 s
 	Poll   time.Duration // of other replicas' changes: 200 ms
 	Access time.Duration // between checks of a reader's access: 3 s
 	Write  time.Duration // limit of one write: 5 s
-	Agents AgentSource   // nil = there are no notebooks
+	Agents AgentSource   // nil = no notebooks
 	Now    func() time.Time
 	Log    *slog.Logger
 }
@@ -81,19 +81,19 @@ func New(source Source, opts Options) *Feed {
 }
 
 // Changed wakes the readers of a task and of its user. It is called after the
-// commit and never waits.
+// commit and never blocks.
 func (f *Feed) Changed(userID, taskID string, rev int64) {
 	f.tasks.wake(taskID, rev)
 	f.users.wake(userID, 0)
 }
 
-// AgentChanged wakes the readers of a user. It is called after the commit and
-// never waits.
+// AgentChanged wakes the readers of a user. It is called after the commit and never
+// blocks.
 func (f *Feed) AgentChanged(userID string) { f.users.wake(userID, 0) }
 
-// Run polls for changes made by other replicas until ctx ends. Then every connection
-// sends bye and closes, and new ones are refused. It returns when all are closed,
-// at the latest after the write limit.
+// Run polls for changes made by other replicas until ctx ends. Then every
+// connection sends bye and closes, and new ones are refused. It returns when all
+// are closed, at the latest after the write limit.
 func (f *Feed) Run(ctx context.Context) error {
 	newPoller(f).run(ctx)
 

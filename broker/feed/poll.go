@@ -12,11 +12,12 @@ const (
 	pollChunk = 10_000          // ids of one query: below the databases' parameter limits
 
 	// skew is how far the clocks of replicas may differ before hints are late. A
-	// task's own feed depends on revs, not on clocks.
+	// task's own feed depends on revs instead of clocks.
 	skew = 30 * time.Second
 )
 
-// poller looks for changes of other replicas, only among what is watched.
+// poller looks for changes of other replicas, limited to the watched tasks and
+// users.
 type poller struct {
 	*Feed
 	usersAt time.Time        // start of the last successful poll of users
@@ -27,8 +28,8 @@ func newPoller(f *Feed) *poller {
 	return &poller{Feed: f, usersAt: f.opts.Now(), hinted: map[string]int64{}}
 }
 
-// run polls until ctx ends. After a failure it polls on at the same pace; the first
-// successful poll finds everything that was missed.
+// run polls until ctx ends. After a failure it continues at the same pace; the
+// first successful poll finds all changes since the last one.
 func (p *poller) run(ctx context.Context) {
 	tick := time.NewTicker(p.opts.Poll)
 	defer tick.Stop()

@@ -33,12 +33,12 @@ func TestChangesOfOtherReplicasArrive(t *testing.T) {
 
 	source.set(func(m *memory) { m.away = true })
 	source.change("t")
-	f.Changed(user, "t", 2) // the reads that follow fail, as the polls do
+	f.Changed(user, "t", 2) // the following reads fail, and so do the polls
 	source.set(func(m *memory) { m.away = false })
 	task.want(message(2))
 	all.want(`3 task {"taskId":"t","rev":2,"agentStatus":"busy","reason":"","openInteractions":0}`)
 
-	source.set(func(m *memory) { m.tasks["t"].rev = 1 }) // restored from an older copy
+	source.set(func(m *memory) { m.tasks["t"].rev = 1 }) // the database was restored from an older copy
 	task.want(`1 reset {"rev":1}`)
 	source.change("t")
 	task.want(message(2))
@@ -69,7 +69,7 @@ func TestStoppingSendsBye(t *testing.T) {
 	}
 }
 
-func TestStoppingReachesEveryone(t *testing.T) {
+func TestStoppingEndsEveryConnection(t *testing.T) {
 	f := feed.New(newMemory("t"), feed.Options{Log: discard})
 	stop := runFeed(t, f)
 	url := server(t, f, always).URL + "/api/tasks/t/events"

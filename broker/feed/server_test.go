@@ -20,7 +20,8 @@ var discard = slog.New(slog.DiscardHandler)
 
 func always(context.Context) bool { return true }
 
-// server serves f the way an API does: errors before the first byte are answers.
+// server serves f as an API does: an error before the first byte becomes an error
+// response.
 func server(t *testing.T, f *feed.Feed, allowed func(context.Context) bool) *httptest.Server {
 	t.Helper()
 	e := echo.New()

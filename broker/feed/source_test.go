@@ -17,12 +17,12 @@ const user = "user-1"
 
 var errAway = errors.New("the database is away")
 
-// memory is a Source that keeps every change, each a message row.
+// memory is a Source that keeps every change. Each change is a message row.
 type memory struct {
 	mu     sync.Mutex
 	tasks  map[string]*memoryTask
 	clock  int64
-	pruned int64 // changes up to this rev are gone
+	pruned int64 // changes up to this rev are deleted
 	away   bool
 	text   string // of every message
 }
@@ -47,7 +47,7 @@ func (m *memory) set(f func(*memory)) {
 	f(m)
 }
 
-// change adds a change and returns the rev it got.
+// change adds a change and returns its rev.
 func (m *memory) change(taskID string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Two replicas share a database: one writes, readers of both are cut at random.
+// Two replicas share a database: one writes, and readers of both are disconnected
+// at random.
 func TestResumeIsExactOnEveryDatabase(t *testing.T) {
 	for name, url := range map[string]func(t *testing.T) string{
 		"sqlite": func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "b.db") },
@@ -103,7 +104,7 @@ func openStore(t *testing.T, url string) *store.Store {
 	return store.New(db, sealer)
 }
 
-// newReplica is a broker process as far as feeds go.
+// newReplica starts the parts of a broker process that feeds need.
 func newReplica(t *testing.T, st *store.Store) (*httptest.Server, *broker.Tasks) {
 	t.Helper()
 	f := feed.New(&broker.Feeds{Store: st}, feed.Options{Log: discard, Poll: 5 * time.Millisecond})

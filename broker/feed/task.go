@@ -48,8 +48,9 @@ type taskReader struct {
 	last           int64 // the rev that the reader has, or noRev
 }
 
-// noRev stands for an invalid id. The hello frame returns it to the reader: if the
-// reader is disconnected before the reset frame, it resumes with this id and gets one.
+// noRev stands for an invalid id. The hello frame returns it to the reader, so that
+// a reader which is disconnected before the reset frame resumes with this id and
+// gets a reset then.
 const noRev = -1
 
 func (t *taskReader) start(r *http.Request, now int64) {
@@ -72,8 +73,9 @@ func (t *taskReader) start(r *http.Request, now int64) {
 func (t *taskReader) pump(ctx context.Context, c *conn) int64 {
 	ping := time.NewTicker(t.feed.opts.Ping)
 	defer ping.Stop()
-	// hello carries the id that the reader sent. With the newest id, a reader that is
-	// disconnected after hello would resume beyond frames that it never received.
+	// hello repeats the id that the reader sent. With the newest id, a reader that
+	// is disconnected after hello would resume beyond frames that it never
+	// received.
 	if c.send(ctx, t.last, frameHello, revData{t.now}) != nil {
 		return t.last
 	}
@@ -122,8 +124,8 @@ func (t *taskReader) catchUp(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// sendReset makes the reader load the task and its messages again. The feed continues
-// from the rev in the frame.
+// sendReset makes the reader load the task and its messages again. The feed
+// continues from the rev in the frame.
 func (t *taskReader) sendReset(ctx context.Context, c *conn) error {
 	task, err := t.feed.source.Get(ctx, t.userID, t.taskID)
 	if err != nil {

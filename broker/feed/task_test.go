@@ -97,7 +97,8 @@ func TestDeletedTaskEndsItsFeed(t *testing.T) {
 	r.wantEnd()
 }
 
-// Changes go on while readers are cut at random: nothing missing, nothing twice.
+// Changes continue while readers are disconnected at random: no change is missing
+// and none comes twice.
 func TestResumeIsExactUnderRandomCuts(t *testing.T) {
 	const changes, readers = 3000, 4
 	source := newMemory("t")
@@ -158,7 +159,7 @@ func readSome(ctx context.Context, url string, have, until int64) (int64, error)
 	return have, nil
 }
 
-func TestStalledReadersDoNotHurt(t *testing.T) {
+func TestStalledReadersDelayNoOther(t *testing.T) {
 	source := newMemory("t")
 	source.text = strings.Repeat("a", 64<<10)
 	f := feed.New(source, feed.Options{Log: discard, Write: 100 * time.Millisecond})
@@ -178,10 +179,10 @@ func TestStalledReadersDoNotHurt(t *testing.T) {
 		}
 	}
 	_ = healthy.body.Close()
-	stop() // returns only when every stalled reader is cut
+	stop() // returns only when every stalled reader is disconnected
 }
 
-// stall asks for the feed and never reads.
+// stall requests the feed and never reads.
 func stall(t *testing.T, addr string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -197,7 +198,7 @@ func stall(t *testing.T, addr string) {
 	}
 }
 
-func TestChurnLeavesNothing(t *testing.T) {
+func TestManyConnectionsLeaveNoGoroutine(t *testing.T) {
 	source := newMemory("t")
 	f := feed.New(source, feed.Options{Log: discard})
 	ts := server(t, f, always)
@@ -220,7 +221,7 @@ func TestChurnLeavesNothing(t *testing.T) {
 	readers.Wait()
 	done.Store(true)
 	publisher.Wait()
-	ts.Close() // waits for the handlers; goleak looks for the rest
+	ts.Close() // waits for the handlers; goleak checks for all other goroutines
 	if n := f.Connections(); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}

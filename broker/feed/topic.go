@@ -2,7 +2,7 @@ package feed
 
 import "sync"
 
-// topics are the tasks, or the users, that some connection watches.
+// topics holds the tasks, or the users, that some connection watches.
 type topics struct {
 	mu   sync.Mutex
 	byID map[string]*topic
@@ -13,7 +13,7 @@ type topic struct {
 	watchers map[*watcher]struct{}
 }
 
-// Values of polled that are no revs: not polled yet; unknown to the store.
+// Values of polled that are not revs: not polled yet, and unknown to the store.
 const (
 	unseen  = -1
 	missing = -2

@@ -16,8 +16,8 @@ const (
 	hintGap = 100 * time.Millisecond
 )
 
-// Hints is the data of the hello frame of a user's feed, the task that changed
-// last first.
+// Hints is the data of the hello frame of a user's feed. The task that changed last
+// comes first.
 type Hints struct {
 	Tasks         []protocol.TaskHint  `json:"tasks"`
 	AgentSessions []protocol.AgentHint `json:"agentSessions,omitempty"`
@@ -25,8 +25,8 @@ type Hints struct {
 
 // ServeUser serves the feed of all of a user's tasks and agent sessions until the
 // reader disconnects: a hello frame with the newest hints, then a task frame per
-// changed task and an agent frame per changed agent session. Its ids count frames and
-// resume nothing. allowed is as in ServeTask.
+// changed task and an agent frame per changed agent session. Its ids count frames;
+// a reader cannot resume with them. allowed is as in ServeTask.
 func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, allowed func(context.Context) bool) error {
 	reader := &userReader{feed: f, userID: userID}
 	var stop func()
@@ -43,7 +43,7 @@ func (f *Feed) ServeUser(w http.ResponseWriter, r *http.Request, userID string, 
 	return f.serve(w, r, allowed, reader.pump)
 }
 
-// userReader sends the hints that differ from those it sent last.
+// userReader sends the hints that differ from the last ones it sent.
 type userReader struct {
 	feed    *Feed
 	userID  string
@@ -118,7 +118,8 @@ func (u *userReader) catchUp(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// remember stores the newest hints only: a task that returns to them has changed.
+// remember keeps the newest hints only: a task that appears among them again has
+// changed.
 func (u *userReader) remember(hints *Hints) {
 	u.sent = make(map[string]protocol.TaskHint, len(hints.Tasks))
 	for _, hint := range hints.Tasks {

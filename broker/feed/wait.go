@@ -40,7 +40,7 @@ func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 }
 
 // retryGap is the time before a failed read is repeated. Without a retry the change
-// that woke the reader would wait for the next one.
+// that woke the reader would not be sent before the next one.
 const retryGap = 500 * time.Millisecond
 
 // retry wakes a reader after a failed read.

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Limits of what is in flight on one connection. The publisher of r3labs waits once a
-// subscriber has more than 64 frames, so with this limit it never waits.
+// Limits of the frames in flight on one connection. The publisher of r3labs blocks
+// once a subscriber has more than 64 frames, so with this limit it never blocks.
 const (
 	maxFrames = 64
 	maxBytes  = 1 << 20
 )
 
-// window limits what is published on a connection and not written yet.
+// window limits the frames that are published on a connection and not yet written.
 type window struct {
 	mu    sync.Mutex
 	sizes []int // of the frames in flight, oldest first

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// chunk is what must be written within one write deadline; a large frame has several.
+// chunk is the number of bytes written under one write deadline; a large frame has
+// several chunks.
 const chunk = 64 << 10
 
-// writer is between r3labs and the connection. r3labs writes a frame in many small
-// pieces, then flushes; the writer sends them as one write with a deadline. r3labs
-// ignores write errors, so the writer ends the connection at the first one and drops
-// all later frames, which lets r3labs drain its stream.
+// writer stands between r3labs and the connection. r3labs writes a frame in many
+// small pieces, then flushes; the writer sends them as one write with a deadline.
+// r3labs ignores write errors, so the writer ends the connection at the first one
+// and drops all later frames, which lets r3labs drain its stream.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -43,7 +44,8 @@ func (w *writer) WriteHeader(status int) {
 
 func (w *writer) Write(p []byte) (int, error) { return w.buf.Write(p) }
 
-// Flush sends one frame. The first call comes before any frame and sends the header.
+// Flush sends one frame. The first call comes before any frame and sends the
+// header.
 func (w *writer) Flush() {
 	head := w.buf.Len() == 0
 	for w.buf.Len() > 0 {
@@ -75,8 +77,8 @@ func (w *writer) send(p []byte) bool {
 	return true
 }
 
-// extend sets the deadline of the next write. Writers that support none (in tests) have
-// none.
+// extend sets the deadline of the next write. Writers that support no deadline (in
+// tests) get none.
 func (w *writer) extend() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +89,7 @@ func (w *writer) extend() bool {
 	return true
 }
 
-// cut ends the connection at once, even during a write.
+// cut ends the connection immediately, even during a write.
 func (w *writer) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

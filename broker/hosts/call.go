@@ -17,7 +17,8 @@ import (
 	"bellhop/crypto/seal"
 )
 
-// Why a call failed. None of these errors names the host or a secret.
+// Reasons why a call failed. None of these errors contains the host's address or a
+// secret.
 var (
 	errNotJSON   = errors.New("the response is not the expected JSON")
 	errTooLarge  = errors.New("the response is larger than 8 MiB")
@@ -27,7 +28,7 @@ var (
 	errLeak      = errors.New("the host sent no HTTP, but a secret of the request")
 )
 
-// call is one request, without the host and its passwords.
+// call describes one request, without the host and its passwords.
 type call struct {
 	method string
 	path   string
@@ -41,7 +42,7 @@ type call struct {
 type response struct {
 	status  int
 	body    []byte
-	secrets []string // of the request, which the host may have echoed
+	secrets []string // of the request; the host may have echoed them
 }
 
 func (r *response) ok() bool { return r.status >= 200 && r.status < 300 }
@@ -89,7 +90,7 @@ func (c *Client) do(ctx context.Context, t broker.Target, what call) (*response,
 	return got, nil
 }
 
-// clientFor keeps the URLs of other users behind the guarded client.
+// clientFor returns the guarded client for URLs that a non-administrator gave.
 func clientFor(t broker.Target, guarded, trusted *http.Client) (*http.Client, error) {
 	client := trusted
 	if t.Guarded {
@@ -141,8 +142,8 @@ func send(client *http.Client, req *http.Request) (*response, error) {
 	return &response{status: resp.StatusCode, body: body}, nil
 }
 
-// safeError removes what must not be logged: a *url.Error prints the URL, and the
-// errors of net/http quote what a host sent instead of HTTP.
+// safeError removes text that must not be logged: a *url.Error prints the URL, and
+// the errors of net/http quote bytes that a host sent instead of HTTP.
 func safeError(ctx context.Context, err error, secrets []string) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -22,16 +22,16 @@ const (
 
 // Options of a Client.
 type Options struct {
-	// HTTP calls the hosts that an administrator registered or named; nil is a
-	// client without proxy.
+	// HTTP calls the hosts that an administrator registered or named; nil means a
+	// client without a proxy.
 	HTTP *http.Client
-	// Guarded calls the URLs of other users. It must refuse forbidden addresses
-	// when it dials. Without it such targets are refused.
+	// Guarded calls URLs that other users gave. It must refuse forbidden addresses
+	// when it dials. If it is nil, such targets are refused.
 	Guarded *http.Client
-	// GuardedStreams is the same for relayed streams: it must not limit how long a
-	// response takes. Without it such streams are refused.
+	// GuardedStreams does the same for relayed streams; it must not limit the
+	// duration of a response. If it is nil, such streams are refused.
 	GuardedStreams *http.Client
-	// Timeout of one call with all its passwords; 0 is 10 s.
+	// Timeout limits one call with all its passwords; 0 means 10 s.
 	Timeout time.Duration
 	// Log records hosts that still use an old password; nil is slog.Default().
 	Log *slog.Logger
@@ -40,15 +40,15 @@ type Options struct {
 // Client implements broker.Link.
 type Client struct {
 	trusted *http.Client
-	guarded *http.Client // nil: refuse
-	streams *http.Client // guarded, nil: refuse
+	guarded *http.Client // nil: such targets are refused
+	streams *http.Client // for guarded targets; nil: such streams are refused
 	timeout time.Duration
 	log     *slog.Logger
 }
 
 var _ broker.Link = (*Client)(nil)
 
-// New returns a Client. It uses copies of the clients it is given, which follow no
+// New returns a Client. It copies the given clients, and the copies follow no
 // redirect.
 func New(opts Options) *Client {
 	if opts.HTTP == nil {
@@ -68,7 +68,7 @@ func New(opts Options) *Client {
 
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{ // no Proxy: that of the environment is not meant for agent hosts
+	return &http.Transport{ // no Proxy: the environment's proxy is not meant for agent hosts
 		DialContext:         dialer.DialContext,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        256,
@@ -78,8 +78,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// direct copies a client and returns redirects as responses. Following one would
-// send the password to another server.
+// direct copies a client and returns redirects as responses, because following one
+// would send the password to another server.
 func direct(c *http.Client) *http.Client {
 	if c == nil {
 		return nil
@@ -90,7 +90,7 @@ func direct(c *http.Client) *http.Client {
 	return &out
 }
 
-// CloseIdleConnections closes the connections that no call uses.
+// CloseIdleConnections closes the connections that are not in use.
 func (c *Client) CloseIdleConnections() {
 	c.trusted.CloseIdleConnections()
 	for _, guarded := range []*http.Client{c.guarded, c.streams} {
@@ -177,7 +177,7 @@ func sessionCall(sessionID string, what call) call {
 	return what
 }
 
-// session sends a call below /session/:id. Every status but 2xx is an error.
+// session sends a call below /session/:id. Every status other than 2xx is an error.
 func (c *Client) session(ctx context.Context, t broker.Target, what call, sessionID string) (*response, error) {
 	resp, err := c.do(ctx, t, sessionCall(sessionID, what))
 	if err != nil {

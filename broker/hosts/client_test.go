@@ -63,7 +63,8 @@ func serve(t *testing.T, h http.Handler) string {
 	return ts.URL
 }
 
-// wantError compares what reaches a client and looks for secrets in the rest.
+// wantError compares the error that a client sees, and looks for secrets in the
+// error for the log.
 func wantError(t *testing.T, err error, want protocol.Error) {
 	t.Helper()
 	var got *protocol.Error
@@ -160,7 +161,7 @@ func TestUnreachableHosts(t *testing.T) {
 	}
 }
 
-// serveRaw answers one connection with what it was sent.
+// serveRaw accepts one connection and answers with the bytes it received.
 func serveRaw(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -180,7 +181,7 @@ func serveRaw(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-func TestSlowHostIsGivenUp(t *testing.T) {
+func TestASlowHostTimesOut(t *testing.T) {
 	release := make(chan struct{})
 	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })

@@ -20,7 +20,7 @@ const (
 )
 
 // relayedCodes are the codes of a host that mean the same to the broker's caller.
-// unauthorized is not one of them: it is about the broker's password.
+// unauthorized is missing, because it concerns the broker's password.
 var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeInvalid:         true,
 	protocol.CodeNotFound:        true,
@@ -45,8 +45,8 @@ func unreachable(err error) error {
 	}
 }
 
-// sessionRefused is the error for a /session without a 2xx. It carries the host's
-// own code.
+// sessionRefused returns the error for a /session without a 2xx. It contains the
+// host's own code.
 func (r *response) sessionRefused() error {
 	body := r.errorBody()
 	return &protocol.Error{
@@ -58,7 +58,7 @@ func (r *response) sessionRefused() error {
 	}
 }
 
-// failed is the error for any other call.
+// failed returns the error for any other call.
 func (r *response) failed() error {
 	body := r.errorBody()
 	if relayedCodes[body.Code] && body.Error != "" && r.status >= 400 {
@@ -72,7 +72,8 @@ func (r *response) failed() error {
 	}
 }
 
-// errorBody returns the error in the body, empty when it has another shape.
+// errorBody returns the error in the body, or an empty one when the body has
+// another shape.
 func (r *response) errorBody() protocol.ErrorBody {
 	var body protocol.ErrorBody
 	if json.Unmarshal(r.body, &body) != nil || body.Code == "" {
@@ -85,8 +86,8 @@ func (r *response) errorBody() protocol.ErrorBody {
 	}
 }
 
-// clean makes a host's text safe to show: without the secrets of the request,
-// without control characters, and not too long.
+// clean makes a host's text safe to show: it removes the secrets of the request and
+// control characters, and shortens the text.
 func (r *response) clean(text string, limit int) string {
 	for _, secret := range r.secrets {
 		text = strings.ReplaceAll(text, secret, "[redacted]")

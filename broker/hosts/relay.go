@@ -17,8 +17,9 @@ var _ broker.Relayer = (*Client)(nil)
 
 var errBadStatus = errors.New("the host sent a status that cannot be relayed")
 
-// Relay implements broker.Relayer. The time limit counts only while the host is
-// silent before its response header, not while the browser sends the prompt.
+// Relay implements broker.Relayer. The time limit applies only while the host is
+// silent before its response header; the time in which the browser sends the prompt
+// does not count.
 func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequest) (*http.Response, error) {
 	client, err := clientFor(t, c.streams, c.trusted)
 	if err != nil {
@@ -41,7 +42,7 @@ func (c *Client) Relay(ctx context.Context, t broker.Target, r *broker.RelayRequ
 		req.Body = http.NoBody
 	}
 	req.Header = r.Header.Clone()
-	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would hold frames back
+	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would delay frames
 	resp, err := client.Do(req)
 	silence.end()
 	if err == nil {
@@ -69,8 +70,8 @@ func checkRelayable(ctx context.Context, resp *http.Response) error {
 	return err
 }
 
-// relayable excludes redirects, which the browser would follow, and statuses that no
-// server may forward: 101, 042.
+// relayable excludes redirects, which the browser would follow, and statuses that
+// no server may forward, such as 101 and 042.
 func relayable(status int) bool {
 	return status >= 200 && status < 300 || status >= 400 && status < 600
 }
@@ -120,7 +121,7 @@ func (t *silenceTimer) end() {
 	t.timer.Stop()
 }
 
-// upload is the body that the browser sends.
+// upload is the request body that the browser sends.
 type upload struct {
 	io.Reader
 	silence *silenceTimer
@@ -133,7 +134,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	return u.Reader.Read(p)
 }
 
-// body ends the request's context when it is closed.
+// body is a response body that ends the request's context when it is closed.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc

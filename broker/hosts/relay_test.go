@@ -13,7 +13,7 @@ import (
 	"bellhop/protocol"
 )
 
-// slowly waits before it gives anything.
+// slowly is a reader that waits before its first byte.
 type slowly struct {
 	wait time.Duration
 	from io.Reader
@@ -24,7 +24,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 	return s.from.Read(p[:min(len(p), 4)])
 }
 
-func TestTheTimeOfTheBrowserIsNotTheHosts(t *testing.T) {
+func TestTheTimeOfTheUploadDoesNotCountForTheHost(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(got)
@@ -38,13 +38,13 @@ func TestTheTimeOfTheBrowserIsNotTheHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	<-time.After(2 * limit) // nor has the stream a limit
+	<-time.After(2 * limit) // the stream has no time limit either
 	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != "promptprompt" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
-func TestAHostThatDoesNotAnswerAStreamIsGivenUp(t *testing.T) {
+func TestAHostThatDoesNotAnswerAStreamTimesOut(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -74,8 +74,8 @@ type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A host may answer before it has the whole prompt.
-func TestAPromptThatGoesOnDoesNotEndTheStream(t *testing.T) {
+// A host may respond before it has received the complete prompt.
+func TestAResponseBeforeTheEndOfThePromptIsRelayed(t *testing.T) {
 	const limit = 30 * time.Millisecond
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

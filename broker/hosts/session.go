@@ -7,8 +7,9 @@ import (
 	"bellhop/protocol"
 )
 
-// parseSession reads the response to /session. A basic host returns a token, perhaps
-// with members of its own that mean something else; only the token must be valid.
+// parseSession reads the response to /session. A basic host returns a token, and
+// possibly unrelated members with the same names as ours. Therefore only the token
+// must be valid.
 func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
 	if !json.Valid(r.body) {
 		return nil, unreachable(errNotJSON)
@@ -33,7 +34,7 @@ func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
 	return full, nil
 }
 
-// streamable reports whether a browser can stream from a URL that a host named.
+// streamable reports whether a browser can stream from a URL that a host returned.
 func streamable(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")

@@ -1,6 +1,6 @@
-// Package sequencer decides for every event of a request whether the broker
-// accepts it, knows it already or refuses it. Decide is a pure function: it
-// knows no store, no clock and no context, and imports protocol alone.
+// Package sequencer decides for every event of a request whether the broker accepts
+// it, already has it or refuses it. Decide is a pure function: it uses no store, no
+// clock and no context, and imports only protocol.
 //
 //	State{Cursor, Known} + []Event ──Decide──► Decision ──Record──► State
 //
@@ -15,6 +15,6 @@
 //	a seq at or below the cursor     diverged
 //	anything else                    gap
 //
-// Package broker stores what the decision says and applies the effects. A test
-// can drive Decide and Record through every order of deliveries instead.
+// Package broker stores the result of the decision and applies the effects. A test
+// can run Decide and Record through every order of deliveries instead.
 package sequencer

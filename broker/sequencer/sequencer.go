@@ -2,44 +2,45 @@ package sequencer
 
 import "bellhop/protocol"
 
-// Event is all that a decision depends on: neither type nor body.
+// Event holds the fields of an event that a decision depends on. Type and body have
+// no influence.
 type Event struct {
 	ID       string
-	Digest   string          // of the content: a redelivery has the same
+	Digest   string          // of the content: the same in every redelivery
 	Position protocol.Cursor // epoch and seq; the zero Cursor for events of basic hosts, which have no order
 }
 
 // Known is a stored event.
 type Known struct {
 	Digest string
-	Late   bool // its epoch was over when it arrived
+	Late   bool // its epoch had ended when it arrived
 }
 
 // State is what the broker has stored of a task.
 type State struct {
-	// Cursor is the highest position without a hole before it.
+	// Cursor is the highest position without a gap before it.
 	Cursor protocol.Cursor
-	// Known holds the stored events by id. Decide looks up the ids of its
-	// events only, so all others may be left out.
+	// Known holds the stored events by id. Decide looks up only the ids of its
+	// events, so all others may be left out.
 	Known map[string]Known
 }
 
-// Decision says what to do with the events of one request. Either all of them
-// are accepted or duplicates, or Refusal is set and none is accepted.
+// Decision states what to do with the events of one request. Either all of them are
+// accepted or duplicates, or Refusal is set and none is accepted.
 type Decision struct {
-	Accepted   []int // indexes of the events to store and to give effect to, in order
-	Duplicates int   // events that are stored already, or stand twice in the request
+	Accepted   []int // indexes of the events to store and to apply, in order
+	Duplicates int   // events that are already stored, or occur twice in the request
 	Late       []int // with a Refusal of code fenced: indexes of the events to store without effects
 	Cursor     protocol.Cursor
-	Positioned bool // some event has a position: the response carries Cursor
+	Positioned bool // at least one event has a position: the response contains Cursor
 
 	Refusal *protocol.Error // the response; of code conflict, diverged, gap or fenced
 	Refused int             // with a Refusal: index of the event that caused it
 }
 
-// Decide goes over the events of a request in order. The first refusal is the
-// response. After a fenced event it still collects the other late ones, because
-// all of them are stored.
+// Decide processes the events of a request in order. The first refusal becomes the
+// response. After a fenced event it still collects the other late ones, because all
+// of them are stored.
 func Decide(s State, events []Event) Decision {
 	r := request{state: s, events: events, decision: Decision{Cursor: s.Cursor, Accepted: make([]int, 0, len(events))}}
 	if len(events) > 1 {
@@ -68,9 +69,9 @@ func Decide(s State, events []Event) Decision {
 	return *d
 }
 
-// Continues reports whether every event takes the position after the one
-// before it, beginning at the cursor. Such events are new unless a host reused
-// an id, so a store that detects reused ids needs no State.Known for them.
+// Continues reports whether each event has the position after the previous one,
+// beginning at the cursor. Such events are new unless a host reused an id, so a
+// store that detects reused ids needs no State.Known for them.
 func (s State) Continues(events []Event) bool {
 	cursor := s.Cursor
 	for i := range events {
@@ -102,7 +103,7 @@ func (s State) Record(events []Event, d Decision) State {
 type request struct {
 	state    State
 	events   []Event
-	taken    map[string]string // digests of this request's new and late events by id; nil for a single event
+	taken    map[string]string // digests of this request's new and late events by id; nil for a request with one event
 	decision Decision
 }
 
@@ -133,13 +134,13 @@ func (r *request) place(i int) *protocol.Error {
 	return refusal
 }
 
-// advance moves the cursor over a new event. Refusals name the stored cursor,
-// because nothing of a refused request is accepted; an epoch that is not stored
+// advance moves the cursor over a new event. A refusal names the stored cursor,
+// because no event of a refused request is accepted; an epoch that is not stored
 // yet begins at seq 0.
 func (r *request) advance(next protocol.Cursor) *protocol.Error {
 	cursor, stored := &r.decision.Cursor, r.state.Cursor
 	switch {
-	case next.Epoch == 0: // of a basic host
+	case next.Epoch == 0: // an event of a basic host
 		return nil
 	case follows(*cursor, next):
 		*cursor = next
@@ -154,8 +155,8 @@ func (r *request) advance(next protocol.Cursor) *protocol.Error {
 	return gap(stored)
 }
 
-// follows reports whether next is the position after cursor: the next seq, or
-// the first of a later epoch.
+// follows reports whether next is the position after cursor: the next seq, or the
+// first seq of a later epoch.
 func follows(cursor, next protocol.Cursor) bool {
 	if next.Epoch == 0 {
 		return false

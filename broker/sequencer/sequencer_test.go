@@ -16,7 +16,7 @@ import (
 
 func at(epoch, seq int64) protocol.Cursor { return protocol.Cursor{Epoch: epoch, Seq: seq} }
 
-// event is the event a host gave that position; its content is its id.
+// event returns the event at that position; its content is its id.
 func event(epoch, seq int64) sequencer.Event {
 	id := fmt.Sprintf("e%d-%d", epoch, seq)
 	return sequencer.Event{ID: id, Digest: id, Position: at(epoch, seq)}
@@ -34,19 +34,19 @@ func renamed(e sequencer.Event) sequencer.Event {
 
 func basic(id string) sequencer.Event { return sequencer.Event{ID: id, Digest: id} }
 
-// stored is the state after these events were accepted.
+// stored returns the state after these events were accepted.
 func stored(events ...sequencer.Event) sequencer.State {
 	s := sequencer.State{}
 	return s.Record(events, sequencer.Decide(s, events))
 }
 
-// withLate is s and an event that was stored as late.
+// withLate adds an event to s that was stored as late.
 func withLate(s sequencer.State, e sequencer.Event) sequencer.State {
 	events := []sequencer.Event{e}
 	return s.Record(events, sequencer.Decide(s, events))
 }
 
-// refusal is a refusal as the wire shows it; index is -1 for a single event.
+// refusal returns a refusal as the API shows it; index is -1 for a single event.
 func refusal(code protocol.Code, cursor protocol.Cursor, index int) *protocol.Error {
 	e := &protocol.Error{Code: code, Cursor: &cursor}
 	if index >= 0 {
@@ -203,9 +203,9 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			got := sequencer.Decide(c.state, c.send)
-			if c.want.Refusal != nil { // nothing is accepted: the stored cursor stands
+			if c.want.Refusal != nil { // nothing is accepted, so the stored cursor remains
 				c.want.Cursor = c.state.Cursor
-				got.Positioned = false // of no use in a refusal
+				got.Positioned = false // not used in a refusal
 			}
 			if len(got.Accepted) == 0 {
 				got.Accepted = nil
@@ -247,7 +247,7 @@ func TestContinues(t *testing.T) {
 	}
 }
 
-func TestRecordLeavesTheFormerStateAlone(t *testing.T) {
+func TestRecordDoesNotChangeThePreviousState(t *testing.T) {
 	before := stored(event(1, 1))
 	events := []sequencer.Event{event(1, 2)}
 	after := before.Record(events, sequencer.Decide(before, events))
@@ -256,8 +256,8 @@ func TestRecordLeavesTheFormerStateAlone(t *testing.T) {
 	}
 }
 
-// In whatever order a host's requests arrive, repeat or get lost, the broker
-// holds a beginning of each epoch without holes, each event once.
+// In whatever order a host's requests arrive, repeat or get lost, the broker holds
+// each event once, and of each epoch an initial part without gaps.
 func TestEveryOrderOfDeliveriesLeavesNoHole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var state sequencer.State

@@ -15,8 +15,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Appends implements broker.AppendStore. On SQLite one statement saves nothing:
-// there is no round trip to a server.
+// Appends implements broker.AppendStore. On SQLite a single statement saves
+// nothing, because there is no round trip to a server.
 func (s *Store) Appends() bool { return s.postgres() }
 
 // Append implements broker.AppendStore. Concurrent requests share a statement
@@ -26,10 +26,10 @@ func (s *Store) Append(ctx context.Context, rev int64, cursor protocol.Cursor, b
 }
 
 var (
-	// appendedTask are the columns of a task that Append writes.
+	// appendedTask has the columns of a task that Append writes.
 	appendedTask = tasks.Pick("epoch", "seq", "rev", "last_seq", "last_activity_at", "last_event_at", "changed_at")
 
-	// wantedTask is the state that a task must be in, and its state afterwards.
+	// wantedTask has the state that a task must be in, and its state afterwards.
 	wantedTask = slices.Concat([]table.Column[appendRequest]{
 		table.Text("id", func(a *appendRequest) *string { return &a.batch.Task.ID }),
 		table.Integer("was_rev", func(a *appendRequest) *int64 { return &a.rev }),
@@ -64,7 +64,8 @@ var appendSQL = `WITH wanted AS MATERIALIZED (
 )
 SELECT id FROM locked`
 
-// insertLocked inserts the rows whose task is locked; $first is their first array.
+// insertLocked inserts the rows whose task is locked; $first is the parameter
+// number of their first array.
 func insertLocked[R any](t *table.Table[R], first int) string {
 	return `
 	INSERT INTO ` + t.Name + ` (` + table.Names("", t.Columns) + `)
@@ -74,8 +75,8 @@ func insertLocked[R any](t *table.Table[R], first int) string {
 
 const uniqueViolation = "23505"
 
-// appendGroup writes requests of different tasks and returns the ids of the
-// tasks that it was done for.
+// appendGroup writes requests of different tasks and returns the ids of the tasks
+// that were written.
 func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[string]bool, error) {
 	// gorm would expand an array into a list of values.
 	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL, appendArgs(group)...)

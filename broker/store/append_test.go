@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Of many concurrent hosts one uses an event id twice. The requests that share a
-// statement with it are stored all the same.
+// One of many concurrent hosts uses an event id twice. The requests that share a
+// statement with it must still be stored.
 func TestConcurrentAppendsAreIndependent(t *testing.T) {
 	const tasks, rounds = 24, 12
 	s := storetest.OpenPostgres(t)

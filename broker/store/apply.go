@@ -13,8 +13,8 @@ import (
 	"bellhop/internal/table"
 )
 
-// Apply implements broker.UpdateStore. The task's row must be locked by the
-// transaction in ctx.
+// Apply implements broker.UpdateStore. The transaction in ctx must have locked the
+// task's row.
 func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
 	statements := statementsOf(b)
 	if s.postgres() {
@@ -32,7 +32,7 @@ func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
 	return nil
 }
 
-// joined combines statements into one. They do not see each other's changes.
+// joined combines statements into one. The parts do not see each other's changes.
 func joined(all []table.Statement) table.Statement {
 	last := all[len(all)-1]
 	var sql strings.Builder
@@ -50,7 +50,8 @@ func joined(all []table.Statement) table.Statement {
 	return table.Statement{SQL: sql.String(), Args: append(args, last.Args...)}
 }
 
-// statementsOf returns what writes b; the last one updates the task's row.
+// statementsOf returns the statements that write b; the last one updates the task's
+// row.
 func statementsOf(b *broker.Batch) []table.Statement {
 	var all []table.Statement
 	add := func(st table.Statement) {

@@ -16,7 +16,7 @@ var changeRefs = table.New("changes",
 	table.Text("ref_id", func(c *broker.ChangeRef) *string { return &c.RefID }),
 )
 
-// change is a reference with the task that it belongs to.
+// change is a change reference with the task that it belongs to.
 type change struct {
 	taskID string
 	ref    broker.ChangeRef
@@ -57,7 +57,7 @@ func (s *Store) Revs(ctx context.Context, taskIDs []string) (map[string]int64, e
 	return revs, nil
 }
 
-// hints has the columns of a task that consoles are notified of.
+// hints has the columns of a task that the feed of a user shows.
 var hints = table.New("tasks",
 	table.Text("id", func(h *broker.UserHint) *string { return &h.TaskID }),
 	table.Text("user_id", func(h *broker.UserHint) *string { return &h.UserID }),

@@ -20,8 +20,8 @@ func (s *Store) DueTasks(ctx context.Context, hostEvents bool, silent, announced
 	return due, database.Fault(err, "Due tasks", "")
 }
 
-// PurgeTasks implements broker.MaintenanceStore. Each task has a transaction of its own,
-// as it may have many rows.
+// PurgeTasks implements broker.MaintenanceStore. Each task is deleted in its own
+// transaction, because it may have many rows.
 func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {
 	var ids []string
 	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?`, deletedBefore.UTC()).Scan(&ids).Error
@@ -36,7 +36,8 @@ func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64,
 	return int64(len(ids)), nil
 }
 
-// purge leaves the rows of the other tables to their foreign keys.
+// purge deletes the task's row; the foreign keys delete the rows of the other
+// tables.
 func (s *Store) purge(ctx context.Context, id string) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, sql := range []string{

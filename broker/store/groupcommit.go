@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// What one statement takes at most, and how many run at a time: while the
-	// first commits, the next fill up.
+	// Limits of one statement, and how many statements run at the same time: while
+	// the first commits, the next ones fill up.
 	maxGroup       = 64
 	maxGroupEvents = 512
 	maxFlushing    = 2
 	// appendPatience limits the wait for a statement to begin, and again for it to
-	// end. A request that gives up asks the database by itself.
+	// end. A request that gives up uses a transaction of its own.
 	appendPatience = 2 * time.Second
 )
 
-// groupCommit writes what concurrent requests append in one statement. It needs
-// no goroutine of its own: a request that finds a free slot becomes the leader,
-// writes for all waiting requests and passes the slot on. A request that comes
-// alone does not wait.
+// groupCommit writes concurrent append requests in one statement. It needs no
+// goroutine of its own: a request that finds a free slot becomes the leader, writes
+// for all waiting requests and passes the slot on. A single request does not wait.
 type groupCommit struct {
 	mu       sync.Mutex
 	waiting  []*appendRequest
@@ -53,8 +52,8 @@ const (
 
 type flushFunc func(ctx context.Context, group []*appendRequest)
 
-// do reports whether a has been written. When it gives up early, a may have been
-// written all the same: the caller then finds its events stored.
+// do reports whether a was written. When it gives up early, a may still have been
+// written; the caller then finds its events stored.
 func (c *groupCommit) do(ctx context.Context, a *appendRequest, flush flushFunc) (bool, error) {
 	a.next = make(chan signal, 1)
 	patience := time.NewTimer(appendPatience)
@@ -78,7 +77,7 @@ func (c *groupCommit) do(ctx context.Context, a *appendRequest, flush flushFunc)
 	}
 }
 
-// lead writes a and the requests that wait.
+// lead writes a and the waiting requests.
 func (c *groupCommit) lead(ctx context.Context, a *appendRequest, flush flushFunc) {
 	c.mu.Lock()
 	group := c.take(a)
@@ -128,8 +127,8 @@ func (c *groupCommit) take(first *appendRequest) []*appendRequest {
 	return group
 }
 
-// leave removes a request that gives up. If it became the leader meanwhile, the
-// slot goes to the next one.
+// leave removes a request that gives up. If it became the leader in the meantime,
+// the next request gets the slot.
 func (c *groupCommit) leave(a *appendRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,12 +142,12 @@ func (c *groupCommit) leave(a *appendRequest) {
 			c.flushing--
 			c.startLeader()
 		}
-	default: // a leader is writing it; the result is not read
+	default: // a leader is writing it; this request does not read the result
 	}
 }
 
-// flush writes a group. If an event is already stored, nothing of the statement
-// was written: halving the group finds the request that the event belongs to.
+// flush writes a group. If an event is already stored, the statement wrote nothing;
+// halving the group finds the request that the event belongs to.
 func (s *Store) flush(ctx context.Context, group []*appendRequest) {
 	done, err := s.appendGroup(ctx, group)
 	if half := len(group) / 2; half > 0 && errors.Is(err, broker.ErrTaken) {

@@ -52,8 +52,8 @@ func add(task string, events int) *appendRequest {
 	return &appendRequest{batch: &broker.Batch{Task: &broker.Task{ID: task}, Events: make([]broker.StoredEvent, events)}}
 }
 
-// commit calls do for one request after the other and returns what is
-// written before the gate opens, and what at the end.
+// commit calls do for one request after the other. It returns the groups that were
+// written before the gate opened, and all groups.
 func commit(t *testing.T, requests ...*appendRequest) (first, all string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func commit(t *testing.T, requests ...*appendRequest) (first, all string) {
 			synctest.Wait()
 		}
 		first = g.all()
-		for g.running() { // one at a time: the order in which they end decides the order of the next
+		for g.running() { // one at a time, because the order in which they end decides the order of the next ones
 			g.gate <- struct{}{}
 			synctest.Wait()
 		}
@@ -148,8 +148,8 @@ func TestARequestThatLeavesDelaysNoOther(t *testing.T) {
 	})
 }
 
-// A database that does not respond blocks two requests, not all.
-func TestARequestDoesNotWaitForever(t *testing.T) {
+// A database that does not respond blocks only the two requests that wait for it.
+func TestARequestGivesUpWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c groupCommit
 		g := &groups{gate: make(chan struct{})}
@@ -166,7 +166,7 @@ func TestARequestDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A request may become the leader in the moment in which it gives up.
+// A request may become the leader at the moment it gives up.
 func TestALeaderThatLeavesPassesItsSlotOn(t *testing.T) {
 	var c groupCommit
 	c.flushing = maxFlushing

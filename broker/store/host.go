@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// sealedHost is a host with its passwords as they are stored.
+// sealedHost is a host with its passwords as stored.
 type sealedHost struct {
 	broker.Host
 	password, previousPassword []byte
@@ -78,7 +78,8 @@ func (s *Store) Host(ctx context.Context, id string) (*broker.Host, error) {
 	return s.openHost(sealed)
 }
 
-// lockHost does not count the open turns on PostgreSQL.
+// lockHost skips the count of open turns on PostgreSQL, because a plain table is
+// enough to lock the row.
 func (s *Store) lockHost(ctx context.Context, id string) (*sealedHost, error) {
 	t := busyHosts
 	if s.postgres() {
@@ -100,8 +101,8 @@ func (s *Store) Hosts(ctx context.Context) ([]broker.Host, error) {
 	return list, nil
 }
 
-// UpdateHost implements broker.HostStore. change sees passwords that cannot be
-// opened as empty, so that it can replace them.
+// UpdateHost implements broker.HostStore. change sees an empty password if a stored
+// one cannot be opened, so that it can replace it.
 func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.Host) error) (*broker.Host, error) {
 	var host *broker.Host
 	err := s.db.Write(ctx, func(ctx context.Context) error {

@@ -28,8 +28,8 @@ func (s *Store) InstallationID(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// CheckKey opens a known text, which the first call seals. So a keyset that does
-// not belong to this database is found before anything is sealed with it.
+// CheckKey opens a known text, which the first call seals. This detects a keyset
+// that does not belong to this database before any secret is sealed with it.
 func (s *Store) CheckKey(ctx context.Context) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		fresh, err := s.sealer.Seal("keycheck", "sealed", keycheckID, []byte(keycheckText))
@@ -56,5 +56,5 @@ func (s *Store) CheckKey(ctx context.Context) error {
 	})
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database responds.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }

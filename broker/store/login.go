@@ -9,8 +9,8 @@ import (
 	"bellhop/internal/database"
 )
 
-// FindLogin implements auth.LoginStore. The caller checks whether the login
-// has expired: the time is in the data.
+// FindLogin implements auth.LoginStore. The caller checks whether the login has
+// expired, because the time is part of the data.
 func (s *Store) FindLogin(ctx context.Context, token string) ([]byte, bool, error) {
 	var data []byte
 	err := s.conn(ctx).Raw(`SELECT data FROM logins WHERE token = ?`, token).Row().Scan(&data)

@@ -91,8 +91,8 @@ func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []s
 	return s.messages(ctx, taskID, "tool_call_id IN ? ORDER BY seq", toolCallIDs)
 }
 
-// StuckMessages implements broker.MaintenanceStore. The time of a message that was
-// checked in again begins when its turn was announced.
+// StuckMessages implements broker.MaintenanceStore. For a message that was checked
+// in again, the time counts from the announcement of its last turn.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {
 	var stuck []broker.StuckMessage
 	err := s.conn(ctx).Raw(`SELECT messages.task_id AS task_id, messages.id AS message_id

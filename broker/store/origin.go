@@ -11,7 +11,7 @@ import (
 const maxOriginsKept = 32
 
 // AddStreamOrigin implements broker.RelayStore. It runs at every check-in, and the
-// origin is almost always known: reading first keeps SQLite's one writer free.
+// origin is almost always known: reading first keeps SQLite's only writer free.
 func (s *Store) AddStreamOrigin(ctx context.Context, owner, origin string) error {
 	var known int64
 	err := s.conn(ctx).Raw(`SELECT count(*) FROM stream_origins WHERE owner = ? AND origin = ?`, owner, origin).Scan(&known).Error

@@ -7,8 +7,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Probe writes a tiny row, to find out whether the database takes writes: a
-// read-only server and a full disk still answer questions. CodeUnavailable,
+// Probe writes a small row to check whether the database accepts writes: a
+// read-only server and a full disk still answer queries. CodeUnavailable,
 // CodeStorageFull.
 func (s *Store) Probe(ctx context.Context) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {

@@ -48,7 +48,7 @@ func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]
 	return append(passwords, previous), nil
 }
 
-// SetTaskPassword implements broker.TaskStore. The former password is sealed
+// SetTaskPassword implements broker.TaskStore. It seals the previous password
 // again, because a sealed value can only be opened in its own column.
 func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error {
 	sealed, err := s.seal("tasks", "agent_password", id, password)
@@ -62,7 +62,8 @@ func (s *Store) SetTaskPassword(ctx context.Context, id string, password seal.Se
 		}
 		var previous []byte
 		var until *time.Time
-		// A former password that cannot be opened is dropped: it must not prevent the change.
+		// A previous password that cannot be opened is dropped, so that it does not
+		// prevent the change.
 		if old, err := s.open("tasks", "agent_password", id, former); err == nil && !old.IsZero() && !password.IsZero() {
 			if previous, err = s.seal("tasks", "previous_password", id, old); err != nil {
 				return err

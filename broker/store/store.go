@@ -9,7 +9,7 @@ import (
 	"bellhop/internal/database"
 )
 
-// Store implements the store interfaces that broker and broker/auth state.
+// Store implements the store interfaces of broker and broker/auth.
 type Store struct {
 	db     *database.DB
 	sealer *seal.Sealer
@@ -20,12 +20,13 @@ type Store struct {
 // New wraps an open, migrated database.
 func New(db *database.DB, sealer *seal.Sealer) *Store { return &Store{db: db, sealer: sealer} }
 
-// Write runs fn in one transaction; see database.DB.
+// Write runs fn in one transaction, see database.DB.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.db.Write(ctx, fn)
 }
 
-// Read runs fn in a transaction that sees one state of the data; see database.DB.
+// Read runs fn in a transaction with a consistent view of the data, see
+// database.DB.
 func (s *Store) Read(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.db.Read(ctx, fn)
 }
@@ -34,8 +35,9 @@ func (s *Store) conn(ctx context.Context) *gorm.DB { return s.db.Conn(ctx) }
 
 func (s *Store) postgres() bool { return s.db.Dialect() == database.Postgres }
 
-// lock is appended to a SELECT whose rows will be written. SQLite runs one write
-// transaction at a time and has no such clause.
+// lock returns the clause for a SELECT whose rows will be written. On SQLite it is
+// empty, because SQLite runs one write transaction at a time and has no such
+// clause.
 func (s *Store) lock(clause string) string {
 	if s.postgres() {
 		return " " + clause
@@ -43,7 +45,7 @@ func (s *Store) lock(clause string) string {
 	return ""
 }
 
-// seal returns nil, which is NULL, for an empty secret.
+// seal returns nil, which is stored as NULL, for an empty secret.
 func (s *Store) seal(table, column, id string, secret seal.Secret) ([]byte, error) {
 	if secret.IsZero() {
 		return nil, nil

@@ -59,8 +59,8 @@ func TestCheckKeyFindsTheWrongKeyset(t *testing.T) {
 	}
 }
 
-// A sealed value opens in its own row and column only, and one that does not
-// open breaks nothing but itself (reliability ENC-1, ENC-4).
+// A sealed value opens only in its own row and column. A value that cannot be
+// opened affects no other one (reliability ENC-1, ENC-4).
 func TestDamagedSecrets(t *testing.T) {
 	db := storetest.OpenDB(t, "sqlite:"+t.TempDir()+"/a.db")
 	s := store.New(db, storetest.Sealer(t))

@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// tasks lacks the secrets, which only the methods that open them read.
+// tasks has no secret columns; only the methods that open secrets read those.
 var tasks = table.New("tasks",
 	table.Text("id", func(t *broker.Task) *string { return &t.ID }).Key(),
 	table.Text("user_id", func(t *broker.Task) *string { return &t.UserID }).Fixed(),
@@ -47,7 +47,7 @@ type newTask struct {
 	agentPassword, webhookSecret []byte
 }
 
-// newTasks is tasks with the secrets that a task is created with.
+// newTasks is tasks with the secrets of a new task.
 var newTasks = table.New("tasks", append(
 	table.Lift(tasks.Columns, func(n *newTask) *broker.Task { return n.task }),
 	table.Bytes("agent_password", func(n *newTask) *[]byte { return &n.agentPassword }),
@@ -77,9 +77,9 @@ func (s *Store) AnyTask(ctx context.Context, id string) (*broker.Task, error) {
 	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?", id)
 }
 
-// LockTask implements broker.IngestStore. SQLite needs no lock: it runs one write
-// transaction at a time. On PostgreSQL the lock does not block foreign keys to
-// the row.
+// LockTask implements broker.IngestStore. SQLite needs no lock, because it runs one
+// write transaction at a time. On PostgreSQL the lock does not block foreign keys
+// that refer to the row.
 func (s *Store) LockTask(ctx context.Context, id string) (*broker.Task, error) {
 	return database.FindOne(ctx, s.db, tasks, "Task", id, "WHERE id = ?"+s.lock("FOR NO KEY UPDATE"), id)
 }
@@ -102,7 +102,7 @@ func (s *Store) Tasks(ctx context.Context, userID string, f broker.TaskFilter) (
 	if f.Q == "" || err != nil {
 		return found, err
 	}
-	// SQLite's lower() knows ASCII only, so titles are compared here.
+	// SQLite's lower() supports only ASCII, so titles are compared here.
 	wanted := fold(f.Q)
 	found = slices.DeleteFunc(found, func(t broker.Task) bool { return !strings.Contains(fold(t.Title), wanted) })
 	return found[:min(len(found), f.Limit)], nil

@@ -74,7 +74,7 @@ func (s *sessionSource) readMCP(raw []byte) (err error) {
 
 func (s *sessionSource) openPolicy(file string) (err error) {
 	if file != "" {
-		s.policy, err = policy.Open(policy.LiveOptions{File: file, Engine: app.PolicyOptions(), Log: s.log})
+		s.policy, err = policy.Open(policy.LiveOptions{File: file, Engine: app.PolicyOptions(app.HostFile{}), Log: s.log})
 	}
 	return err
 }

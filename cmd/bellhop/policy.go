@@ -29,12 +29,25 @@ func (c policyCheckCommand) Run(env *environment) error {
 	if c.File == "" {
 		return errors.New("policy check: name a file")
 	}
-	rules, err := policy.Open(policy.LiveOptions{File: c.File, Section: c.Section, Engine: app.PolicyOptions()})
+	rules, err := openRules(c.File, c.Section)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s: valid, %d rules including the built-in ones\n", c.File, rules.Rules())
 	return err
+}
+
+// openRules opens a policy file, or the policy and the agents of a host's
+// configuration. Without a file it returns the built-in rules.
+func openRules(file string, isHostFile bool) (*policy.Live, error) {
+	var config app.HostFile
+	if isHostFile {
+		var err error
+		if config, err = app.ReadHostFile(file); err != nil {
+			return nil, err
+		}
+	}
+	return policy.Open(policy.LiveOptions{File: file, Section: isHostFile, Engine: app.PolicyOptions(config)})
 }
 
 type policyExplainCommand struct {
@@ -81,13 +94,13 @@ func (c policyExplainCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	rules, err := policy.Open(policy.LiveOptions{File: c.File, Section: c.Section, Engine: app.PolicyOptions()})
+	rules, err := openRules(c.File, c.Section)
 	if err != nil {
 		return err
 	}
 	call := policy.Call{Agent: c.Agent, Project: c.Project, Dir: dir, Tool: c.Tool, Input: bytes.TrimSpace(input)}
 	decision, steps := rules.Explain(call)
-	out := explanation{Tool: policy.CommonTool(c.Agent, c.Tool), Decision: decision, Steps: steps}
+	out := explanation{Tool: rules.CommonTool(c.Agent, c.Tool), Decision: decision, Steps: steps}
 	if decision.Timeout > 0 {
 		out.Timeout = decision.Timeout.String()
 	}

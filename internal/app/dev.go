@@ -57,8 +57,8 @@ const (
 	devHostName = "dev"
 )
 
-// OpenDev opens broker and host. Data of an earlier start is used again, also if
-// the addresses have changed.
+// OpenDev opens broker and host. It uses the data of an earlier start again, even
+// if the addresses have changed.
 func OpenDev(ctx context.Context, c DevConfig) (*Dev, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
@@ -152,7 +152,7 @@ func (d *Dev) ensureUser(ctx context.Context) (*broker.User, error) {
 		return user, nil
 	}
 	d.File.Email, d.File.Password = devEmail, token.NewSecretHex()[:24]
-	if exists { // dev.json is gone, and with it the only copy of the password
+	if exists { // dev.json is missing, and with it the only copy of the password
 		return user, d.Broker.Auth.SetPassword(ctx, user.ID, d.File.Password)
 	}
 	d.File.APIToken = ""

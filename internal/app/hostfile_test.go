@@ -51,7 +51,7 @@ default: careful
 }
 
 func TestInvalidHostFilesAreRefused(t *testing.T) {
-	for rule, c := range map[string]struct{ content, says string }{
+	for rule, c := range map[string]struct{ content, want string }{
 		"a mistyped key":                        {"agents: {x: {comand: [x]}}", "field comand not found"},
 		"an unknown kind":                       {"agents: {x: {kind: cursor}}", `there is no kind "cursor"; use one of jsonl, opencode, claude, codex, gemini, acp`},
 		"an invalid name":                       {"agents: {X: {command: [x]}}", `agent name "X"`},
@@ -72,8 +72,8 @@ func TestInvalidHostFilesAreRefused(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := readHostFile(t, c.content)
-			if err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v, want %q", err, c.says)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}

@@ -4,21 +4,27 @@ import (
 	"log/slog"
 	"os"
 
+	"bellhop/internal/app/agents"
 	"bellhop/policy"
 )
 
 // openPolicy opens the rules of the host's configuration file, which are reloaded
 // when the file changes, or the built-in rules.
 func (f HostFile) openPolicy(log *slog.Logger) (*policy.Live, error) {
-	return policy.Open(policy.LiveOptions{File: f.path, Section: true, Engine: PolicyOptions(), Log: log})
+	return policy.Open(policy.LiveOptions{File: f.path, Section: true, Engine: PolicyOptions(f), Log: log})
 }
 
-// PolicyOptions returns the options for rules on this machine. If the home
-// directory is unknown, rules cannot resolve ~.
-func PolicyOptions() policy.Options {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return policy.Options{}
+// PolicyOptions returns the options for rules on this machine, with the tool names
+// of the file's agents and of the built-in ones. If the home directory is unknown,
+// rules cannot resolve ~.
+func PolicyOptions(f HostFile) policy.Options {
+	options := policy.Options{ToolNames: map[string]map[string]string{}}
+	for _, name := range f.agentNames() {
+		agent, _ := agents.Find(f.Agents[name].KindOf(name)) // the file was checked
+		options.ToolNames[name] = agent.ToolNames
 	}
-	return policy.Options{Home: home}
+	if home, err := os.UserHomeDir(); err == nil {
+		options.Home = home
+	}
+	return options
 }

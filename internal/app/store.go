@@ -15,7 +15,7 @@ import (
 
 // StoreConfig configures the access to the broker's database.
 type StoreConfig struct {
-	DatabaseURL seal.Secret // it may hold a password
+	DatabaseURL seal.Secret // it may contain a password
 	Keyset      seal.Secret
 	Log         *slog.Logger
 	MaxConns    int // 0 = the default of internal/database

@@ -7,7 +7,7 @@ import (
 	"bellhop/webhook/outbound"
 )
 
-// taskWebhooks is broker.Webhooks on outbound's queue.
+// taskWebhooks implements broker.Webhooks with outbound's queue.
 type taskWebhooks struct{ queue *outbound.Service }
 
 // Emit implements broker.Webhooks.

@@ -10,13 +10,13 @@ import (
 	"bellhop/protocol"
 )
 
-// subject is an agent whose figures are taken.
+// subject is an agent that is measured.
 type subject struct {
 	title string
 	name  string         // in the host's configuration
 	count string         // prompt for counting in N pieces, 100 ms apart
 	mark  *regexp.Regexp // the number in such a piece
-	tick  bool           // its events are read beside the host; else a tee stamps its lines
+	tick  bool           // its events are read in parallel with the host; otherwise a tee stamps its lines
 }
 
 var (
@@ -48,7 +48,7 @@ func agents(r *run) (rows []row) {
 	return rows
 }
 
-// figures of n workspaces of an agent at a time.
+// figures measures n workspaces of an agent at a time.
 func (h *agentHost) figures(a subject, n int) []row {
 	h.log("%d of %s", n, a.name)
 	sessions := make([]*agentSession, n)
@@ -80,8 +80,8 @@ func (h *agentHost) figures(a subject, n int) []row {
 	}
 }
 
-// latencyRow takes rounds of pieces, so that one bad moment of the machine is in
-// one round only.
+// latencyRow measures several rounds of pieces, so that a short disturbance of the
+// machine affects only one of them.
 func (h *agentHost) latencyRow(sessions []*agentSession, what string) row {
 	var added, bare spreads
 	var pieces uint64
@@ -99,8 +99,8 @@ func (h *agentHost) latencyRow(sessions []*agentSession, what string) row {
 	}
 }
 
-// firstWords has all sessions answer a prompt and returns the longest time until
-// the first words.
+// firstWords sends a prompt to all sessions and returns the longest time until the
+// first words.
 func (h *agentHost) firstWords(sessions []*agentSession) (longest time.Duration) {
 	took := make([]time.Duration, len(sessions))
 	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestATeePassesEveryByteOnAndNotesWhenNumbersWereWritten(t *testing.T) {
+func TestATeeForwardsEveryByteAndRecordsTheTimesOfNumbers(t *testing.T) {
 	written := "{\"text\":\"tick0 \"}\nno number\n{\"text\":\"tick1 tick2 \"}\nan end without a line's"
 	var out, notes bytes.Buffer
 	from := time.Now().UnixNano()
@@ -30,13 +30,13 @@ func TestATeePassesEveryByteOnAndNotesWhenNumbersWereWritten(t *testing.T) {
 	}
 }
 
-func TestALagIsFromTheFirstTimeANumberWasWrittenToTheFirstTimeItWasRead(t *testing.T) {
+func TestALagIsTheTimeFromFirstWriteToFirstRead(t *testing.T) {
 	written, read := newStamps(), newStamps()
 	written.see("1", 1000)
-	written.see("1", 5000) // the whole text once more
+	written.see("1", 5000) // the complete text again
 	written.see("2", 2000)
 	read.see("1", 1100)
-	read.see("3", 1) // of another turn
+	read.see("3", 1) // a number of another turn
 	var h histogram
 	if n := written.lags(read, &h); n != 1 || h.spread().P50 != valueOf(bucketOf(100)) {
 		t.Errorf("%d lags, %+v", n, h.spread())
@@ -56,7 +56,7 @@ func TestARoleTeeRunsItsProgram(t *testing.T) {
 	}
 }
 
-func TestAFigureOfOthersProgramsIsTakenOnRequestAlone(t *testing.T) {
+func TestScenariosWithThirdPartyProgramsRunOnlyOnRequest(t *testing.T) {
 	usual, err1 := choose("")
 	asked, err2 := choose("agents,idle")
 	if err1 != nil || err2 != nil || len(usual) != len(scenarios)-1 || len(asked) != 2 || asked[0].name != "agents" {

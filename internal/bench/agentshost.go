@@ -13,8 +13,8 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// agentHost is `bellhop host` with real agents; their model is scripted, and a stub
-// takes the host's events.
+// agentHost is `bellhop host` with real agents on a scripted model. A stub receives
+// the host's events.
 type agentHost struct {
 	*run
 	*hostProcess

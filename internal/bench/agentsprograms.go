@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// programs are the folders in /proc of a session's processes: those with its id in
-// the environment, tees left out.
+// programs returns the folders in /proc of a session's processes: those with its id
+// in their environment, without tees.
 func (s *agentSession) programs() (found []string) {
 	self := must(os.Executable())
 	for _, folder := range must(filepath.Glob("/proc/[0-9]*")) {
 		env, err := os.ReadFile(filepath.Join(folder, "environ"))
 		if err != nil || !bytes.Contains(env, []byte(s.id)) {
-			continue // ended, or another's
+			continue // the process ended, or belongs to another user
 		}
 		if exe, err := os.Readlink(filepath.Join(folder, "exe")); err == nil && exe != self {
 			found = append(found, folder)
@@ -30,18 +30,18 @@ func (s *agentSession) programs() (found []string) {
 	return found
 }
 
-// resident is the memory of a session's programs.
+// resident returns the memory of a session's programs.
 func (s *agentSession) resident() (sum int64) {
 	for _, folder := range s.programs() {
-		if used, err := residentOf(must(strconv.Atoi(filepath.Base(folder)))); err == nil { // else it has just ended
+		if used, err := residentOf(must(strconv.Atoi(filepath.Base(folder)))); err == nil { // otherwise the process has just ended
 			sum += used
 		}
 	}
 	return sum
 }
 
-// listen subscribes to the events of an OpenCode, as the host does. The function
-// that it returns ends the subscription and returns what was read.
+// listen subscribes to the events of an OpenCode server, as the host does. The
+// returned function ends the subscription and returns the events' stamps.
 func (s *agentSession) listen(ctx context.Context) func() *stamps {
 	address, password := s.server()
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,7 +73,7 @@ func (s *agentSession) listen(ctx context.Context) func() *stamps {
 	}
 }
 
-// server is where a session's OpenCode listens, and its password.
+// server returns the address and password of a session's OpenCode server.
 func (s *agentSession) server() (address, password string) {
 	for _, folder := range s.programs() {
 		args, err1 := os.ReadFile(filepath.Join(folder, "cmdline"))

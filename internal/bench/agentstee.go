@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// playTee runs a program and passes its stdout on, line by line. It notes when a
-// line has a number of the counting, in a file that is named as the program's home.
-// args are the file's folder, the pattern of a number, and the program's command
-// line.
+// playTee runs a program and forwards its stdout, line by line. It records when a
+// line contains a number of the counting, in a file with the name of the program's
+// home. args are the file's folder, the pattern of a number, and the program's
+// command line.
 func playTee(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) < 3 {
 		return errors.New("tee: folder, pattern, command")
@@ -39,7 +39,7 @@ func playTee(ctx context.Context, args []string, stdout io.Writer) error {
 
 func stampsOf(dir, session string) string { return filepath.Join(dir, session+".stamps") }
 
-// passOn stamps what it has read before it passes it on, and takes its notes after.
+// passOn stamps a line before it forwards it, and writes its notes afterwards.
 func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
 	for {
 		line, err := in.ReadBytes('\n')
@@ -61,7 +61,7 @@ func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
 	}
 }
 
-// stamps are when numbers were first seen, in Unix nanoseconds.
+// stamps records when numbers were first seen, in Unix nanoseconds.
 type stamps struct {
 	mu sync.Mutex
 	at map[int]int64
@@ -93,8 +93,8 @@ func readStamps(path string) (*stamps, error) {
 	return s, err
 }
 
-// lags adds how much later each number was read than written, and returns how many
-// numbers were both.
+// lags adds, for each number, the time from its writing to its reading, and returns
+// how many numbers were both written and read.
 func (s *stamps) lags(read *stamps, into *histogram) (matched int) {
 	for n, at := range read.at {
 		if written, ok := s.at[n]; ok {

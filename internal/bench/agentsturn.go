@@ -32,7 +32,7 @@ func (h *agentHost) openAgent(ctx context.Context, a subject) *agentSession {
 	return s
 }
 
-// leave ends the sessions' programs. A session that does not end does so with the
+// leave ends the sessions' programs. A session that does not end now ends with the
 // host.
 func (h *agentHost) leave(sessions []*agentSession) {
 	for _, s := range sessions {
@@ -42,7 +42,7 @@ func (h *agentHost) leave(sessions []*agentSession) {
 	}
 }
 
-// turn reads a turn to its end.
+// turn reads the events of a turn until its end.
 func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *protocol.Part, at time.Time)) {
 	body := s.host.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(s.id), s.token, &protocol.PromptRequest{Prompt: prompt})
 	defer body.Close()
@@ -66,7 +66,8 @@ func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *prot
 	}
 }
 
-// latency has all sessions count at once, and asks the host for its health beside.
+// latency makes all sessions count at once, and meanwhile requests the host's
+// health.
 func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *histogram) {
 	added, bare = &histogram{}, &histogram{}
 	asking, stop := context.WithCancel(h.ctx)
@@ -88,7 +89,7 @@ func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *
 	return added, bare
 }
 
-// healths takes a round trip every 50 ms.
+// healths measures a round trip every 50 ms.
 func (h *agentHost) healths(ctx context.Context, into *histogram) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -109,7 +110,7 @@ func (h *agentHost) healths(ctx context.Context, into *histogram) {
 func (s *agentSession) counts(ctx context.Context, pieces int) (written, read *stamps) {
 	read = newStamps()
 	notes := stampsOf(s.host.dir, s.id)
-	if err := os.Truncate(notes, 0); !errors.Is(err, fs.ErrNotExist) { // the rounds before have the same numbers
+	if err := os.Truncate(notes, 0); !errors.Is(err, fs.ErrNotExist) { // the earlier rounds have the same numbers
 		check(err)
 	}
 	collect := func() *stamps { return must(readStamps(notes)) }

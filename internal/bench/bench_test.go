@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The tests' own binary plays the roles of the benchmarks they run.
+// The test binary also plays the roles of the benchmarks that it runs.
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		os.Exit(mainIn(context.Background(), nil, os.Stdout, os.Stderr))
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestEveryFigureCanBeTaken(t *testing.T) {
+func TestEveryScenarioRuns(t *testing.T) {
 	usual, err := choose("")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
 		{name: "idle", rows: []row{{what: "new", figure: "f", bound: "g"}}},
 		{name: "checkin", rows: []row{{what: "a", figure: "b", bound: "c"}}},
 	}
-	for range 2 { // writing twice leaves one
+	for range 2 { // writing twice yields one table
 		if err := writeTables(t.Context(), path, tables); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
 	}
 }
 
-func TestAFileWithoutMarkersIsLeftAlone(t *testing.T) {
+func TestAFileWithoutMarkersIsNotChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "benchmarks.md")
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 const hostPassword = "a password of the benchmark"
 
-// loopback is where the receivers of outbound webhooks are.
+// loopback contains the addresses of the receivers of outbound webhooks.
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
 // brokerProcess is `bellhop serve` on a database with one user and one host.
@@ -51,7 +51,7 @@ func (r *run) broker(pg *cluster, hostURL string) *brokerProcess {
 	return p
 }
 
-// prepare makes the user and the host in the database.
+// prepare creates the user and the host in the database.
 func (p *brokerProcess) prepare(ctx context.Context, c app.StoreConfig, hostURL string) {
 	admin := must(app.OpenAdmin(ctx, c))
 	defer admin.Close()
@@ -90,7 +90,7 @@ func (r *run) checkIns(p *brokerProcess, n int) []checkedIn {
 // brokerRole is `bellhop serve` without the binary.
 type brokerRole struct{ service }
 
-// BrokerOrder is what a broker is started with.
+// BrokerOrder is the configuration of a broker.
 type BrokerOrder struct{ Listen, DatabaseURL, Keyset, Profiles string }
 
 func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
@@ -99,7 +99,7 @@ func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
 
 // Serve starts the broker.
 func (b *brokerRole) Serve(o BrokerOrder, _ *bool) error {
-	debug.SetGCPercent(400) // as the binary does
+	debug.SetGCPercent(400) // like the binary
 	opened, err := app.OpenBroker(context.Background(), app.BrokerConfig{
 		StoreConfig: o.store(warnings()), Listen: o.Listen, OutboundAllow: []netip.Prefix{loopback},
 	})

@@ -8,10 +8,10 @@ import (
 	"bellhop/protocol"
 )
 
-// checkIn times POST /api/agent and, in turns, the host's /session alone: every
-// caller checks in to a new task, then opens a new session on the host itself.
+// checkIn measures POST /api/agent and, in turns, the host's /session alone: every
+// client checks in to a new task, then opens a new session directly on the host.
 func checkIn(r *run) (rows []row) {
-	w, webhook := r.whole(), r.stub().url+"/webhook"
+	w, webhook := r.system(), r.stub().url+"/webhook"
 	for _, callers := range []int{1, r.scale.callers} {
 		ids := r.tasks(w.broker, r.scale.checkIns)
 		var through, bare histogram

@@ -19,11 +19,11 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
-// child is a process that does not outlive the run.
+// child is a process that ends with the run at the latest.
 type child struct {
 	*process.Process
 	name    string
-	isRole  bool // it ends with its stdin
+	isRole  bool // it ends when its stdin is closed
 	stopped bool
 }
 
@@ -83,14 +83,14 @@ func answers(ctx context.Context, url string) bool {
 	return err == nil && body.Close() == nil
 }
 
-// transport is of this process alone.
+// transport is used by this process only.
 var transport = &http.Transport{MaxIdleConnsPerHost: 64}
 
 func listen(ctx context.Context) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// freeAddress is an address that no program listens on for now.
+// freeAddress returns an address on which no program listens at present.
 func freeAddress(ctx context.Context) string {
 	l := must(listen(ctx))
 	check(l.Close())

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// circumstances are what figures depend on.
+// circumstances describes the machine, on which all figures depend.
 func circumstances(ctx context.Context) string {
 	return fmt.Sprintf("%s · commit %s · %d cores, %s, %s · %s · %s · Linux %s",
 		time.Now().UTC().Format(time.DateOnly), commit(ctx), runtime.NumCPU(), processor(), memory(),
@@ -61,7 +61,7 @@ func memory() string {
 	return fmt.Sprintf("%d GiB", (n+1<<19)>>20)
 }
 
-// field is the value of "name : value" in a file of /proc.
+// field returns the value of "name : value" in a file of /proc.
 func field(path, name string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

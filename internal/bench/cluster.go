@@ -18,20 +18,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// cluster is a PostgreSQL of its own with the settings of a fresh installation:
-// nothing that a commit waits for is left out. Only the number of connections
-// differs, and that commits are stamped with their time.
+// cluster is a separate PostgreSQL with the settings of a fresh installation, so
+// commits are fully durable. Only the number of connections differs, and commits
+// are stamped with their time.
 type cluster struct {
 	bin  string
 	dir  string
 	cred *syscall.Credential
-	pid  int // of the postmaster
+	pid  int // process id of the postmaster
 }
 
 // cluster starts PostgreSQL with an empty database for a broker.
 func (r *run) cluster() *cluster {
 	c := &cluster{bin: must(postgresPrograms()), dir: r.dir()}
-	if os.Getuid() == 0 { // which PostgreSQL refuses to run as
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		c.dropRoot()
 	}
 	data := filepath.Join(c.dir, "data")
@@ -62,7 +62,7 @@ func postgresPrograms() (string, error) {
 	return filepath.Dir(p), nil
 }
 
-// release of /usr/lib/postgresql/15/bin/initdb is 15.
+// release returns the version in a path: 15 for /usr/lib/postgresql/15/bin/initdb.
 func release(initdb string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return n
@@ -78,13 +78,13 @@ func (c *cluster) dropRoot() {
 	check(os.Chown(c.dir, uid, gid))
 }
 
-// program runs a program of the cluster and returns what it printed.
+// program runs a program of the cluster and returns its output.
 func (c *cluster) program(ctx context.Context, name string, args ...string) string {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGTZ=UTC")
-	// A file, not a pipe: the server inherits it and would keep a pipe open.
+	// A file instead of a pipe: the server inherits it and would keep a pipe open.
 	out := must(os.CreateTemp("", "bellhop-bench-"))
 	defer func() { _ = os.Remove(out.Name()) }()
 	defer out.Close()
@@ -105,14 +105,14 @@ func (c *cluster) dial(ctx context.Context, database string) (*pgx.Conn, error) 
 	return pgx.Connect(ctx, c.url(database))
 }
 
-// connect returns a connection for the time of the run.
+// connect returns a connection that closes at the end of the run.
 func (r *run) connect(c *cluster, database string) *pgx.Conn {
 	conn := must(c.dial(r.ctx, database))
 	r.onClose(func() error { return conn.Close(context.WithoutCancel(r.ctx)) })
 	return conn
 }
 
-// Rows as the yardstick writes them: about 300 bytes, and one unique index.
+// Rows of the reference measurement: about 300 bytes, and one unique index.
 const (
 	yardstick = `CREATE TABLE yardstick (
 		task bigint NOT NULL, id bigint NOT NULL, body text NOT NULL, at timestamptz NOT NULL, UNIQUE (task, id))`
@@ -122,8 +122,8 @@ INSERT INTO yardstick VALUES (:task, :id, '%s', now());
 `
 )
 
-// pgbench returns single-row transactions a second, and what one of them cost
-// PostgreSQL.
+// pgbench returns single-row transactions per second, and the CPU time of
+// PostgreSQL per transaction.
 func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (rate float64, cost time.Duration) {
 	script := filepath.Join(c.dir, "insert.sql")
 	check(os.WriteFile(script, fmt.Appendf(nil, oneRow, strings.Repeat("x", 250)), 0o644)) //nolint:gosec // no secret
@@ -141,7 +141,7 @@ func (c *cluster) pgbench(ctx context.Context, clients int, d time.Duration) (ra
 	return rate, used[0] / time.Duration(count)
 }
 
-// printed is the word after a label in what a program printed.
+// printed returns the word after a label in a program's output.
 func printed(out, label string) string {
 	for line := range strings.Lines(out) {
 		if rest, ok := strings.CutPrefix(line, label); ok {

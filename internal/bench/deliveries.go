@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// The broker's own limits, and how long receivers take.
+// The broker's own limits, and the response time of the receivers.
 const (
 	inFlight    = 128
 	perReceiver = 4
 	receiving   = 50 * time.Millisecond
-	dueEvery    = 5 * time.Millisecond // where lag is measured
+	dueEvery    = 5 * time.Millisecond // interval between deliveries that measure lag
 )
 
-// dispatch is a broker that sends to receivers.
+// dispatch is a broker that sends webhooks to receivers.
 type dispatch struct {
 	*run
 	pg        *cluster
 	broker    *brokerProcess
 	receivers *peer
 	queue     *queue
-	urls      []string // the last one hangs
+	urls      []string // the last one never responds
 }
 
-// deliveries has the broker send webhooks to receivers that take their time.
+// deliveries measures outbound webhooks to receivers with a fixed response time.
 func deliveries(r *run) []row {
 	s := &dispatch{run: r, pg: r.cluster(), receivers: r.role("receivers")}
 	s.broker = r.broker(s.pg, r.stub().url)
@@ -38,35 +38,35 @@ func deliveries(r *run) []row {
 	return append([]row{s.speed(), s.backlog()}, s.oneHangs()...)
 }
 
-// healthy is how many endpoints there are to use, at most n.
+// healthy returns the number of responding endpoints to use, at most n.
 func (s *dispatch) healthy(n int) int { return min(n, len(s.urls)-1) }
 
-// limit is the deliveries a second that receivers could take.
+// limit returns how many deliveries per second the receivers could accept.
 func limit(receivers int) float64 {
 	return float64(min(inFlight, perReceiver*receivers)) / receiving.Seconds()
 }
 
-// expect places deliveries that become due from now on.
+// expect prepares the receivers for deliveries that become due from now on.
 func (s *dispatch) expect(f fill) {
 	s.receivers.do("Expect", ReceiversOrder{From: f.due.Truncate(time.Microsecond).UnixNano()})
 	s.queue.place(f)
 }
 
-// rate is that of deliveries which are all due, for a round.
+// rate measures one round of deliveries that are all due.
 func (s *dispatch) rate(receivers int) float64 {
 	s.expect(fill{count: int(1.3*limit(receivers)*s.scale.round.Seconds()) + inFlight, of: receivers, due: time.Now()})
 	return ask[ReceiversResult](s.receivers, "Rate", ReceiversOrder{For: s.scale.round}).Rate
 }
 
-// lag is that of deliveries which become due one after the other.
+// lag measures deliveries that become due one after the other.
 func (s *dispatch) lag(receivers int) spread {
 	count := max(1, int(s.scale.round/dueEvery))
 	s.expect(fill{count: count, of: receivers, due: time.Now().Add(s.scale.ahead), apart: dueEvery})
 	return ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: count}).Lag
 }
 
-// hang queues deliveries to the endpoint that hangs and waits until as many of
-// them are on their way as the broker allows.
+// hang queues deliveries to the endpoint that never responds, and waits until the
+// broker has as many of them in flight as it allows.
 func (s *dispatch) hang() {
 	last := len(s.urls) - 1
 	s.queue.place(fill{count: s.scale.hanging, from: last, of: last + 1, due: time.Now()})
@@ -82,7 +82,7 @@ func (s *dispatch) hang() {
 func (s *dispatch) speed() row {
 	n := s.healthy(64)
 	var rates, yard []float64
-	var used [2]time.Duration // by the broker and PostgreSQL, for a delivery
+	var used [2]time.Duration // CPU time of the broker and PostgreSQL per delivery
 	for range s.scale.rounds {
 		yard = append(yard, s.barePosts(n))
 		round := cpuDuring(func() { rates = append(rates, s.rate(n)) }, s.broker.Pid(), s.pg.pid)
@@ -104,7 +104,7 @@ func (s *dispatch) speed() row {
 }
 
 // barePosts sends requests like a delivery's to n receivers, without a queue, a
-// signature or a log, and returns how many were answered in a second.
+// signature or a log, and returns the number of responses per second.
 func (s *dispatch) barePosts(n int) float64 {
 	body := []byte(`{"type":"turn.finished","data":"` + strings.Repeat("x", 320) + `"}`)
 	var answered atomic.Int64
@@ -118,7 +118,7 @@ func (s *dispatch) barePosts(n int) float64 {
 	return float64(answered.Load()) / time.Since(start).Seconds()
 }
 
-// backlog compares lags with and without deliveries that wait for later.
+// backlog compares lags with and without queued deliveries that are due later.
 func (s *dispatch) backlog() row {
 	n := s.healthy(200)
 	var with, without spreads
@@ -138,8 +138,8 @@ func (s *dispatch) backlog() row {
 	}
 }
 
-// oneHangs compares what the other endpoints get with and without an endpoint that
-// never answers.
+// oneHangs compares the rate of the other endpoints with and without an endpoint
+// that never responds.
 func (s *dispatch) oneHangs() []row {
 	n := s.healthy(s.scale.endpoints)
 	var rates [2][]float64 // without, with
@@ -171,7 +171,7 @@ func (s *dispatch) oneHangs() []row {
 	}
 }
 
-// beside measures with or without the endpoint that hangs, and clears the queue.
+// beside measures with or without the hanging endpoint, and clears the queue.
 func (s *dispatch) beside(hanging bool, measure func()) {
 	if hanging {
 		s.hang()

@@ -1,9 +1,9 @@
 // Command bench measures Bellhop and writes docs/benchmarks.md: `make bench`.
 //
-// It owns the scenarios and their load generators and is not part of any release.
-// Every figure is taken over real HTTP between processes of their own, and stands
-// beside a yardstick that is measured in turns with it, because a machine's speed
-// changes more over a day than most changes to the code do:
+// It owns the scenarios and their load generators, and is not part of a release.
+// Every figure is measured over real HTTP between separate processes. It stands
+// beside a reference that is measured in turns with it, because a machine's speed
+// changes more over a day than most changes to the code change it:
 //
 //	bench ─┬─ postgres        a throwaway cluster, as durable as it is by default
 //	       ├─ bellhop serve   the broker
@@ -17,9 +17,9 @@
 // set; bench calls their methods over stdin and stdout (net/rpc), and they end
 // with stdin.
 //
-// A scenario is a row of the table in main.go and a file of its own. It starts what
-// it needs with the methods of run, and returns the rows of its table.
+// A scenario is a row of the table in main.go and a file of its own. It starts its
+// processes with the methods of run, and returns the rows of its table.
 //
-// A figure is reported, never asserted: the tests run each scenario for an instant,
-// so that it does not rot, and compare no times.
+// Figures are reported, never asserted: the tests run each scenario for an instant,
+// so that it keeps working, and compare no times.
 package main

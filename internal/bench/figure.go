@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// brief is a duration with three digits.
+// brief formats a duration with three digits.
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -19,10 +19,10 @@ func brief(d time.Duration) string {
 	}
 }
 
-// kib is a number of bytes in KiB.
+// kib formats a number of bytes in KiB.
 func kib(bytes float64) string { return digits(bytes/1024) + " KiB" }
 
-// digits are three, or all before the point.
+// digits formats a number with three digits, or with all digits before the point.
 func digits(v float64) string {
 	if v >= 1000 || v <= -1000 {
 		return fmt.Sprintf("%.0f", v)
@@ -30,7 +30,7 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// median of an odd or even number of values.
+// median accepts an odd or even number of values.
 func median[T cmp.Ordered](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
@@ -38,7 +38,7 @@ func median[T cmp.Ordered](values []T) T {
 
 func last[T any](values []T) T { return values[len(values)-1] }
 
-// ratio is the median of own/yard, round by round, with the least and the most.
+// ratio formats the median of own/yard per round, with the minimum and maximum.
 func ratio[T ~int64 | float64](own, yard []T) string {
 	ratios := make([]float64, len(own))
 	for i := range own {
@@ -47,7 +47,7 @@ func ratio[T ~int64 | float64](own, yard []T) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
-// spreads are those of a scenario's rounds.
+// spreads holds the spread of each round of a scenario.
 type spreads []spread
 
 func (s spreads) each(f func(spread) time.Duration) []time.Duration {
@@ -68,7 +68,7 @@ func (s spreads) p99() []time.Duration {
 
 func (s spreads) String() string { return spread{P50: median(s.p50()), P99: median(s.p99())}.String() }
 
-// longest is String with the longest of all rounds.
+// longest formats the spreads like String, with the maximum of all rounds.
 func (s spreads) longest() string {
 	return s.String() + ", longest " + brief(slices.Max(s.each(func(one spread) time.Duration { return one.Max })))
 }

@@ -18,8 +18,8 @@ import (
 	"bellhop/protocol"
 )
 
-// headless is the codec of lines in this process, and WebSocket clients of a host
-// in another.
+// headless measures the codec of lines in this process, and WebSocket clients of a
+// host in another process.
 func headless(r *run) []row { return append(codec(r.scale.round), r.lineClients()) }
 
 func codec(span time.Duration) []row {
@@ -48,7 +48,8 @@ func codec(span time.Duration) []row {
 	}
 }
 
-// perSecond repeats f, which does n things, for a span.
+// perSecond repeats f, which does n things, for a span, and returns things per
+// second.
 func perSecond(span time.Duration, n int, f func()) float64 {
 	done, start := 0, time.Now()
 	for ; time.Since(start) < span; done += n {
@@ -65,7 +66,7 @@ func readLines(stream []byte, n int) {
 	}
 }
 
-// clients are the WebSocket clients of a host, in this process.
+// clients holds the WebSocket clients of a host, in this process.
 type clients struct {
 	conns []*websocket.Conn
 	wg    sync.WaitGroup
@@ -112,7 +113,7 @@ func (c *clients) join(ctx context.Context, host *hostProcess, n int, prompt str
 	check(last(c.conns).Write(ctx, websocket.MessageText, input))
 }
 
-// follow notes how old every chunk is when it is read.
+// follow records the age of every chunk when it is read.
 func (c *clients) follow(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, raw, err := conn.Read(ctx)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// histogram counts durations in buckets less than 1 % wide. Many goroutines may
-// add to it at a time.
+// histogram counts durations in buckets less than 1 % wide. It is safe for
+// concurrent use.
 type histogram struct {
 	buckets [64 << fine]atomic.Uint64
 }
@@ -27,7 +27,7 @@ func bucketOf(d time.Duration) int {
 	return (shift+1)<<fine + int(n>>shift) - 1<<fine
 }
 
-// valueOf is the least duration of a bucket.
+// valueOf returns the smallest duration of a bucket.
 func valueOf(bucket int) time.Duration {
 	shift := bucket>>fine - 1
 	if shift < 0 {
@@ -36,7 +36,7 @@ func valueOf(bucket int) time.Duration {
 	return time.Duration((bucket&(1<<fine-1) + 1<<fine) << shift)
 }
 
-// spread sums a histogram up.
+// spread summarizes a histogram.
 type spread struct {
 	Count         uint64
 	P50, P99, Max time.Duration

@@ -39,15 +39,15 @@ func (r *run) host(data string) *hostProcess {
 
 func (h *hostProcess) footprint() Footprint { return ask[Footprint](h.peer, "Footprint", true) }
 
-// whole is a broker, its PostgreSQL and a host.
-type whole struct {
+// system is a broker, its PostgreSQL and a host.
+type system struct {
 	pg     *cluster
 	host   *hostProcess
 	broker *brokerProcess
 }
 
-func (r *run) whole() *whole {
-	w := &whole{pg: r.cluster(), host: r.host(r.dir())}
+func (r *run) system() *system {
+	w := &system{pg: r.cluster(), host: r.host(r.dir())}
 	w.broker = r.broker(w.pg, w.host.url)
 	r.onClose(w.host.stop) // before the broker: the host still has events to post
 	return w
@@ -66,7 +66,7 @@ type hostRole struct {
 	profiles string
 }
 
-// HostOrder is what a host is started with.
+// HostOrder is the configuration of a host.
 type HostOrder struct{ Listen, Data, Profiles string }
 
 // Serve starts the host.
@@ -84,7 +84,7 @@ func (h *hostRole) Serve(o HostOrder, _ *bool) error {
 	return h.start("host", o.Profiles, host.Run)
 }
 
-// Footprint is what a host holds, after a collection.
+// Footprint is the memory use of a host after a garbage collection.
 type Footprint struct {
 	Live, Resident int64 // bytes: heap objects and stacks; in RAM
 	Goroutines     int
@@ -92,10 +92,10 @@ type Footprint struct {
 
 // Footprint measures the host's own process.
 func (h *hostRole) Footprint(_ bool, out *Footprint) (err error) {
-	debug.FreeOSMemory() // after a collection; what is resident then is used
+	debug.FreeOSMemory() // after a collection, all resident memory is in use
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	if h.profiles != "" { // the last profile stays
+	if h.profiles != "" { // the last profile overwrites earlier ones
 		f, err := os.Create(filepath.Join(h.profiles, fmt.Sprintf("heap-%d.pprof", os.Getpid())))
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (h *hostRole) Footprint(_ bool, out *Footprint) (err error) {
 	return err
 }
 
-// per is the growth since an earlier footprint, for each of n.
+// per returns the growth since an earlier footprint, divided by n.
 func (f Footprint) per(n int, since Footprint) (live, resident string, goroutines float64) {
 	each := float64(n)
 	goroutines = float64(f.Goroutines-since.Goroutines) / each
@@ -117,14 +117,14 @@ func (f Footprint) per(n int, since Footprint) (live, resident string, goroutine
 }
 
 // Marks before a time in Unix nanoseconds, in the text of parts: when the agent
-// wrote it. A text block ends right after the part that has endMark.
+// wrote the part. A text block ends right after the part with endMark.
 const (
 	partMark = "said@"
 	endMark  = "done@"
 )
 
-// play understands three prompts: "say WORDS", "bulk BYTES", and "pace EVERY N",
-// which writes a part at every tick, until it is interrupted, and ends the block
+// play supports three prompts: "say WORDS", "bulk BYTES", and "pace EVERY N". The
+// last one writes a part at every tick until it is interrupted, and ends the block
 // after N parts.
 func play(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
 	verb, rest, _ := strings.Cut(prompt.Text, " ")
@@ -139,7 +139,7 @@ func play(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (a
 		}
 	})
 	if ctx.Err() != nil {
-		err = nil // it was stopped: the fake reports how the turn ended
+		err = nil // the turn was stopped: the fake reports how it ended
 	}
 	return agenthost.Outcome{}, err
 }

@@ -8,8 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-// idle fills a host with sessions that have done a turn each, then kills and
-// restarts it.
+// idle fills a host with sessions of one turn each, then kills and restarts it.
 func idle(r *run) []row {
 	n, webhook, host := r.scale.idle, r.stub().url+"/webhook", r.host(r.dir())
 	empty, start := host.footprint(), time.Now()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ingestion is a broker that events are posted to.
+// ingestion is a broker that receives events.
 type ingestion struct {
 	*run
 	pg     *cluster
@@ -58,7 +58,8 @@ func ingest(r *run) []row {
 	}
 }
 
-// targets are tasks after their check-in, which gives the host the webhook.
+// targets returns tasks after their check-in, by which the stub learns their
+// webhook URLs.
 func (s *ingestion) targets(host *stub) []*Target {
 	var targets []*Target
 	for _, task := range s.checkIns(s.broker, s.scale.tasks) {
@@ -68,7 +69,7 @@ func (s *ingestion) targets(host *stub) []*Target {
 	return targets
 }
 
-// posted is the results of one way of posting.
+// posted holds the results of one way of posting.
 type posted struct {
 	rates, yard []float64
 	events      int64
@@ -91,7 +92,7 @@ func (s *ingestion) post(batch int, p *posted) {
 	p.rates = append(p.rates, float64(result.Events)/result.Elapsed.Seconds())
 }
 
-// cpu lists where the time of an event went.
+// cpu formats how the CPU time of an event is divided.
 func (p *posted) cpu() string {
 	var parts []string
 	for i, name := range []string{"broker", "PostgreSQL", "load generator"} {
@@ -100,8 +101,8 @@ func (p *posted) cpu() string {
 	return strings.Join(parts, ", ")
 }
 
-// copyEvents writes events that are stored once more, into a table like theirs,
-// and returns rows a second.
+// copyEvents copies stored events into a table like theirs, and returns rows per
+// second.
 func (s *ingestion) copyEvents() float64 {
 	conn := must(s.pg.dial(s.ctx, "bellhop"))
 	defer func() { check(conn.Close(context.WithoutCancel(s.ctx))) }()
@@ -113,7 +114,7 @@ func (s *ingestion) copyEvents() float64 {
 	return float64(tag.RowsAffected()) / time.Since(start).Seconds()
 }
 
-// verify insists that every event that was acknowledged is a row.
+// verify fails unless every acknowledged event is a row.
 func (s *ingestion) verify(acknowledged int64) {
 	var events, messages int64
 	check(s.connect(s.pg, "bellhop").QueryRow(s.ctx,

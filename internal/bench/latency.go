@@ -11,12 +11,12 @@ import (
 // blockParts is how many parts a text block has: its end is the event.
 const blockParts = 10
 
-// latency follows events of busy sessions to the commit in PostgreSQL and to the
-// browser, with one reader for every session.
+// latency measures how long events of busy sessions take to the commit in
+// PostgreSQL and to the browser, with one reader for every session.
 func latency(r *run) []row {
-	w, readers := r.whole(), r.role("readers")
+	w, readers := r.system(), r.role("readers")
 	tasks := r.busy(w, readers)
-	time.Sleep(r.scale.round / 2) // warm
+	time.Sleep(r.scale.round / 2) // warm-up
 	from := time.Now()
 	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
 	until := time.Now()
@@ -44,7 +44,7 @@ func latency(r *run) []row {
 }
 
 // busy checks in to tasks, attaches a reader to each and starts its turn.
-func (r *run) busy(w *whole, readers *peer) []checkedIn {
+func (r *run) busy(w *system, readers *peer) []checkedIn {
 	tasks := r.checkIns(w.broker, r.scale.busy)
 	o := ReaderOrder{Address: strings.TrimPrefix(w.host.url, "http://"), Each: 1}
 	for _, t := range tasks {
@@ -57,9 +57,9 @@ func (r *run) busy(w *whole, readers *peer) []checkedIn {
 	return tasks
 }
 
-// commits compares when agents ended a block, which stands in its text, with the
-// time of the commit that stored it.
-func (r *run) commits(w *whole, from, until time.Time) spread {
+// commits compares the end time of a block, which its text contains, with the time
+// of the commit that stored it.
+func (r *run) commits(w *system, from, until time.Time) spread {
 	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`))
 	defer rows.Close()
 	var times histogram

@@ -13,25 +13,25 @@ import (
 	"bellhop/protocol"
 )
 
-// loadRole posts webhooks, as lean as HTTP allows: on the same cores, a heavy
+// loadRole posts webhooks with minimal HTTP, because on the same cores a heavy
 // client would measure itself.
 type loadRole struct{ tasks []*Target }
 
-// Target is a task that events are posted to. No two clients share one.
+// Target is a task that receives events. Each target belongs to one client.
 type Target struct {
 	ID, Turn, Webhook string
 	Seq               int64
 }
 
-// PostOrder says how to post.
+// PostOrder is the configuration of the posting clients.
 type PostOrder struct {
 	Address string
 	Clients int
-	Batch   int // 0 = one event, not in a batch
+	Batch   int // 0 = single events without a batch
 	For     time.Duration
 }
 
-// PostResult is what was acknowledged.
+// PostResult describes the acknowledged events.
 type PostResult struct {
 	Events  int64
 	Elapsed time.Duration
@@ -40,13 +40,13 @@ type PostResult struct {
 
 func (l *loadRole) close() error { return nil }
 
-// Tasks sets the tasks to post to.
+// Tasks sets the tasks that receive events.
 func (l *loadRole) Tasks(tasks []*Target, _ *bool) error { //nolint:unparam // net/rpc wants it
 	l.tasks = tasks
 	return nil
 }
 
-// Post has every client go round its own tasks until the time is over.
+// Post makes every client cycle through its own tasks until the time is over.
 func (l *loadRole) Post(o PostOrder, out *PostResult) error {
 	var times histogram
 	counts := make([]int64, o.Clients)
@@ -109,7 +109,7 @@ func (t *Target) event(b []byte, first string) []byte {
 		t.Seq, words, time.Now().UnixMilli(), protocol.NewID(), t.Seq, t.Turn)
 }
 
-// acknowledged reads one response and insists on success.
+// acknowledged reads one response and returns an error unless it is a success.
 func acknowledged(in *bufio.Reader) error {
 	resp, err := http.ReadResponse(in, nil)
 	if err != nil {

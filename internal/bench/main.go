@@ -41,7 +41,7 @@ func mainIn(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type scenario struct {
 	name, title string
 	measure     func(r *run) []row
-	onRequest   bool // needs programs that are not ours: only -run takes it
+	onRequest   bool // needs third-party programs: only -run selects it
 }
 
 var scenarios = []scenario{
@@ -56,7 +56,7 @@ var scenarios = []scenario{
 	{name: "agents", title: "Agents", measure: agents, onRequest: true},
 }
 
-// bench is what all scenarios share.
+// bench holds the settings that all scenarios share.
 type bench struct {
 	scale   scale
 	bellhop string // path of the binary; "" = this one, in the role of a broker
@@ -107,8 +107,8 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return writeTables(ctx, *write, tables)
 }
 
-// choose finds the scenarios of a comma-separated list; "" is all that need no
-// programs of others.
+// choose finds the scenarios of a comma-separated list; "" means all that need no
+// third-party programs.
 func choose(names string) (chosen []scenario, err error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.onRequest }), nil

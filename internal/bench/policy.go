@@ -9,7 +9,8 @@ import (
 	"bellhop/policy"
 )
 
-// decisions are made in this process, in turns with reading the calls' JSON.
+// decisions measures policy decisions in this process, in turns with parsing the
+// calls' JSON.
 func decisions(r *run) (rows []row) {
 	engine := must(policy.Parse([]byte(manyRules()), "", policy.Options{Home: "/home/user"}))
 	for _, c := range []struct {
@@ -44,7 +45,7 @@ func decisions(r *run) (rows []row) {
 	return rows
 }
 
-// manyRules are 200, none of which matches before the last two.
+// manyRules returns 200 rules, of which only the last two match.
 func manyRules() string {
 	var file strings.Builder
 	file.WriteString("version: 1\nextends: none\nrules:\n")
@@ -56,11 +57,11 @@ func manyRules() string {
 	return file.String()
 }
 
-// timeOf is the time of one call of f, of as many as fit into a span.
+// timeOf returns the time of one call of f, averaged over a span.
 func timeOf(span time.Duration, f func()) time.Duration {
 	n, start := 0, time.Now()
 	for time.Since(start) < span {
-		for range 16 { // the clock is not free
+		for range 16 { // reading the clock takes time too
 			f()
 		}
 		n += 16

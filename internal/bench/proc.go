@@ -13,7 +13,7 @@ import (
 // tick is the unit of CPU times in /proc, which Linux fixes for user space.
 const tick = 10 * time.Millisecond
 
-// stat is /proc/PID/stat after the command: state, ppid, …
+// stat holds the fields of /proc/PID/stat after the command: state, ppid, …
 type stat []string
 
 func statOf(pid int) (stat, error) {
@@ -31,13 +31,13 @@ func statOf(pid int) (stat, error) {
 
 func (s stat) number(i int) int64 { return must(strconv.ParseInt(s[i], 10, 64)) }
 
-// cpu is the time that a process and the children it has waited for have used.
+// cpu returns the CPU time of a process and of its children that were waited for.
 func (s stat) cpu() time.Duration {
 	return time.Duration(s.number(11)+s.number(12)+s.number(13)+s.number(14)) * tick // utime stime cutime cstime
 }
 
-// cpuOf is the CPU time of a process and its living children: PostgreSQL is a
-// process per connection.
+// cpuOf returns the CPU time of a process and its living children, because
+// PostgreSQL has a process per connection.
 func cpuOf(pid int) time.Duration {
 	sum := must(statOf(pid)).cpu()
 	for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
@@ -45,14 +45,14 @@ func cpuOf(pid int) time.Duration {
 		if err != nil {
 			continue
 		}
-		if s, err := statOf(other); err == nil && s[1] == strconv.Itoa(pid) { // else it has ended, or is another's
+		if s, err := statOf(other); err == nil && s[1] == strconv.Itoa(pid) { // otherwise it has ended, or has another parent
 			sum += s.cpu()
 		}
 	}
 	return sum
 }
 
-// cpuDuring is the CPU time that processes use while f runs.
+// cpuDuring returns the CPU time that processes use while f runs.
 func cpuDuring(f func(), pids ...int) []time.Duration {
 	used := make([]time.Duration, len(pids))
 	for i, pid := range pids {
@@ -65,7 +65,7 @@ func cpuDuring(f func(), pids ...int) []time.Duration {
 	return used
 }
 
-// residentOf is the memory of a process that is in RAM, in bytes.
+// residentOf returns the resident memory of a process in bytes.
 func residentOf(pid int) (int64, error) {
 	s, err := statOf(pid)
 	if err != nil {
@@ -75,7 +75,7 @@ func residentOf(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// fsyncCost is the median time of one small durable write in dir.
+// fsyncCost returns the median time of one small durable write in dir.
 func fsyncCost(dir string) time.Duration {
 	f := must(os.CreateTemp(dir, "fsync-"))
 	defer func() { _ = os.Remove(f.Name()) }()

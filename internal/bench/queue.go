@@ -15,14 +15,14 @@ import (
 	outboundstore "bellhop/webhook/outbound/store"
 )
 
-// queue writes deliveries into the broker's database, as the broker itself does.
+// queue writes deliveries into the broker's database, like the broker.
 type queue struct {
 	ctx  context.Context
 	conn *pgx.Conn
 	runs int
 }
 
-// register saves endpoints of one user, more than the broker lets a user have.
+// register saves endpoints of one user, more than the broker's API would allow.
 func (p *brokerProcess) register(ctx context.Context, pg *cluster, urls []string) {
 	db := must(database.Open(ctx, pg.url("bellhop"), database.Options{}))
 	store := outboundstore.New(db, p.sealer)
@@ -38,10 +38,11 @@ func (p *brokerProcess) register(ctx context.Context, pg *cluster, urls []string
 	}), db.Close()))
 }
 
-// fill is deliveries to endpoints in turns. The endpoint that hangs is the last one.
+// fill describes deliveries to endpoints in turns. The hanging endpoint is the last
+// one.
 type fill struct {
 	count    int
-	from, of int // the endpoints from this one to before that one
+	from, of int // the range of endpoints; of is excluded
 	due      time.Time
 	apart    time.Duration
 }
@@ -58,8 +59,8 @@ func (q *queue) place(f fill) {
 		JOIN (SELECT w.*, row_number() OVER (ORDER BY url LIKE '%`+hangPath+`', id) - 1 AS r FROM webhook_endpoints w) e
 			ON e.r = $5::int + n.i % ($6::int - $5::int)`,
 		fmt.Sprintf("%d_", q.runs), f.due.UTC(), f.apart, f.count, f.from, f.of))
-	must(q.conn.Exec(q.ctx, `ANALYZE deliveries`)) // PostgreSQL does so by itself in a minute or two
+	must(q.conn.Exec(q.ctx, `ANALYZE deliveries`)) // PostgreSQL would do so by itself in a minute or two
 }
 
-// clear removes all deliveries; the broker drops those that it holds.
+// clear removes all deliveries; the broker drops those in its memory.
 func (q *queue) clear() { must(q.conn.Exec(q.ctx, `TRUNCATE deliveries, delivery_attempts`)) }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// readersRole reads streams like many browsers, and holds connections that are
-// never read from.
+// readersRole reads streams like many browsers, and holds connections that it never
+// reads from.
 type readersRole struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -26,22 +26,22 @@ type readersRole struct {
 	conns  []net.Conn
 	stuck  []net.Conn
 
-	now   atomic.Pointer[measured] // nil while nothing is measured
+	now   atomic.Pointer[measured] // nil when no measurement runs
 	mu    sync.Mutex
-	ended error // why a stream ended before it was asked to
+	ended error // why a stream ended early
 }
 
-// measured is what readers saw in a span of time.
+// measured holds the ages that readers saw in a span of time.
 type measured struct{ parts, ends histogram }
 
-// ReaderOrder names streams; each of them gets that many readers.
+// ReaderOrder names streams, and the number of readers of each.
 type ReaderOrder struct {
 	Address string
 	Targets []string // paths with query
 	Each    int
 }
 
-// ReaderResult is how old parts were when they were read.
+// ReaderResult holds the ages of parts when they were read.
 type ReaderResult struct{ Parts, Ends spread }
 
 func newReadersRole() *readersRole {
@@ -59,7 +59,7 @@ func (r *readersRole) close() error {
 	return nil
 }
 
-// Measure measures for a while.
+// Measure measures for the duration d.
 func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
 	m := &measured{}
 	r.now.Store(m)
@@ -119,8 +119,8 @@ func get(ctx context.Context, d *net.Dialer, address, target string) (net.Conn, 
 	return conn, err
 }
 
-// streamOf reads the head of the answer. Its body is decoded here, because that
-// of net/http takes a lock for every read.
+// streamOf reads the head of the response. Its body is decoded here, because
+// net/http takes a lock for every read.
 func streamOf(conn net.Conn) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(conn, 2<<10)
 	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // read below it
@@ -134,13 +134,13 @@ func streamOf(conn net.Conn) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10), nil
 }
 
-// follow notes how old every part is when it is read, and every text-end.
+// follow records the age of every part and of every text-end when it is read.
 func (r *readersRole) follow(in *bufio.Reader) {
-	var ended int64 // when the part before the block's end was written
+	var ended int64 // when the last part of the block was written
 	for {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			continue // bulk
+			continue // a part without a mark
 		}
 		if err != nil {
 			r.lost(err)
@@ -179,7 +179,7 @@ func (r *readersRole) lost(err error) {
 	}
 }
 
-// markIn is the time after a mark, 0 if the line has none.
+// markIn returns the time after a mark, or 0 if the line has none.
 func markIn(line []byte, mark string) int64 {
 	_, rest, found := bytes.Cut(line, []byte(mark))
 	if !found {

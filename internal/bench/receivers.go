@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// receiversRole receives outbound webhooks. Each receiver has a port of its own, so
-// that the broker takes it for a host of its own.
+// receiversRole receives outbound webhooks. Each receiver has its own port, so the
+// broker treats it as a separate host.
 type receiversRole struct {
 	takes   time.Duration
 	server  *http.Server
 	serving sync.WaitGroup
 
-	from  atomic.Int64 // what was due before is not counted
+	from  atomic.Int64 // deliveries due before it are not counted
 	count atomic.Int64
 
 	mu      sync.Mutex
 	lags    *histogram
-	release chan struct{} // closed to release the requests that hang
+	release chan struct{} // closed to release the hanging requests
 }
 
 const (
 	dueMark  = "due@"
 	hangPath = "/hang"
-	patience = time.Minute // for what was sent to arrive
+	patience = time.Minute // for all deliveries to arrive
 )
 
-// ReceiversOrder is what receivers expect.
+// ReceiversOrder is the configuration of receivers.
 type ReceiversOrder struct {
-	Count int           // of receivers or deliveries
-	Takes time.Duration // until a receiver responds
-	From  int64         // what was due before is not counted
+	Count int           // number of receivers or deliveries
+	Takes time.Duration // response time of a receiver
+	From  int64         // deliveries due before it are not counted
 	For   time.Duration
 }
 
-// ReceiversResult is what arrived.
+// ReceiversResult describes the deliveries that arrived.
 type ReceiversResult struct {
-	Rate float64 // a second
+	Rate float64 // per second
 	Lag  spread  // from due to arrived
 }
 
@@ -72,7 +72,7 @@ func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error {
 	return nil
 }
 
-// Expect forgets what came and releases the requests that hang.
+// Expect resets the counts and releases the hanging requests.
 func (r *receiversRole) Expect(o ReceiversOrder, _ *bool) error {
 	r.from.Store(o.From)
 	r.count.Store(0)
@@ -84,9 +84,9 @@ func (r *receiversRole) Expect(o ReceiversOrder, _ *bool) error {
 	return nil
 }
 
-// Rate counts for a while, beginning with the first delivery that arrives.
+// Rate counts deliveries for a while, beginning with the first one.
 func (r *receiversRole) Rate(o ReceiversOrder, out *ReceiversResult) error {
-	if err := r.arrivals(1); err != nil {
+	if err := r.await(1); err != nil {
 		return err
 	}
 	before, start := r.count.Load(), time.Now()
@@ -97,14 +97,14 @@ func (r *receiversRole) Rate(o ReceiversOrder, out *ReceiversResult) error {
 
 // Collect waits for deliveries and returns their lag.
 func (r *receiversRole) Collect(o ReceiversOrder, out *ReceiversResult) error {
-	err := r.arrivals(o.Count)
+	err := r.await(o.Count)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out.Lag = r.lags.spread()
 	return err
 }
 
-func (r *receiversRole) arrivals(n int) error {
+func (r *receiversRole) await(n int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
@@ -121,7 +121,7 @@ func (r *receiversRole) arrivals(n int) error {
 
 func (r *receiversRole) take(w http.ResponseWriter, req *http.Request) {
 	now := time.Now()
-	body, err := io.ReadAll(req.Body) // or the server does not see the client leave
+	body, err := io.ReadAll(req.Body) // otherwise the server does not notice that the client disconnects
 	if err != nil && !errors.Is(err, io.EOF) {
 		return
 	}

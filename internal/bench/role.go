@@ -48,7 +48,7 @@ type stdio struct {
 
 func (stdio) Close() error { return nil }
 
-// pipes are the run's end of a role's stdin and stdout.
+// pipes connects the run to a role's stdin and stdout.
 type pipes struct{ *process.Process }
 
 func (p pipes) Read(b []byte) (int, error)  { return p.Stdout().Read(b) }
@@ -78,7 +78,7 @@ func ask[R any](p *peer, method string, with any) (out R) {
 	return out
 }
 
-// service is what runs in a role until the role ends.
+// service is a server that runs in a role until the role ends.
 type service struct{ stop func() error }
 
 func (s *service) close() error {
@@ -103,7 +103,7 @@ func (s *service) start(name, profiles string, f func(context.Context) error) (e
 	done := make(chan error, 1)
 	go func() {
 		err := f(ctx)
-		if ctx.Err() == nil { // such as an address in use: the run sees that the role has ended
+		if ctx.Err() == nil { // such as an address in use: the run notices that the role has ended
 			_, _ = fmt.Fprintln(os.Stderr, name+" ended by itself:", err)
 			os.Exit(1)
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // run is one run of a scenario. As in a test, the first error ends the scenario:
-// check and must panic with a failure, which bench.run turns into an error. What
-// was started is closed in reverse order.
+// check and must panic with a failure, which bench.run turns into an error.
+// Everything that was started is closed in reverse order.
 type run struct {
 	*bench
 	ctx     context.Context
@@ -56,17 +56,18 @@ func (b *bench) run(ctx context.Context, s scenario) (rows []row, err error) {
 	return rows, err
 }
 
-// onClose registers what ends something that the run has started.
+// onClose registers a function that ends something that the run started.
 func (r *run) onClose(f func() error) { r.closers = append(r.closers, f) }
 
-// dir makes a folder for the time of the run.
+// dir creates a folder that is removed at the end of the run.
 func (r *run) dir() string {
 	dir := must(os.MkdirTemp("", "bellhop-bench-"))
 	r.onClose(func() error { return os.RemoveAll(dir) })
 	return dir
 }
 
-// parallel calls f for 0 to n-1, some at a time; the first failure ends it.
+// parallel calls f for 0 to n-1, with at most atATime calls at once; the first
+// failure ends it.
 func (r *run) parallel(n, atATime int, f func(ctx context.Context, i int)) {
 	check(parallel(r.ctx, n, atATime, f))
 }

@@ -35,7 +35,7 @@ func TestARunEndsAtTheFirstErrorAndClosesInReverseOrder(t *testing.T) {
 	}
 }
 
-func TestAPanicOfARunIsNoError(t *testing.T) {
+func TestAPanicOfARunIsNotCaught(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("the panic was taken for an error")

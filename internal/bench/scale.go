@@ -2,33 +2,33 @@ package main
 
 import "time"
 
-// scale is how much of everything.
+// scale holds the sizes of all scenarios.
 type scale struct {
 	rounds int           // of each side, in turns
 	round  time.Duration // of one side
 
-	clients int // posting webhooks at a time
+	clients int // clients that post webhooks at a time
 	tasks   int
 	batch   int // events in a batched request
 
 	checkIns int
-	callers  int // checking in at a time
+	callers  int // clients that check in at a time
 
-	sessions int // streaming
-	readers  int // on all sessions together
+	sessions int // sessions that stream
+	readers  int // on all sessions in total
 	stalled  int // readers that never read
-	backlog  int // bytes the stalled ones are sent at once
+	backlog  int // bytes sent to the stalled readers at once
 
 	busy int // sessions of the latency figure
 	idle int // sessions of the idle figure
 
 	endpoints int           // of outbound webhooks
-	queued    int           // deliveries that wait for later
-	hanging   int           // deliveries to the endpoint that hangs
-	ahead     time.Duration // that deliveries are placed before they are due
+	queued    int           // deliveries that are due later
+	hanging   int           // deliveries to the hanging endpoint
+	ahead     time.Duration // how far ahead of their due time deliveries are queued
 
-	pieces     int // of text that an agent says
-	workspaces int // of the demo agent at once
+	pieces     int // pieces of text of an agent
+	workspaces int // workspaces of the demo agent at once
 	servers    int // of OpenCode at once
 
 	every time.Duration // between parts of a session
@@ -45,7 +45,7 @@ var full = scale{
 	every: 50 * time.Millisecond,
 }
 
-// smoke is for the tests: every path once.
+// smoke runs every path once, for the tests.
 var smoke = scale{
 	rounds: 1, round: 150 * time.Millisecond,
 	clients: 2, tasks: 8, batch: 10,

@@ -66,8 +66,8 @@ func readAll(body io.ReadCloser) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// streamPath is where a reader follows a session's stream; after "" it begins with
-// the next part.
+// streamPath returns the path of a session's stream; with after "" the stream
+// begins with the next part.
 func streamPath(sessionID, token, after string) string {
 	query := url.Values{"token": {token}, "follow": {"true"}}
 	if after != "" {

@@ -22,8 +22,8 @@ type session struct {
 	before    string // stream id before the first part
 }
 
-// stream has many readers on one host, in turns with and without some that never
-// read.
+// stream measures many readers of one host, in turns with and without readers that
+// never read.
 func stream(r *run) []row {
 	s := &streaming{run: r}
 	webhook := r.stub().url + "/webhook"
@@ -44,7 +44,8 @@ func stream(r *run) []row {
 	return s.rows(healthy, beside, alone, idle, s.host.footprint())
 }
 
-// order names the streams of sessions, from their beginning or as they go on.
+// order returns an order for the streams of sessions, from their beginning or from
+// now on.
 func (s *streaming) order(sessions []session, each int, backlog bool) ReaderOrder {
 	o := ReaderOrder{Address: strings.TrimPrefix(s.host.url, "http://"), Each: each}
 	for _, one := range sessions {
@@ -57,7 +58,7 @@ func (s *streaming) order(sessions []session, each int, backlog bool) ReaderOrde
 	return o
 }
 
-// delivered is the results of the rounds of a kind.
+// delivered holds the results of all rounds of one kind.
 type delivered struct {
 	spreads
 	parts   uint64
@@ -67,11 +68,11 @@ type delivered struct {
 
 // rounds measures in turns without and with readers that never read.
 func (s *streaming) rounds() (healthy, beside delivered) {
-	time.Sleep(s.scale.round / 2) // warm
+	time.Sleep(s.scale.round / 2) // warm-up
 	for range s.scale.rounds {
 		s.round(&healthy)
 		s.readers.do("Stall", s.order(s.open[:min(s.scale.stalled, len(s.open))], 1, true))
-		time.Sleep(s.scale.round / 10) // until the kernel takes no more for them
+		time.Sleep(s.scale.round / 10) // until the kernel buffers no more for them
 		s.round(&beside)
 		s.readers.do("Unstall", true)
 		s.log("  p99 %s alone, %s beside stalled readers", brief(last(healthy.p99())), brief(last(beside.p99())))

@@ -9,8 +9,8 @@ import (
 	"bellhop/protocol"
 )
 
-// stub is the other end of a link when it is not measured: a host that opens every
-// session, and a broker that acknowledges every event.
+// stub replaces the unmeasured side: a host that opens every session, and a broker
+// that acknowledges every event.
 type stub struct {
 	url string
 
@@ -28,7 +28,7 @@ func (r *run) stub() *stub {
 	return s
 }
 
-// open names no capability: the broker does not ask such a host for events.
+// open returns no capability, so the broker does not request events from this host.
 func (s *stub) open(w http.ResponseWriter, r *http.Request) {
 	var req protocol.OpenSessionRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
@@ -41,7 +41,7 @@ func (s *stub) open(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, map[string]string{"token": protocol.NewID()})
 }
 
-// webhook is the URL that a session was opened with.
+// webhook returns the webhook URL of a session.
 func (s *stub) webhook(sessionID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *stub) webhook(sessionID string) string {
 	return url
 }
 
-// take acknowledges events as a broker that has stored them.
+// take acknowledges events like a broker that has stored them.
 func (s *stub) take(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		protocol.Cursor
@@ -71,5 +71,5 @@ func (s *stub) take(w http.ResponseWriter, r *http.Request) {
 
 func (s *stub) answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the peer may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// row of a table. beside is the yardstick of the same run, ratio the figure's
-// share of it, bound what keeps the figure from being better.
+// row of a table. beside is the reference of the same run, ratio the figure divided
+// by it, bound the limit of the figure.
 type row struct {
 	what, figure, beside, ratio, bound string
 }
@@ -39,7 +39,7 @@ func scenarioNames() string {
 	return strings.Join(names, " ")
 }
 
-// Between these lines a document's tables are replaced.
+// The tables of a document stand between these lines.
 const (
 	beginMarker = "<!-- figures: written by make bench -->"
 	endMarker   = "<!-- end of figures -->"
@@ -48,7 +48,7 @@ const (
 var errNoMarkers = errors.New("the file has no markers for the figures")
 
 // writeTables replaces the tables of the scenarios that were run. Those of other
-// scenarios stay as they are; tables of no scenario are removed.
+// scenarios remain; tables of unknown scenarios are removed.
 func writeTables(ctx context.Context, path string, tables []table) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func writeTables(ctx context.Context, path string, tables []table) error {
 	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a document
 }
 
-// sectionsOf are the texts under the titles of a document.
+// sectionsOf returns the texts of a document by their titles.
 func sectionsOf(text string) map[string]string {
 	sections := map[string]string{}
 	for i, section := range strings.Split("\n"+text, "\n### ") {

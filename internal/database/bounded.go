@@ -10,12 +10,12 @@ import (
 	"gorm.io/gorm"
 )
 
-// statementLimit bounds the wait for one statement: for a free connection, for
-// dead connections to be recognized, and for the first answer.
+// statementLimit limits the wait for one statement: for a free connection, for the
+// detection of dead connections, and for the first response.
 const statementLimit = 5 * time.Second
 
-// boundedPool bounds how long a request waits for PostgreSQL, however many
-// connections of the pool are dead, and asks the breaker first.
+// boundedPool limits how long a request waits for PostgreSQL, even if many
+// connections of the pool are dead. It asks the breaker first.
 type boundedPool struct {
 	*sql.DB
 
@@ -73,7 +73,7 @@ func (t *boundedTx) QueryRowContext(ctx context.Context, query string, args ...a
 	return boundedQueryRow(ctx, t.breaker, t.Tx, query, args)
 }
 
-// querier is what a pool and a transaction have in common.
+// querier is the common interface of a pool and a transaction.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -93,7 +93,7 @@ func boundedQuery(ctx context.Context, b *breaker, q querier, query string, args
 		rows, err = q.QueryContext(wait, query, args...) //nolint:rowserrcheck,sqlclosecheck // the caller does both
 		return err
 	})
-	if err != nil { // after an answer that came too late there may be rows
+	if err != nil { // a late response may still have rows
 		if rows != nil {
 			_ = rows.Close()
 		}
@@ -102,9 +102,9 @@ func boundedQuery(ctx context.Context, b *breaker, q querier, query string, args
 	return rows, nil
 }
 
-// boundedQueryRow cannot return an error of its own: a row is made by
-// database/sql alone. While the breaker is open it queries with a context that
-// has ended, which fails at once with that context's error.
+// boundedQueryRow cannot return an error of its own, because only database/sql can
+// create a row. While the breaker is open it queries with an ended context, which
+// fails at once with that context's error.
 func boundedQueryRow(ctx context.Context, b *breaker, q querier, query string, args []any) (row *sql.Row) {
 	err := bounded(ctx, b, func(wait context.Context) error {
 		row = q.QueryRowContext(wait, query, args...)
@@ -118,7 +118,7 @@ func boundedQueryRow(ctx context.Context, b *breaker, q querier, query string, a
 	return row
 }
 
-// refusedContext has ended because the database cannot be waited for.
+// refusedContext is an ended context: the database is not available.
 type refusedContext struct{ context.Context }
 
 func (refusedContext) Err() error { return context.DeadlineExceeded }
@@ -128,7 +128,7 @@ func bounded(ctx context.Context, b *breaker, call func(context.Context) error) 
 }
 
 // boundedCall calls the database with a context that ends when the budget of ctx is
-// used up. Errors of that kind are protocol.CodeUnavailable.
+// used up. It then returns protocol.CodeUnavailable.
 func boundedCall(ctx context.Context, b *breaker, newWait func(context.Context, time.Duration) wait, call func(context.Context) error) error {
 	if err := b.allow(); err != nil {
 		return unavailable(err)
@@ -143,7 +143,7 @@ func boundedCall(ctx context.Context, b *breaker, newWait func(context.Context, 
 	w.settle()
 	budget.spend(time.Since(start))
 	switch {
-	case w.isLate() && err == nil: // the context ended while the answer arrived
+	case w.isLate() && err == nil: // the context ended while the response arrived
 		err = context.DeadlineExceeded
 		fallthrough
 	case w.isLate(), err != nil && ctx.Err() == nil && isTimeout(err):
@@ -155,8 +155,8 @@ func boundedCall(ctx context.Context, b *breaker, newWait func(context.Context, 
 	return err
 }
 
-// isTimeout reports that nothing came from the server in time; its own time
-// limits are answers.
+// isTimeout reports whether the server sent nothing in time. An error about the
+// server's own time limits is a response.
 func isTimeout(err error) bool {
 	var network net.Error
 	return sqlState(err) == "" && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout())

@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	timeoutsToOpen = 2                      // in a row, with no answer in between
-	probeInterval  = 500 * time.Millisecond // between two probes of a database that is silent
+	timeoutsToOpen = 2                      // in a row, with no response in between
+	probeInterval  = 500 * time.Millisecond // between two probes of an unresponsive database
 )
 
 var errBreakerOpen = errors.New("it has not answered lately; a probe is under way")
 
-// breaker spares callers the wait for a database that does not answer. Two
-// timeouts in a row open it: every statement then fails at once, while one
-// goroutine probes the database with a new connection. The first answer closes
-// the breaker.
+// breaker saves callers the wait for an unresponsive database. Two timeouts in a
+// row open it: every statement then fails at once, while one goroutine probes the
+// database with a new connection. The first response closes the breaker.
 //
-//	closed ── 2 timeouts ──► open ── the probe is answered ──► closed
+// \tclosed ── 2 timeouts ──► open ── the probe gets a response ──► closed
 type breaker struct {
-	probe func(context.Context) error // on a connection of its own
+	probe func(context.Context) error // on its own connection
 	log   *slog.Logger
 
 	mu       sync.Mutex
@@ -43,14 +42,14 @@ func (b *breaker) allow() error {
 	return nil
 }
 
-// answered notes that the database gave an answer, an error included.
+// answered records that the database responded, even with an error.
 func (b *breaker) answered() {
 	b.mu.Lock()
 	b.timeouts = 0
 	b.mu.Unlock()
 }
 
-// timedOut notes that the database gave none in time.
+// timedOut records that the database did not respond in time.
 func (b *breaker) timedOut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,10 +67,7 @@ func (b *breaker) timedOut() {
 func (b *breaker) probeUntilAnswered(ctx context.Context) {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
-	for {
-		if b.probe(ctx) == nil {
-			break
-		}
+	for b.probe(ctx) != nil {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():

@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// budget is how long one request may still wait for the database.
+// budget is the time that one request may still wait for the database.
 type budget struct{ left atomic.Int64 } // nanoseconds
 
 type budgetKey struct{}
 
-// WithBudget bounds the time that everything done with the context waits for
-// PostgreSQL, all statements together. When it is used up, statements fail with
-// protocol.CodeUnavailable. Only the wait for the database counts. A budget
-// replaces one that ctx had.
+// WithBudget limits the total time that all statements with this context wait for
+// PostgreSQL. When it is used up, statements fail with protocol.CodeUnavailable.
+// Only the wait for the database counts. A budget replaces an earlier one of ctx.
 func WithBudget(ctx context.Context, limit time.Duration) context.Context {
 	b := &budget{}
 	b.left.Store(int64(limit))
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// WithoutBudget is for work that outlives a request, such as a feed: each
-// statement has the whole default limit for itself.
+// WithoutBudget is for work that outlives a request, such as a feed: each statement
+// has the default limit for itself.
 func WithoutBudget(ctx context.Context) context.Context {
 	if _, bounded := ctx.Value(budgetKey{}).(*budget); !bounded {
 		return ctx
@@ -30,7 +29,7 @@ func WithoutBudget(ctx context.Context) context.Context {
 	return context.WithValue(ctx, budgetKey{}, (*budget)(nil))
 }
 
-// timeLeft is the budget of ctx, at most limit.
+// timeLeft returns the budget of ctx, at most limit.
 func timeLeft(ctx context.Context, limit time.Duration) (time.Duration, *budget) {
 	b, _ := ctx.Value(budgetKey{}).(*budget)
 	if b == nil {

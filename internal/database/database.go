@@ -17,7 +17,7 @@ import (
 // Dialect names a database and the folder of its migrations.
 type Dialect string
 
-// The two databases.
+// The supported databases.
 const (
 	Postgres Dialect = "postgres"
 	SQLite   Dialect = "sqlite"
@@ -28,7 +28,7 @@ type Options struct {
 	Logger      *slog.Logger  // default: discard
 	MaxConns    int           // PostgreSQL connections (default 20) or SQLite readers (default 4)
 	Synchronous string        // SQLite: FULL (default), NORMAL, EXTRA or OFF
-	VFS         string        // SQLite: a registered VFS; "" is the operating system's
+	VFS         string        // SQLite: a registered VFS; "" means the operating system's
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
 }
 
@@ -45,15 +45,15 @@ type DB struct {
 
 	generation *generation // PostgreSQL: of the connections
 
-	// migrator opens a pool without the limits of the others.
+	// migrator opens a pool without the time limits of the other pools.
 	migrator func() (*sql.DB, error)
 }
 
 const urlHint = "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"
 
-// Open connects to a postgres:// or postgresql:// URL or to sqlite:PATH. A
-// missing SQLite file is created for its owner only. Errors say what to change
-// and never contain the password.
+// Open connects to a postgres:// or postgresql:// URL or to sqlite:PATH. A missing
+// SQLite file is created for its owner only. Errors state the remedy and never
+// contain the password.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -80,10 +80,10 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// connect makes the first connections and retries two passing failures of SQLite.
-// It does not wait for a lock while it switches a new file to WAL, so two
-// processes that start together may collide. And opening a file fails with an
-// I/O error while the last process that uses it removes the two files beside it.
+// connect makes the first connections and retries two transient failures of SQLite.
+// SQLite does not wait for a lock while it switches a new file to WAL, so two
+// processes that start together may collide. And opening a file fails with an I/O
+// error while the last process that uses it removes the -wal and -shm files.
 func (d *DB) connect(ctx context.Context) error {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -95,7 +95,7 @@ func (d *DB) connect(ctx context.Context) error {
 	}
 }
 
-// Dialect returns which database this is.
+// Dialect returns the kind of the database.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
 // Close closes every connection.
@@ -110,7 +110,7 @@ func (d *DB) Close() error {
 	return errors.Join(all...)
 }
 
-// Ping reports whether the database answers within Options.Patience.
+// Ping reports whether the database responds within Options.Patience.
 func (d *DB) Ping(ctx context.Context) error {
 	if d.breaker != nil {
 		if err := d.breaker.allow(); err != nil {

@@ -80,7 +80,7 @@ func count(t *testing.T, db *database.DB) int64 {
 	return n
 }
 
-func TestOpenSaysWhatIsWrongAndNeverThePassword(t *testing.T) {
+func TestOpenExplainsErrorsWithoutThePassword(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestOpenSaysWhatIsWrongAndNeverThePassword(t *testing.T) {
 	}
 }
 
-func TestASQLiteFileIsItsOwnersOnly(t *testing.T) {
+func TestASQLiteFileIsReadableByItsOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new folder", "a?b#c%20 é.db")
 	withNotes(t, open(t, "sqlite:"+path, database.Options{}))
 	for _, p := range []string{path, path + "-wal", path + "-shm"} {
@@ -182,7 +182,7 @@ func TestTimesKeepMicrosecondsUTCAndOrder(t *testing.T) {
 			t.Errorf("%d until then, %v", until, err)
 		}
 		for i, n := range notes {
-			if n.At != moments[i] { // also the location
+			if n.At != moments[i] { // compares the location too
 				t.Errorf("%d: %v, want %v", i, n.At, moments[i])
 			}
 		}

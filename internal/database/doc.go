@@ -1,9 +1,9 @@
 // Package database connects to PostgreSQL and SQLite. It owns opening and pools,
 // the transaction in the context, running the statements of internal/table, the
-// translation of driver errors, and migrations. It knows no table.
+// translation of driver errors, and migrations. It contains no table's name.
 //
 // A use case opens a transaction with Write. Stores join it: they call Conn with
-// the context that they were given, which is the only way to a connection:
+// the context of their caller, which is the only way to get a connection:
 //
 //	err := db.Write(ctx, func(ctx context.Context) error {
 //		if err := tasks.Lock(ctx, id); err != nil { // uses db.Conn(ctx)
@@ -13,10 +13,10 @@
 //		return events.Insert(ctx, batch)
 //	})
 //
-// A nested Write joins the outer one. If it fails, the outer one fails too, even
-// if the caller ignores the error: PostgreSQL would refuse to commit, SQLite
-// would not, and both must behave alike. For the same reason "insert unless
-// present" is ON CONFLICT, never an insert whose error is examined.
+// A nested Write joins the outer one. If it fails, the outer one fails too, even if
+// the caller ignores the error: PostgreSQL would refuse to commit, SQLite would
+// not, and both must behave alike. For the same reason "insert unless present" is
+// ON CONFLICT, never an insert whose error is examined.
 //
 // fn may run more than once (deadlock, serialization failure), so it must not
 // change anything outside the database except through AfterCommit.

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// TimeLeft is what is left of a context's budget.
+// TimeLeft returns the remaining budget of a context.
 func TimeLeft(ctx context.Context) time.Duration {
 	left, _ := timeLeft(ctx, time.Hour)
 	return left
 }
 
-// ErrBreakerOpen is why statements fail at once.
+// ErrBreakerOpen is the error of statements while the breaker is open.
 var ErrBreakerOpen = errBreakerOpen

@@ -26,9 +26,9 @@ import (
 //	refused, timed out, closed, locked  unavailable  Retry-After 1
 //	disk full                           storage_full
 //
-// Anything else, and a cancelled context, is wrapped with what and id. A
-// *protocol.Error passes through. The text never holds a value of the query;
-// errors.Is and errors.As still reach the driver's error.
+// Other errors, and a canceled context, are wrapped with what and id. A
+// *protocol.Error is returned unchanged. The text never contains a value of the
+// query; errors.Is and errors.As still find the driver's error.
 func Fault(err error, what string, id any) error {
 	var known *protocol.Error
 	if err == nil || errors.As(err, &known) {
@@ -63,7 +63,7 @@ func unavailable(err error) error {
 	}
 }
 
-// cleanError shows text and hides the text of err.
+// cleanError has a safe text instead of the text of err.
 type cleanError struct {
 	text string
 	err  error
@@ -72,8 +72,8 @@ type cleanError struct {
 func (e *cleanError) Error() string { return e.text }
 func (e *cleanError) Unwrap() error { return e.err }
 
-// describe leaves out PostgreSQL's messages about data (class 22), which quote
-// the value, and its detail, which quotes the key.
+// describe leaves out PostgreSQL's messages about data (class 22), which quote the
+// value, and its detail, which quotes the key.
 func describe(err error) string {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -97,10 +97,10 @@ func sqlState(err error) string {
 	return ""
 }
 
-// isFull knows a full disk by every name it is given. SQLite reports one as a
-// failed write, or as no room for its shared memory; only a limit on the file's
-// size is FULL. PostgreSQL has a state of its own, and reports the operating
-// system's text where it meets the disk elsewhere.
+// isFull recognizes all reports of a full disk. SQLite reports one as a failed
+// write, or as no space for its shared memory; FULL only means a limit on the
+// file's size. PostgreSQL has an error code for it, and otherwise reports the
+// operating system's text.
 func isFull(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -109,7 +109,7 @@ func isFull(err error) bool {
 	return SQLiteFull(err)
 }
 
-// SQLiteFull reports that SQLite found no room on the disk.
+// SQLiteFull reports whether SQLite found no space on the disk.
 func SQLiteFull(err error) bool {
 	for _, full := range []error{sqlite3.FULL, sqlite3.IOERR_WRITE, sqlite3.IOERR_SHMSIZE, syscall.ENOSPC, syscall.EDQUOT} {
 		if errors.Is(err, full) {
@@ -119,7 +119,7 @@ func SQLiteFull(err error) bool {
 	return false
 }
 
-// retryable reports whether err left nothing behind and may not occur again.
+// retryable reports whether err left no change behind and a retry may succeed.
 func retryable(err error) bool {
 	switch sqlState(err) {
 	case "40001", "40P01":
@@ -134,7 +134,7 @@ var unavailableStates = []string{
 	"55P03",                   // lock timeout
 	"57014",                   // statement timeout
 	"57P01", "57P02", "57P03", // shutting down, crashed, starting
-	"25006", // read-only: a standby, or a server that is set so
+	"25006", // read-only: a standby, or a read-only setting
 	"25P03", // idle in transaction too long
 }
 
@@ -156,7 +156,7 @@ func isUnavailable(err error) bool {
 	if errors.As(err, &dial) || errors.As(err, &network) {
 		return true
 	}
-	// database/sql and pgx export no error values for these.
+	// database/sql and pgx export no error values for these texts.
 	text := err.Error()
 	return strings.HasSuffix(text, "sql: database is closed") || strings.HasSuffix(text, "conn closed")
 }

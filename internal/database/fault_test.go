@@ -124,13 +124,13 @@ func TestValuesOfAQueryStayOutOfErrors(t *testing.T) {
 			t.Errorf("says too little: %s", text)
 		}
 	}
-	// The id is the caller's to show; the detail, Key (id)=(…), is not.
+	// The caller may show the id. It must not show the detail, Key (id)=(…).
 	if strings.Contains(string(shown), "Key (id)") {
 		t.Errorf("shown: %s", shown)
 	}
 }
 
-func TestEveryWayPostgreSQLMayGoIsUnavailableAndPasses(t *testing.T) {
+func TestEveryPostgreSQLFailureIsUnavailableAndTemporary(t *testing.T) {
 	t.Parallel() // it waits for timeouts, not for the processor
 	server := testenv.PostgresServer(t)
 	proxy := testenv.NewProxy(t, server.Addr())

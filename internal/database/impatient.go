@@ -14,7 +14,7 @@ type impatientConn struct {
 	limit time.Duration
 
 	mu  sync.Mutex
-	set bool // a deadline of pgx is in force: pgx cancels a context by one
+	set bool // pgx has set its own deadline, by which it cancels a context
 }
 
 func (c *impatientConn) Read(p []byte) (int, error) {

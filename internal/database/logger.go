@@ -18,7 +18,8 @@ var _ logger.Interface = (*queryLogger)(nil)
 
 func (l *queryLogger) LogMode(logger.LogLevel) logger.Interface { return l }
 
-// The data of these three may contain values of the query, so it is not logged.
+// The data of these three functions may contain values of the query, so it is not
+// logged.
 
 func (l *queryLogger) Info(ctx context.Context, msg string, _ ...any) {
 	l.log.DebugContext(ctx, "gorm", "message", msg)
@@ -41,7 +42,7 @@ func (l *queryLogger) Trace(ctx context.Context, begin time.Time, query func() (
 	l.log.WarnContext(ctx, "slow query", "sql", sql, "rows", rows, "duration", elapsed)
 }
 
-// ParamsFilter leaves the placeholders in the statement.
+// ParamsFilter keeps the placeholders in the logged statement.
 func (l *queryLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (string, []any) {
 	return sql, nil
 }

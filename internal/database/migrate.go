@@ -14,7 +14,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migration is one numbered file and when it was applied, nil if it was not.
+// Migration is a numbered file and the time it was applied, nil if it was not.
 type Migration struct {
 	Version   int64
 	Name      string
@@ -26,9 +26,9 @@ type Migration struct {
 // nothing left to do.
 const migrateAttempts = 5
 
-// Migrate applies every file NNNN_name.sql of fsys that is not applied yet,
-// each in a transaction of its own. Several processes may call it at the same
-// time. A database that is newer than fsys is an error.
+// Migrate applies every file NNNN_name.sql of fsys that is not applied yet, each in
+// its own transaction. Several processes may call it at the same time. A database
+// that is newer than fsys is an error.
 func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
 	return d.withProvider(fsys, func(p *goose.Provider) error {
 		var err error
@@ -119,7 +119,7 @@ func (d *DB) provider(pool *sql.DB, fsys fs.FS) (*goose.Provider, error) {
 		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
 }
 
-// name is what follows the number: 0001_tasks.sql is "tasks".
+// name returns the part after the number: "tasks" for 0001_tasks.sql.
 func name(file string) string {
 	base := strings.TrimSuffix(path.Base(file), ".sql")
 	if _, rest, ok := strings.Cut(base, "_"); ok {

@@ -31,7 +31,7 @@ func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 	t.Run("postgres", func(t *testing.T) { f(t, testenv.Postgres(t, nil)) })
 }
 
-func TestMigrateAppliesWhatIsMissingOnce(t *testing.T) {
+func TestMigrateAppliesMissingFilesOnce(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, database.Options{})
 		for _, step := range []struct {
@@ -108,7 +108,7 @@ func TestAFailedMigrationLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestMigratorsMayRace(t *testing.T) {
+func TestConcurrentMigrationsSucceed(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
 		var errs [4]error

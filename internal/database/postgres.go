@@ -19,10 +19,11 @@ const (
 	connectTimeout   = 2 * time.Second
 	statementTimeout = "4000" // milliseconds
 	lockTimeout      = "1500"
-	idleTxTimeout    = "15000" // a vanished broker must not hold a task's lock
+	idleTxTimeout    = "15000" // a broker that disappeared must not keep a task's lock
 	answerTimeout    = 5 * time.Second
 
-	// connMaxLifetime makes the pool follow a name that moves to another server.
+	// connMaxLifetime makes the pool follow a DNS name that moves to another
+	// server.
 	connMaxLifetime = 30 * time.Minute
 )
 
@@ -35,7 +36,8 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	}
 	config, err := pgx.ParseConfig(rawURL)
 	if err != nil {
-		// Not wrapped: the parser's error may quote the URL, password included.
+		// Not wrapped, because the parser's error may quote the URL with its
+		// password.
 		return nil, &protocol.Error{
 			Code:    protocol.CodeInvalid,
 			Message: "BELLHOP_DATABASE_URL cannot be read",
@@ -76,7 +78,7 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 		if err := probePostgres(ctx, config); err != nil {
 			return err
 		}
-		generation.next() // the silence may have killed any connection of the pool
+		generation.next() // while it was unresponsive, any connection of the pool may have broken
 		return nil
 	}}
 	db.migrator = func() (*sql.DB, error) {
@@ -89,7 +91,7 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// probePostgres asks the server over a connection of its own.
+// probePostgres tests whether the server responds on a new connection.
 func probePostgres(ctx context.Context, config *pgx.ConnConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -109,7 +111,7 @@ func defaults(params, values map[string]string) {
 	}
 }
 
-// timesInUTC makes times that are read independent of the machine's time zone.
+// timesInUTC makes the returned times independent of the machine's time zone.
 func timesInUTC(_ context.Context, c *pgx.Conn) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

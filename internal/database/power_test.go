@@ -16,8 +16,8 @@ import (
 
 const powerCuts = 100
 
-// What Write has committed on SQLite survives a power cut at any moment; with
-// synchronous OFF it does not, which shows that the test's disk loses writes.
+// A transaction that Write committed on SQLite survives a power cut at any moment.
+// With synchronous OFF it does not, which shows that the test's disk loses writes.
 func TestACommitOnSQLiteSurvivesAPowerCut(t *testing.T) {
 	for synchronous, want := range map[string]bool{"FULL": false, "OFF": true} {
 		t.Run(synchronous, func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestACommitOnSQLiteSurvivesAPowerCut(t *testing.T) {
 	}
 }
 
-// cutPower commits rows 1, 2, 3 … and cuts the power at any moment. It returns
-// whether a cut lost a row that had been committed before.
+// cutPower commits rows 1, 2, 3 … and cuts the power at a random moment. It reports
+// whether a cut lost a committed row.
 func cutPower(t *testing.T, synchronous string) (lost bool) {
 	t.Helper()
 	power, dir := disk.New(t), t.TempDir()
@@ -62,7 +62,8 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	return false
 }
 
-// rows of a database after a power cut, -1 when it is not whole.
+// rows returns the number of rows after a power cut, or -1 when they are
+// incomplete.
 func rows(t *testing.T, path string) int64 {
 	t.Helper()
 	db, err := database.Open(t.Context(), "sqlite:"+path, database.Options{})
@@ -70,9 +71,9 @@ func rows(t *testing.T, path string) int64 {
 		return -1
 	}
 	defer func() { _ = db.Close() }()
-	var whole string
+	var complete string
 	var n int64
-	if db.Conn(t.Context()).Raw("PRAGMA integrity_check").Row().Scan(&whole) != nil || whole != "ok" {
+	if db.Conn(t.Context()).Raw("PRAGMA integrity_check").Row().Scan(&complete) != nil || complete != "ok" {
 		return -1
 	}
 	if db.Conn(t.Context()).Raw("SELECT count(*) FROM notes").Row().Scan(&n) != nil {
@@ -81,8 +82,8 @@ func rows(t *testing.T, path string) int64 {
 	return n
 }
 
-// A full disk is storage_full on SQLite, reads go on, and writes do again when
-// there is room.
+// A full disk is storage_full on SQLite. Reads still work, and writes work again
+// when there is space.
 func TestAFullDiskIsStorageFull(t *testing.T) {
 	filling, path := disk.New(t), filepath.Join(t.TempDir(), "b.db")
 	db := withNotes(t, open(t, "sqlite:"+path, database.Options{VFS: filling.Name()}))
@@ -94,7 +95,7 @@ func TestAFullDiskIsStorageFull(t *testing.T) {
 	}
 	filling.Fill(true)
 	var err error
-	for i := 0; err == nil && i < 10_000; i++ { // the log may have room left from before
+	for i := 0; err == nil && i < 10_000; i++ { // the log may have space left from before
 		err = add(fmt.Sprint("full ", i))
 	}
 	if protocol.CodeOf(err) != protocol.CodeStorageFull {

@@ -41,7 +41,8 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	}
 	db := &DB{dialect: SQLite, patience: opts.Patience, log: opts.Logger, file: path}
 	db.migrator = func() (*sql.DB, error) {
-		// The driver's own time format: goose reads what SQLite's datetime() wrote.
+		// The driver's own time format, because goose reads times written by
+		// SQLite's datetime().
 		return driver.Open(sqliteDSN(path, opts.VFS, "", "busy_timeout(30000)", "synchronous(FULL)", "foreign_keys(1)"))
 	}
 	common := []string{"busy_timeout(2000)", "journal_mode(WAL)", "synchronous(" + opts.Synchronous + ")", "foreign_keys(1)"}
@@ -50,7 +51,7 @@ func openSQLite(path string, opts Options) (*DB, error) {
 		return nil, Fault(err, "database file", path)
 	}
 	// One connection: writers queue in Go, in order, instead of polling for the
-	// file's lock.
+	// lock of the file.
 	writer.SetMaxOpenConns(1)
 	reader, err := driver.Open(sqliteDSN(path, opts.VFS, sqliteTime, append(common, "query_only(1)")...))
 	if err != nil {
@@ -68,8 +69,8 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// sqliteDSN always asks for immediate transactions: a deferred one that reads
-// and then writes fails with SQLITE_BUSY at once, whatever busy_timeout says.
+// sqliteDSN always requests immediate transactions: a deferred one that reads and
+// then writes fails with SQLITE_BUSY at once, whatever busy_timeout is.
 func sqliteDSN(path, vfs, timeFormat string, pragmas ...string) string {
 	q := url.Values{"modeof": {path}, "_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
 	if vfs != "" {
@@ -80,8 +81,8 @@ func sqliteDSN(path, vfs, timeFormat string, pragmas ...string) string {
 }
 
 // prepareFile creates the file and its folder, readable only by the owner, before
-// SQLite opens it. It also creates the two files beside it, which the driver
-// would make readable by all users; SQLite treats empty ones as new.
+// SQLite opens it. It also creates the -wal and -shm files, which the driver would
+// make readable by all users; SQLite treats empty ones as new.
 func prepareFile(path string) (string, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") || strings.HasPrefix(path, "file:") {

@@ -10,7 +10,7 @@ import (
 )
 
 // Exec runs one statement in the transaction in ctx, or in one of its own, and
-// returns how many rows it changed. Faults are about what and id.
+// returns the number of changed rows. what and id describe the row in errors.
 func (d *DB) Exec(ctx context.Context, what string, id any, sql string, args ...any) (int64, error) {
 	var rows int64
 	err := d.Write(ctx, func(ctx context.Context) error {
@@ -21,7 +21,7 @@ func (d *DB) Exec(ctx context.Context, what string, id any, sql string, args ...
 	return rows, err
 }
 
-// ExecOne is Exec for a row that must exist: CodeNotFound when none changed.
+// ExecOne runs Exec for a row that must exist: CodeNotFound when no row changed.
 func (d *DB) ExecOne(ctx context.Context, what string, id any, sql string, args ...any) error {
 	rows, err := d.Exec(ctx, what, id, sql, args...)
 	if err == nil && rows == 0 {
@@ -30,23 +30,23 @@ func (d *DB) ExecOne(ctx context.Context, what string, id any, sql string, args 
 	return err
 }
 
-// Run is Exec for a statement of a table.
+// Run runs Exec with a statement of a table.
 func (d *DB) Run(ctx context.Context, what string, id any, st table.Statement) error {
 	_, err := d.Exec(ctx, what, id, st.SQL, st.Args...)
 	return err
 }
 
-// RunOne is ExecOne for a statement of a table.
+// RunOne runs ExecOne with a statement of a table.
 func (d *DB) RunOne(ctx context.Context, what string, id any, st table.Statement) error {
 	return d.ExecOne(ctx, what, id, st.SQL, st.Args...)
 }
 
-// Find reads rows of t; rest is what follows FROM and the table's name.
+// Find reads rows of t; rest is the part after FROM and the table's name.
 func Find[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) ([]R, error) {
 	return Query(ctx, d, t, what, id, t.Select(rest), args...)
 }
 
-// Query is Find for a statement whose columns are those of t.
+// Query does what Find does for a complete statement whose columns are those of t.
 func Query[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, sql string, args ...any) ([]R, error) {
 	rows, err := d.Conn(ctx).Raw(sql, args...).Rows()
 	if err != nil {
@@ -56,7 +56,7 @@ func Query[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id
 	return all, Fault(err, what, id)
 }
 
-// FindOne is Find for the first row: CodeNotFound when there is none.
+// FindOne returns the first row that Find finds: CodeNotFound when there is none.
 func FindOne[R any](ctx context.Context, d *DB, t *table.Table[R], what string, id any, rest string, args ...any) (*R, error) {
 	all, err := Find(ctx, d, t, what, id, rest, args...)
 	if err == nil && len(all) == 0 {
@@ -78,7 +78,7 @@ func AppendArrays[R any](args []any, columns []table.Column[R], rows []*R) []any
 	return args
 }
 
-// columnArray is one column of rows.
+// columnArray is the array of one column of rows.
 type columnArray[R any] struct {
 	value func(*R) any
 	rows  []*R
@@ -92,5 +92,5 @@ func (a *columnArray[R]) Dimensions() []pgtype.ArrayDimension {
 
 func (a *columnArray[R]) Index(i int) any { return a.value(a.rows[i]) }
 
-// IndexType is nil: the driver then looks at each element.
+// IndexType returns nil, which makes the driver inspect each element.
 func (a *columnArray[R]) IndexType() any { return nil }

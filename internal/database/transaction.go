@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// retries after the first attempt of a Write.
+// retries is the number of attempts after the first one of a Write.
 const retries = 3
 
 type (
@@ -25,15 +25,15 @@ type transaction struct {
 	failed   error
 }
 
-// afterCommit holds the calls of one attempt; a retry starts with none.
+// afterCommit holds the calls registered in one attempt; a retry starts with none.
 type afterCommit struct{ calls []func() }
 
 var errSlowBegin = errors.New("no connection in time")
 
-// Write runs fn in one transaction, which fn finds in its context; inside another
-// Write it joins that one. It commits when fn returns nil. After a deadlock, a
-// serialization failure or a locked file it tries again, up to 3 times, and then
-// fails with protocol.CodeUnavailable. Inside Read it always fails.
+// Write runs fn in one transaction, which fn finds in its context. Inside another
+// Write it joins that transaction. It commits when fn returns nil. After a
+// deadlock, a serialization failure or a locked file it retries up to 3 times, and
+// then fails with protocol.CodeUnavailable. Inside Read it always fails.
 func (d *DB) Write(ctx context.Context, fn func(ctx context.Context) error) error {
 	if tx := d.transaction(ctx); tx != nil {
 		if tx.readOnly {
@@ -57,8 +57,8 @@ func (d *DB) Write(ctx context.Context, fn func(ctx context.Context) error) erro
 	}
 }
 
-// Read runs fn in a read-only transaction that sees one state of the data; inside
-// a Write or a Read it joins that one. Writers do not wait for it.
+// Read runs fn in a read-only transaction with a consistent view of the data.
+// Inside a Write or a Read it joins that transaction. Writers do not wait for it.
 func (d *DB) Read(ctx context.Context, fn func(ctx context.Context) error) error {
 	if d.transaction(ctx) != nil {
 		return fn(ctx)
@@ -70,8 +70,8 @@ func (d *DB) Read(ctx context.Context, fn func(ctx context.Context) error) error
 	return d.once(ctx, d.reader, opts, fn)
 }
 
-// Conn returns the transaction in ctx, or else a session on the reader pool, which
-// cannot write on SQLite. Stores have no other way to a connection.
+// Conn returns the transaction in ctx, or otherwise a session on the reader pool,
+// which cannot write on SQLite. Stores have no other way to get a connection.
 func (d *DB) Conn(ctx context.Context) *gorm.DB {
 	if tx := d.transaction(ctx); tx != nil {
 		return tx.gorm.WithContext(ctx)
@@ -158,8 +158,8 @@ func (d *DB) begin(ctx context.Context, cancel context.CancelCauseFunc, pool *go
 	return nil, interrupted(ctx, Fault(session.Error, "transaction", "begin"))
 }
 
-// interrupted wraps the cause for which ctx ended, which SQLite reports only as
-// "interrupted", so that errors.Is finds it.
+// interrupted wraps the cause of the end of ctx, so that errors.Is finds it; SQLite
+// reports only "interrupted".
 func interrupted(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -167,7 +167,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// pause waits 10–20 ms, doubled with each attempt, and reports whether ctx is still alive.
+// pause waits 10–20 ms, doubled with each attempt, and reports whether ctx is still
+// active.
 func pause(ctx context.Context, attempt int) bool {
 	base := 10 * time.Millisecond << attempt
 	timer := time.NewTimer(base + rand.N(base))

@@ -74,7 +74,7 @@ func TestAPanicRollsBackAndFreesTheConnection(t *testing.T) {
 	})
 }
 
-func TestANestedWriteSharesTheFateOfTheOuterOne(t *testing.T) {
+func TestANestedWriteCommitsOrFailsWithTheOuterOne(t *testing.T) {
 	each(t, func(t *testing.T, db *database.DB) {
 		err := db.Write(t.Context(), func(ctx context.Context) error {
 			if err := insert(ctx, db, "a"); err != nil {
@@ -84,7 +84,7 @@ func TestANestedWriteSharesTheFateOfTheOuterOne(t *testing.T) {
 				_ = insert(ctx, db, "b")
 				return errOops
 			})
-			return nil // swallowed, and yet
+			return nil // the error is ignored, but the outer Write must fail
 		})
 		if !errors.Is(err, errOops) || count(t, db) != 0 {
 			t.Errorf("a failure inside: %v, %d rows", err, count(t, db))
@@ -126,7 +126,7 @@ func TestReadHasOneViewAndCannotWrite(t *testing.T) {
 			if err := insert(ctx, db, "b"); err == nil {
 				t.Error("an insert inside Read succeeded")
 			}
-			return errOops // PostgreSQL has aborted it
+			return errOops // PostgreSQL has aborted the transaction
 		})
 		if !errors.Is(err, errOops) || count(t, db) != 1 {
 			t.Errorf("%v, %d rows", err, count(t, db))
@@ -182,8 +182,8 @@ func TestAWriteGivesUpAfterThreeRetries(t *testing.T) {
 	}
 }
 
-// Two transactions lock two rows in opposite order, and meet in the middle.
-func TestADeadlockIsRetriedToItsEnd(t *testing.T) {
+// Two transactions lock two rows in opposite order, which causes a deadlock.
+func TestADeadlockIsRetried(t *testing.T) {
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	if err := db.Write(t.Context(), func(ctx context.Context) error {
 		return errors.Join(insert(ctx, db, "a"), insert(ctx, db, "b"))
@@ -255,10 +255,11 @@ func TestConcurrentReadModifyWriteLosesNothing(t *testing.T) {
 	})
 }
 
-func TestAWriterThatCannotBeginInTimeIsTold(t *testing.T) {
+func TestAWriterThatCannotBeginInTimeFails(t *testing.T) {
 	db := open(t, sqliteURL(t), database.Options{Patience: time.Second})
 	err := db.Write(t.Context(), func(context.Context) error {
-		// Not this transaction's context: it waits for the only connection.
+		// Without this transaction's context, the call waits for the only
+		// connection.
 		return db.Write(t.Context(), func(context.Context) error { return nil })
 	})
 	if protocol.CodeOf(err) != protocol.CodeUnavailable {

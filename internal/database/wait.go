@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// wait is a context that ends when the database has been waited for too long.
+// wait is a context that ends when the wait for the database takes too long.
 type wait interface {
 	context.Context
 
-	settle()      // the answer is there: the clock stops
-	isLate() bool // the clock has ended it
+	settle()      // the response has arrived: the timer stops
+	isLate() bool // the timer ended the context
 }
 
-// txWait ends with its parent after settle too, so that a transaction is rolled
-// back when the caller's context ends. It is registered with its parent until
-// that ends; Write and Read end it with the transaction.
+// txWait still ends with its parent after settle, so that a transaction is rolled
+// back when the caller's context ends. It stays registered with its parent until
+// then; Write and Read end it with the transaction.
 type txWait struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it implements a context
 
 	timer *time.Timer
 	late  atomic.Bool
@@ -39,12 +39,12 @@ func newTxWait(parent context.Context, limit time.Duration) wait {
 func (w *txWait) settle()      { w.timer.Stop() }
 func (w *txWait) isLate() bool { return w.late.Load() }
 
-// statementWait ends with its parent or by the clock, and after settle by
-// neither, so that the rows can be read. Unlike a context of the standard
-// library it leaves nothing behind in its parent although it is never
-// cancelled: the rows of a statement give no notice of their end.
+// statementWait ends with its parent or by its timer. After settle it ends by
+// neither, so that the rows can be read. Unlike a context of the standard library
+// it leaves nothing registered in its parent although it is never canceled, because
+// the rows of a statement do not report their end.
 type statementWait struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it implements a context
 
 	done   chan struct{}
 	once   sync.Once

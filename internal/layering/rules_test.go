@@ -15,19 +15,19 @@ const (
 	client layer = "client" // a program that a third party could write
 	core   layer = "core"   // pure decisions of one domain; imports only words
 	domain layer = "domain" // types, rules, use cases
-	shared layer = "shared" // what some edges of one domain have in common
-	edge   layer = "edge"   // one way into or out of a domain
+	shared layer = "shared" // code that several edges of one domain share
+	edge   layer = "edge"   // one input or output of a domain
 	app    layer = "app"    // assembles a broker or a host
 	cmd    layer = "cmd"    // flags and environment
 	kit    layer = "kit"    // for tests only
 )
 
-// rules are tried in order; the first pattern that matches decides. "*" is one
-// element of a path, a trailing "/**" any number, none included.
+// rules are tried in order; the first pattern that matches decides. "*" matches one
+// element of a path, a trailing "/**" any number of them, including none.
 var rules = []struct {
 	pattern string
 	layer   layer
-	domain  string // of an edge, or of what edges share: the only domain it may import; of a core: the only domain that may import it
+	domain  string // of an edge or shared layer: the only domain it may import; of a core: the only domain that may import it
 }{
 	{pattern: "internal/testenv/**", layer: kit},
 	{pattern: "internal/doccheck", layer: kit},
@@ -66,8 +66,8 @@ var rules = []struct {
 	{pattern: "webhook/outbound/*/**", layer: edge, domain: "webhook/outbound"},
 }
 
-// clientLeaves are the only leaves that a client may import. A third party could not
-// import more, apart from the stream codec.
+// clientLeaves are the only leaves that a client may import. A third party could
+// import only the protocol, so these are exceptions.
 var clientLeaves = []string{"internal/sse"}
 
 // pkg is a package with its layer.
@@ -78,7 +78,8 @@ type pkg struct {
 	edge   string // directory of the edge that the package belongs to; "" = no edge
 }
 
-// classify returns the layer of a package path below the module, false without a rule.
+// classify returns the layer of a package path below the module, or false without a
+// rule.
 func classify(p string) (pkg, bool) {
 	if isTestKit(p) {
 		return pkg{path: p, layer: kit}, true

@@ -106,6 +106,10 @@ func TestAWrapperCannotHideAFailedFlush(t *testing.T) {
 	}
 }
 
+// pathWithoutTimeout serves a peer whose writes never time out, so that a test with
+// a short timeout does not disconnect its healthy reader on a busy machine.
+const pathWithoutTimeout = "/healthy"
+
 // streams is a server where every request subscribes to one Fanout.
 type streams struct {
 	*httptest.Server
@@ -117,7 +121,11 @@ func newStreams(t *testing.T, timeout time.Duration, ping time.Duration, configu
 	s := &streams{fanout: sse.NewFanout(), ended: make(chan error, 1000)}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sub := s.fanout.Subscribe()
-		s.ended <- sse.Serve(r.Context(), sse.NewWriter(w, sse.WriterOptions{WriteTimeout: timeout}), sub, sse.ServeOptions{Ping: ping})
+		options := sse.WriterOptions{WriteTimeout: timeout}
+		if r.URL.Path == pathWithoutTimeout {
+			options.WriteTimeout = time.Hour
+		}
+		s.ended <- sse.Serve(r.Context(), sse.NewWriter(w, options), sub, sse.ServeOptions{Ping: ping})
 	}))
 	if configure != nil {
 		configure(s.Config)
@@ -133,7 +141,7 @@ func newStreams(t *testing.T, timeout time.Duration, ping time.Duration, configu
 
 func (s *streams) subscribe(t *testing.T) (*sse.Reader, func()) {
 	t.Helper()
-	resp, err := http.Get(s.URL)
+	resp, err := http.Get(s.URL + pathWithoutTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,8 +40,8 @@ func (s *Store) Notebooks(ctx context.Context, userID string) ([]notebook.Notebo
 	return database.Find(ctx, s.db, notebooks, "Notebooks of user", userID, "WHERE user_id = ? ORDER BY created_at DESC, id DESC", userID)
 }
 
-// DeleteNotebook implements notebook.SessionStore. Foreign keys delete what
-// belongs to it.
+// DeleteNotebook implements notebook.SessionStore. Foreign keys delete the rows
+// that belong to it.
 func (s *Store) DeleteNotebook(ctx context.Context, userID, id string) error {
 	return s.db.ExecOne(ctx, "Notebook", id, `DELETE FROM notebooks WHERE user_id = ? AND id = ?`, userID, id)
 }

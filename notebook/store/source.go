@@ -58,8 +58,8 @@ func (s *Store) SaveSource(ctx context.Context, source *notebook.Source) error {
 	return s.db.RunOne(ctx, "Source", source.ID, sources.Update(source))
 }
 
-// DeleteSource implements notebook.SourceStore. Foreign keys delete what belongs
-// to it.
+// DeleteSource implements notebook.SourceStore. Foreign keys delete the rows that
+// belong to it.
 func (s *Store) DeleteSource(ctx context.Context, userID, id string) error {
 	return s.db.ExecOne(ctx, "Source", id, `DELETE FROM sources WHERE user_id = ? AND id = ?`, userID, id)
 }

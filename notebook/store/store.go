@@ -22,7 +22,8 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context) error) e
 	return s.db.Write(ctx, fn)
 }
 
-// Read runs fn in a transaction that sees one state of the data; see database.DB.
+// Read runs fn in a transaction with a consistent view of the data, see
+// database.DB.
 func (s *Store) Read(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.db.Read(ctx, fn)
 }

@@ -12,8 +12,8 @@ import (
 	"bellhop/protocol"
 )
 
-// sizedVersion is a version with the lengths of its texts. Lists omit the texts
-// that exceed a budget.
+// sizedVersion is a version with the lengths of its texts. Lists omit texts beyond
+// a budget.
 type sizedVersion struct {
 	notebook.Version
 	size, diffSize int64
@@ -36,7 +36,8 @@ var verification = table.JSONPointer("verification", nil, func(v *sizedVersion) 
 
 const ofNewest = "source_versions JOIN sources ON sources.id = source_versions.source_id AND sources.version = source_versions.version"
 
-// Lists read the heads of versions first, then the texts that fit the budget.
+// Lists first read versions without their texts, then the texts that fit the
+// budget.
 var (
 	heads       = table.New("source_versions", versions.Without("code", "diff")...)
 	bodies      = table.New("source_versions", versions.Pick("version", "code", "diff")...)
@@ -61,13 +62,14 @@ func (s *Store) Version(ctx context.Context, sourceID string, number int64) (*no
 	return &found.Version, nil
 }
 
-// Versions implements notebook.SourceStore. The budget is spent on the newest.
+// Versions implements notebook.SourceStore. The newest versions use the budget
+// first.
 func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]notebook.Version, error) {
 	found, err := database.Find(ctx, s.db, sizedHeads, "Versions of source", sourceID, "WHERE source_id = ? ORDER BY version", sourceID)
 	if err != nil {
 		return nil, err
 	}
-	complete := len(found) // the first version with its texts
+	complete := len(found) // index of the first version with its texts
 	for complete > 0 && budget >= found[complete-1].size+found[complete-1].diffSize {
 		complete--
 		budget -= found[complete].size + found[complete].diffSize
@@ -91,7 +93,7 @@ func (s *Store) Versions(ctx context.Context, sourceID string, budget int64) ([]
 	return list, nil
 }
 
-// chunk keeps lists of ids below the databases' limits.
+// chunk keeps lists of ids below the databases' parameter limits.
 const chunk = 500
 
 // Newest implements notebook.SourceStore.
@@ -104,7 +106,7 @@ func (s *Store) Newest(ctx context.Context, sources []notebook.Source, budget in
 	if err != nil {
 		return nil, err
 	}
-	complete := 0 // how many come with their code
+	complete := 0 // number of versions with their code
 	for i := range sources {
 		if found[ids[i]] == nil {
 			return nil, fmt.Errorf("source %s has no version %d", ids[i], sources[i].Version)

@@ -76,3 +76,20 @@ test('a question is answered in words', async ({ bell }) => {
   await expect(bell.thread).toContainText('a deep green');
   await expect(bell.dock).toBeHidden();
 });
+
+test('the form of a new task offers the agents that the broker lists', async ({ bell, world }) => {
+  const { agents } = await world.api.call<{ agents: { id: string; title: string }[] }>('GET', '/api/agents');
+  expect(agents.map((a) => a.id)).toContain('demo');
+  await bell.page.goto('/');
+  const agent = bell.page.getByLabel('Agent');
+  const options = bell.page.locator(`datalist[id="${await agent.getAttribute('list')}"] option`);
+  await expect(options).toHaveCount(agents.length);
+  expect(await options.evaluateAll((all) => all.map((o) => [o.getAttribute('value'), o.textContent]))).toEqual(
+    agents.map((a) => [a.id, a.title]),
+  );
+  await agent.fill('demo');
+  await bell.page.getByRole('textbox', { name: 'First message' }).fill('slow 3');
+  await bell.page.keyboard.press('Enter');
+  await bell.page.waitForURL('**/tasks/*');
+  expect((await world.api.task(bell.taskId())).agent).toBe('demo');
+});

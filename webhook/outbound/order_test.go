@@ -128,7 +128,7 @@ func TestOrderHoldsUnderRandomFailures(t *testing.T) {
 				want[order] = append(want[order], id)
 				p.enqueue(e, order, id)
 			}
-			for range 12 {
+			for range 20 {
 				p.sweep()
 				p.clock.Advance(5 * time.Second)
 			}

@@ -84,7 +84,7 @@ func testBatch(t *testing.T, s suite) {
 	s.readHashed(task.ID)
 }
 
-// readHashed looks for the newest message whose hash begins with a prefix.
+// readHashed reads the newest message whose hash begins with a prefix.
 func (s suite) readHashed(taskID string) {
 	for prefix, want := range map[string]string{"hash": "m2", "ha": "m2", "": "m2", "hash%": "", "HASH": "", "other": ""} {
 		got, err := s.store.LastWithHash(s.ctx, taskID, prefix)
@@ -153,7 +153,7 @@ func testTaken(t *testing.T, s suite) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
-	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // a late event takes no position
+	s.must(store(broker.StoredEvent{EventID: "late", Epoch: 1, Seq: 1, Late: true})) // a late event does not move the cursor
 	s.must(store(broker.StoredEvent{EventID: "basic-1"}))
 	s.must(store(broker.StoredEvent{EventID: "basic-2"}))
 	got, err := s.store.AnyTask(s.ctx, task.ID)
@@ -163,8 +163,8 @@ func testTaken(t *testing.T, s suite) {
 	}
 }
 
-// testAppend: Append writes only if the task is in the state that the caller
-// expects.
+// testAppend checks that Append writes only if the task is in the state that the
+// caller expects.
 func testAppend(t *testing.T, s suite) {
 	if !s.store.Appends() {
 		return
@@ -221,7 +221,7 @@ func testAppend(t *testing.T, s suite) {
 	}
 }
 
-// testLocking: revs are dense under concurrent writers.
+// testLocking checks that concurrent writers leave no gap in the revs.
 func testLocking(t *testing.T, s suite) {
 	task := s.task(s.user())
 	const writers, each = 4, 10

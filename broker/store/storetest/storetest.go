@@ -20,7 +20,7 @@ import (
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 891_000, time.UTC)
 
-// Store is everything that the use cases need stored.
+// Store combines the store interfaces of all use cases.
 type Store interface {
 	broker.UpdateStore
 	broker.TaskStore
@@ -38,7 +38,8 @@ type Store interface {
 	auth.LoginStore
 }
 
-// Run holds a store to the contract of Store. open returns an empty one.
+// Run checks that a store fulfills the contract of Store. open returns an empty
+// one.
 func Run(t *testing.T, open func(t testing.TB) Store) {
 	for _, c := range []struct {
 		name string
@@ -298,7 +299,7 @@ func testOrigins(t *testing.T, s suite) {
 	if want := []string{"http://own", "http://shared"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	for i := range 100 { // an address that changes all the time
+	for i := range 100 { // an origin that changes at every check-in
 		s.must(s.store.AddStreamOrigin(s.ctx, "u3", "http://own:"+strconv.Itoa(1000+i)))
 	}
 	got, err = s.store.StreamOrigins(s.ctx, "u3")

@@ -1,6 +1,6 @@
-// Package storetest is the contract of the store of notebooks in executable
-// form, and opens real, empty stores for the tests of others. A test binary that
-// uses it ends with testenv.Main.
+// Package storetest tests that a store keeps the contract of notebook.Store, and
+// opens real, empty stores for other packages' tests. The TestMain of a package
+// that uses it calls testenv.Main.
 package storetest
 
 import (
@@ -40,7 +40,7 @@ func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *Bo
 	t.Run("postgres", func(t *testing.T) { test(t, OpenPostgres) })
 }
 
-// User makes a user and returns the id.
+// User creates a user and returns its id.
 func (b *Books) User(t testing.TB) string {
 	t.Helper()
 	id := protocol.NewID()

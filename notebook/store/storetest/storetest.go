@@ -13,7 +13,7 @@ import (
 
 var moment = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 
-// Run is the contract; open returns an empty store.
+// Run tests the contract; open returns an empty store.
 func Run(t *testing.T, open func(t testing.TB) *Books) {
 	for _, c := range []struct {
 		name string
@@ -225,7 +225,7 @@ func messagesRoundTrip(t *testing.T, b *Books) {
 	got, err = b.Messages(ctx, s.source.ID, 0, 1, 1000)
 	ok(t, err)
 	same(t, got, []notebook.Message{*answer})
-	got, err = b.Messages(ctx, s.source.ID, 0, 10, 1) // the newest comes whatever its size
+	got, err = b.Messages(ctx, s.source.ID, 0, 10, 1) // the newest one is returned whatever its size
 	ok(t, err)
 	same(t, got, []notebook.Message{*answer})
 }

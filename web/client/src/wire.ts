@@ -3,6 +3,12 @@
 //
 // Times are RFC 3339 strings in UTC. Numbers whose name ends in Ms are milliseconds, sizes are bytes.
 
+/**
+ * maxPosition bounds epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259 section 6),
+ * and one more does not overflow.
+ */
+export const maxPosition = 9_007_199_254_740_991;
+
 /** pingIntervalMs is how often a server sends a comment on a stream that is otherwise silent. */
 export const pingIntervalMs = 10_000;
 

@@ -29,6 +29,20 @@ export function useTask(id: string) {
   });
 }
 
+export interface Agent {
+  id: string;
+  title: string;
+}
+
+/** The agents that hosts offer without configuration. A task may name others, too. */
+export function useAgents() {
+  return useQuery({
+    queryKey: ['agents'],
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => (await api<{ agents: Agent[] }>('GET', '/api/agents', undefined, signal)).agents,
+  });
+}
+
 export interface NewTask {
   title: string;
   agent?: string;

@@ -5,11 +5,10 @@ import { readDraft, saveDraft, saveFirstMessage } from '../task/composer/draft.t
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
-import { useCreateTask } from './api.ts';
+import { useAgents, useCreateTask } from './api.ts';
 import { titleOf } from './title.ts';
 import styles from './form.module.css';
 
-const knownAgents = ['demo', 'opencode', 'claude', 'codex', 'gemini'];
 const draftKey = 'new';
 
 /** The first message of a task and where it runs; the task takes its title from the message. */
@@ -19,6 +18,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const [project, setProject] = useState('');
   const [hostId, setHostId] = useState('');
   const hosts = useHosts().data;
+  const agents = useAgents().data;
   const create = useCreateTask();
   const navigate = useNavigate();
 
@@ -71,8 +71,10 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
                 onChange={(e) => setAgent(e.target.value.trim())}
               />
               <datalist id={`${id}-agents`}>
-                {knownAgents.map((a) => (
-                  <option key={a} value={a} />
+                {agents?.map((a) => (
+                  <option key={a.id} value={a.id}>
+                    {a.title}
+                  </option>
                 ))}
               </datalist>
             </>

@@ -13,8 +13,8 @@ import (
 	"bellhop/protocol"
 )
 
-// resumes waits until the breaker's probe has found the database: the promise
-// is 10 s, the limit here only ends a test that hangs.
+// resumes waits until the breaker's probe has found the database. The documented
+// limit is 10 s; the limit here only ends a test that hangs.
 func resumes(t *testing.T, try func() error) {
 	t.Helper()
 	var err error
@@ -25,13 +25,13 @@ func resumes(t *testing.T, try func() error) {
 		if code := protocol.CodeOf(err); code != protocol.CodeUnavailable {
 			t.Fatalf("meanwhile: %v", err)
 		}
-		time.Sleep(10 * time.Millisecond) // between two tries; nothing signals the breaker's state
+		time.Sleep(10 * time.Millisecond) // between two attempts; the breaker's state has no signal
 	}
 	t.Errorf("afterwards: %v", err)
 }
 
-// B5: connections that were made while the server was read-only stay so after
-// it is lifted, so they are dropped.
+// Reliability B5: connections made while the server is read-only stay read-only
+// afterwards, so they are dropped.
 func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 	t.Parallel()
 	server := testenv.PostgresServer(t)
@@ -39,7 +39,7 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 	set := func(value string) {
 		t.Helper()
 		if err := db.Conn(t.Context()).Exec("ALTER DATABASE postgres SET default_transaction_read_only = " + value).Error; err != nil {
-			// In a read-only session the transaction says that it is not.
+			// In a read-only session a transaction must be declared read-write.
 			if err := db.Conn(t.Context()).Exec("BEGIN READ WRITE; ALTER DATABASE postgres SET default_transaction_read_only = " + value + "; COMMIT").Error; err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 		t.Fatal("the connection that ends itself lives")
 	}
 	var readOnly error
-	for range 5 { // the first may meet a connection that was ended
+	for range 5 { // the first one may use a connection that was closed
 		if readOnly = write("while read-only"); protocol.CodeOf(readOnly) != protocol.CodeUnavailable {
 			t.Fatalf("while read-only: %v", readOnly)
 		}
@@ -65,9 +65,9 @@ func TestAReadOnlyServerIsUnavailableAndServiceResumes(t *testing.T) {
 	resumes(t, func() error { return write("lifted") })
 }
 
-// B6: however many connections of the pool are dead, a request waits no longer
-// than its budget, and after two timeouts none waits at all.
-func TestASilentDatabaseIsWaitedForOnce(t *testing.T) {
+// Reliability B6: even if many connections of the pool are dead, a request waits no
+// longer than its budget, and after two timeouts no request waits.
+func TestAnUnresponsiveDatabaseDelaysARequestOnce(t *testing.T) {
 	t.Parallel()
 	server := testenv.PostgresServer(t)
 	proxy := testenv.NewProxy(t, server.Addr())
@@ -100,9 +100,9 @@ func TestASilentDatabaseIsWaitedForOnce(t *testing.T) {
 	resumes(t, func() error { return database.Fault(db.Conn(t.Context()).Exec("SELECT 1").Error, "x", 1) })
 }
 
-// A budget counts only the wait for the database, and each statement of work
-// without one has its own.
-func TestABudgetCountsTheDatabaseAlone(t *testing.T) {
+// A budget counts only the wait for the database. Without a budget each statement
+// has its own limit.
+func TestABudgetCountsOnlyTheDatabase(t *testing.T) {
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	ctx := database.WithBudget(t.Context(), time.Minute)
 	if err := db.Conn(ctx).Exec("SELECT pg_sleep(0.2)").Error; err != nil {
@@ -120,9 +120,9 @@ func TestABudgetCountsTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// A caller that goes away ends its statement, and that is no timeout of the
+// A caller that cancels ends its statement. This does not count as a timeout of the
 // database.
-func TestACancelledStatementSaysNothingAboutTheDatabase(t *testing.T) {
+func TestACanceledStatementIsNoTimeoutOfTheDatabase(t *testing.T) {
 	db := withNotes(t, open(t, testenv.Postgres(t, nil), database.Options{}))
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -140,7 +140,7 @@ func TestACancelledStatementSaysNothingAboutTheDatabase(t *testing.T) {
 	}
 }
 
-// warm fills the pool.
+// warm opens all connections of the pool.
 func warm(t *testing.T, db *database.DB) {
 	t.Helper()
 	var group sync.WaitGroup
