@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"bellhop/protocol"
 )
@@ -60,8 +59,6 @@ func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s\n… %d bytes left out", text[:n], len(text)-n)
+	kept := protocol.CutText(text, n)
+	return fmt.Sprintf("%s\n… %d bytes left out", kept, len(text)-len(kept))
 }

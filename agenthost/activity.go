@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -50,10 +51,7 @@ func room(programs map[string]*foreign, program string) string {
 }
 
 // doing is a status with its reason.
-type doing struct {
-	Status protocol.Status
-	Reason string
-}
+type doing = core.Activity
 
 func newActivity(quiet time.Duration, changed func(path string)) *activity {
 	return &activity{quiet: quiet, changed: changed, known: map[string]map[string]*foreign{}}
@@ -153,7 +151,7 @@ func (a *activity) now(path string) doing {
 func (a *activity) of(path string) doing {
 	all := doing{Status: protocol.StatusNone}
 	for _, p := range a.known[path] {
-		all = all.with(p.doing)
+		all = busier(all, p.doing)
 	}
 	return all
 }
@@ -165,16 +163,16 @@ func (a *activity) paths() []string {
 	return slices.Sorted(maps.Keys(a.known))
 }
 
-// with joins what two programs of a workspace do: the busier one counts, and of
-// idle ones the one that needs somebody.
-func (d doing) with(other doing) doing {
-	if other.rank() > d.rank() {
-		return other
+// busier returns what two programs of a workspace do in total: the busier one counts,
+// and of idle ones the one that waits for a user.
+func busier(a, b doing) doing {
+	if rank(b) > rank(a) {
+		return b
 	}
-	return d
+	return a
 }
 
-func (d doing) rank() int {
+func rank(d doing) int {
 	switch {
 	case d.Status == protocol.StatusBusy:
 		return 4

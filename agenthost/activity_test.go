@@ -17,7 +17,7 @@ func watched(quiet time.Duration) (*activity, *int) {
 
 func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
 	none, idle, busy := doing{Status: protocol.StatusNone}, doing{Status: protocol.StatusIdle}, doing{Status: protocol.StatusBusy}
-	waiting := doing{protocol.StatusIdle, protocol.ReasonWaiting}
+	waiting := doing{Status: protocol.StatusIdle, Reason: protocol.ReasonWaiting}
 	for name, c := range map[string]struct {
 		do      func(a *activity)
 		want    doing

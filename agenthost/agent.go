@@ -5,29 +5,42 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
 // closeLimit bounds how long a program that is no longer wanted may take to end.
 const closeLimit = 8 * time.Second
 
-// openAgent returns the session's agent, made anew when the session now asks for
-// another. No program is started by it.
-func (s *session) openAgent(ctx context.Context) (Agent, error) {
-	s.gate.Lock()
-	defer s.gate.Unlock()
-	return s.openAgentLocked(ctx)
+// agentSlot is the agent of a session. gate is held while the agent is opened,
+// stopped or closed, so that a program is not stopped under a turn that begins.
+type agentSlot struct {
+	gate  sync.Mutex
+	agent Agent
+	key   string
+	of    SessionRecord // what the agent was opened for
+}
+
+// openAgent returns the session's agent, a new one when the session now asks for
+// another, and what it was opened for. It starts no program.
+func (s *session) openAgent(ctx context.Context) (Agent, *SessionRecord, error) {
+	s.agent.gate.Lock()
+	defer s.agent.gate.Unlock()
+	agent, err := s.openAgentLocked(ctx)
+	of := s.agent.of
+	return agent, &of, err
 }
 
 func (s *session) openAgentLocked(ctx context.Context) (Agent, error) {
 	s.mu.Lock()
-	rec := s.rec
+	rec := s.state.Record
 	s.mu.Unlock()
 	key := strings.Join([]string{rec.Agent, rec.Project, rec.Model}, "\x00")
-	if s.agent != nil && s.agentKey == key {
-		return s.agent, nil
+	if s.agent.agent != nil && s.agent.key == key {
+		return s.agent.agent, nil
 	}
 	s.closeAgentLocked()
 	provider, ok := s.host.opts.Providers[rec.Agent]
@@ -38,7 +51,7 @@ func (s *session) openAgentLocked(ctx context.Context) (Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	if err := s.settleIn(dir); err != nil {
+	if err := s.saveWorkspace(dir); err != nil {
 		return nil, err
 	}
 	local, env := s.local(dir)
@@ -50,56 +63,44 @@ func (s *session) openAgentLocked(ctx context.Context) (Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open agent %s: %w", rec.Agent, err)
 	}
-	s.agent, s.agentKey = agent, key
-	s.mu.Lock()
-	s.agentOf = rec
-	s.mu.Unlock()
+	s.agent.agent, s.agent.key, s.agent.of = agent, key, rec
 	return agent, nil
 }
 
 // closeAgent ends the agent for good; the next turn opens another.
 func (s *session) closeAgent() {
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	s.agent.gate.Lock()
+	defer s.agent.gate.Unlock()
 	s.closeAgentLocked()
 }
 
 func (s *session) closeAgentLocked() {
-	if s.agent == nil {
+	if s.agent.agent == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
-	if err := s.agent.Close(ctx); err != nil {
+	if err := s.agent.agent.Close(ctx); err != nil {
 		s.host.opts.Log.Warn("an agent could not be closed", "session", s.id, "error", err)
 	}
-	s.agent = nil
+	s.agent.agent = nil
 }
 
-// armIdle stops the program and forgets the frames when nothing happens for a
-// while. The session's lock is held.
-func (s *session) armIdle() {
-	stopTimer(&s.idle)
-	s.idle = time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.rest) })
-}
-
-// rest is a session at rest: no program, no frames. A cursor at its end is still
-// known; earlier ones get a replay from the journal.
+// rest stops the program of an idle session and forgets its frames. A cursor at
+// their end is still known; earlier ones get a replay from the journal.
 func (s *session) rest() {
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	s.agent.gate.Lock()
+	defer s.agent.gate.Unlock()
 	s.mu.Lock()
-	busy := s.turn != nil
-	if !busy {
-		s.window.drop(len(s.window.frames))
-	}
+	_, err := s.apply(core.Idled{})
+	busy := err != nil || s.state.Turn != nil
 	s.mu.Unlock()
-	if busy || s.agent == nil {
+	if busy || s.agent.agent == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.host.work, closeLimit)
 	defer cancel()
-	if err := s.agent.Stop(ctx); err != nil {
+	if err := s.agent.agent.Stop(ctx); err != nil {
 		s.host.opts.Log.Warn("an idle agent could not be stopped", "session", s.id, "error", err)
 	}
 }

@@ -50,14 +50,7 @@ func BenchmarkEvents(b *testing.B) {
 				return nil
 			})
 			for i := range n {
-				id := fmt.Sprint("s", i)
-				_, err := h.Open(b.Context(), &protocol.OpenSessionRequest{SessionID: id, WebhookURL: "http://127.0.0.1:1/", Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t"}})
-				if err == nil {
-					_, err = h.Start(b.Context(), agenthost.Grant{SessionID: id, TurnID: "t"}, &protocol.PromptRequest{Prompt: "go"})
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
+				startTurn(b, h, fmt.Sprint("s", i))
 			}
 			b.ResetTimer()
 			close(begin)
@@ -115,4 +108,48 @@ func end(b *testing.B, h *agenthost.Host, j *journal.Journal) {
 	if err := j.Close(); err != nil {
 		b.Error(err)
 	}
+}
+
+// BenchmarkTextDelta is one text delta of an open turn that a reader follows: it is
+// masked, becomes a frame of the window and is published, without a write.
+func BenchmarkTextDelta(b *testing.B) {
+	j, err := journal.Open(b.TempDir(), time.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	agent := newFakeAgent()
+	h := benchHost(b, j, agent)
+	begin, done := make(chan struct{}), make(chan struct{})
+	agent.script(func(_ context.Context, out agenthost.Output) error {
+		defer close(done)
+		<-begin
+		for range b.N {
+			if err := out.Text("a word or two "); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	stream := startTurn(b, h, "s")
+	defer stream.Close()
+	b.ReportAllocs()
+	b.ResetTimer()
+	close(begin)
+	<-done
+	b.StopTimer()
+	end(b, h, j)
+}
+
+// startTurn opens a session of one turn and starts the turn.
+func startTurn(b *testing.B, h *agenthost.Host, id string) *agenthost.Stream {
+	b.Helper()
+	_, err := h.Open(b.Context(), &protocol.OpenSessionRequest{SessionID: id, WebhookURL: "http://127.0.0.1:1/", Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	stream, err := h.Start(b.Context(), agenthost.Grant{SessionID: id, TurnID: "t"}, &protocol.PromptRequest{Prompt: "go"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return stream
 }

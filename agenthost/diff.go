@@ -3,6 +3,7 @@ package agenthost
 import (
 	"context"
 
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
@@ -29,7 +30,7 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 		}
 	}
 	s.mu.Lock()
-	project := s.rec.Project
+	project := s.state.Record.Project
 	s.mu.Unlock()
 	diff, err := differ.Diff(ctx, sessionID, project)
 	if protocol.CodeOf(err) == protocol.CodeNotFound { // the session is there, its workspace is not
@@ -41,10 +42,10 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	if err != nil {
 		return nil, err
 	}
-	mask := newMasker(s.secrets())
-	diff.Patch = mask.text(diff.Patch)
+	mask := stream.NewMasker(s.secrets())
+	diff.Patch = mask.Text(diff.Patch)
 	for i := range diff.Files {
-		diff.Files[i].Path, diff.Files[i].OldPath = mask.text(diff.Files[i].Path), mask.text(diff.Files[i].OldPath)
+		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)
 	}
 	diff.Fit() // what masks may be longer
 	return diff, nil

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"bellhop/internal/sse"
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
-const (
-	usualEvents = 100
-	maxEvents   = 500
-)
+const usualEvents = 100
 
 // Events is what a broker reconciles with: the events of the current epoch after a
 // seq, from the first when another epoch was named.
@@ -22,8 +19,8 @@ func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after
 	}
 	s.mu.Lock()
 	out := &protocol.EventsResponse{
-		Epoch: s.rec.Cursor.Epoch, Events: []json.RawMessage{}, Status: s.rec.Status, OpenTurn: s.openTurn(),
-		QueuedTurns: s.queuedTurns(),
+		Epoch: s.state.Record.Cursor.Epoch, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
 	if epoch != nil && *epoch != out.Epoch {
@@ -33,7 +30,7 @@ func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after
 		limit = usualEvents
 	}
 	after = max(after, 0)
-	rows, err := h.opts.Journal.Events(ctx, sessionID, out.Epoch, after, min(limit, maxEvents))
+	rows, err := h.opts.Journal.Events(ctx, sessionID, out.Epoch, after, min(limit, protocol.MaxEventsPage))
 	if err != nil {
 		return nil, err
 	}
@@ -53,26 +50,8 @@ func (h *Host) Revoke(_ context.Context, sessionID string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.begin()
-	b.w.DropAllTokens = true
-	if err := b.commit(); err != nil {
-		return err
-	}
-	s.cutStreams()
-	return nil
-}
-
-func (s *session) cutStreams() {
-	s.follow.Close()
-	s.follow = sse.NewFanout()
-	if s.turn != nil {
-		s.turn.fan.Close()
-		s.turn.fan = sse.NewFanout()
-	}
-	for _, q := range s.queue {
-		q.fan.Close()
-		q.fan = sse.NewFanout()
-	}
+	_, err = s.apply(core.TokensRevoked{})
+	return err
 }
 
 // Delete ends a session for good: its turn, its agent, its journal. worktreeKept
@@ -90,14 +69,9 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	}
 	s.closeAgent()
 	s.mu.Lock()
-	if s.turn != nil { // begun meanwhile
-		s.mu.Unlock()
-		return false, &protocol.Error{Code: protocol.CodeBusy, Message: "A turn is open", Hint: "Delete again"}
-	}
-	project := s.rec.Project
-	err = h.opts.Journal.Write(context.WithoutCancel(ctx), &Write{SessionID: s.id, DropSession: true})
-	if err == nil {
-		s.bury()
+	project := s.state.Record.Project
+	if _, err = s.apply(core.Deleted{}); err == nil {
+		s.remove()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -110,23 +84,12 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	return true, nil
 }
 
-// bury makes the session unknown.
-func (s *session) bury() {
-	s.gone = true
-	s.durable.Store(false)
-	s.cutStreams()
-	s.setAnnounced(nil)
-	for _, q := range s.queue {
-		q.fan.Close()
-	}
-	s.queue = nil
-	stopTimer(&s.idle)
-	s.stopRenewal()
-	s.outbox.nudge()
+// remove makes the session unknown to the host.
+func (s *session) remove() {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s.id)
 	s.host.mu.Unlock()
-	dir := s.rec.Dir
+	dir := s.state.Record.Dir
 	s.host.spawn(func() {
 		if !s.host.Occupied(dir) {
 			s.host.activity.forget(dir)

@@ -6,18 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
-)
-
-// OutboxNone is the outbox of a headless session: its events stay in the journal
-// and go to no broker.
-const OutboxNone OutboxState = "none"
-
-// Events of headless sessions alone: nobody else would remember what was said to
-// the agent.
-const (
-	eventInput        protocol.EventType = "input"
-	eventInstructions protocol.EventType = "instructions"
 )
 
 // maxInstructions bounds what goes before a session's first prompt, in bytes.
@@ -48,26 +38,23 @@ func (h *Host) OpenHeadless(ctx context.Context, req *HeadlessRequest) (*Headles
 		return nil, err
 	}
 	if h.in(draining, stopped) {
-		return nil, errStopping()
+		return nil, core.ErrStopping()
 	}
 	s := h.sessionToOpen(cmp.Or(req.SessionID, protocol.NewID()))
 	defer s.mu.Unlock()
-	o := &opening{s: s, b: s.begin(), req: &protocol.OpenSessionRequest{}}
-	o.expires = o.b.now.Add(h.opts.TokenTTL)
-	switch {
-	case !s.durable.Load():
+	if !s.state.Durable {
 		if _, _, err := h.opts.Workspaces.Dir(ctx, s.id, req.Project); err != nil {
 			return nil, err
 		}
-		o.beginHeadless(req)
-	case s.rec.Outbox != OutboxNone:
-		return nil, errBrokers()
 	}
-	token := o.token()
-	if err := o.b.commit(); err != nil {
+	plain, token := s.newToken(nil, false)
+	in := core.HeadlessOpened{
+		Agent: cmp.Or(req.Agent, h.opts.DefaultAgent), Model: req.Model, Project: req.Project, Instructions: req.Instructions, Token: token,
+	}
+	if _, err := s.apply(in); err != nil {
 		return nil, err
 	}
-	return &HeadlessResponse{SessionID: s.id, Token: token, ExpiresAt: o.expires}, nil
+	return &HeadlessResponse{SessionID: s.id, Token: plain, ExpiresAt: token.ExpiresAt}, nil
 }
 
 func (h *Host) checkHeadless(req *HeadlessRequest) error {
@@ -85,66 +72,6 @@ func (h *Host) checkHeadless(req *HeadlessRequest) error {
 	}
 	_, err := h.session(req.SessionID)
 	return err
-}
-
-func (o *opening) beginHeadless(req *HeadlessRequest) {
-	*o.b.record() = SessionRecord{
-		ID: o.s.id, Agent: cmp.Or(req.Agent, o.s.host.opts.DefaultAgent), Model: req.Model, Project: req.Project,
-		Status: protocol.StatusNone, Outbox: OutboxNone, CreatedAt: o.b.now,
-	}
-	o.position(true)
-	if text := protocol.SanitizeText(req.Instructions); text != "" {
-		o.b.event("", protocol.Event{Type: eventInstructions, Text: &text}, nil, false)
-	}
-}
-
-func errBrokers() error {
-	return &protocol.Error{
-		Code: protocol.CodeForeignBroker, Message: "The session belongs to a broker",
-		Hint: "Check in at the broker for a token",
-	}
-}
-
-// instructed is a headless session's prompt; the first has the instructions
-// before it. The session's lock is held, and the turn is not yet written.
-func (s *session) instructed(ctx context.Context, text string) (string, error) {
-	if s.rec.Outbox != OutboxNone {
-		return text, nil
-	}
-	turns, err := s.host.opts.Journal.TurnsFrom(ctx, s.id, -1)
-	if err != nil || len(turns) > 0 {
-		return text, err
-	}
-	events, err := s.host.opts.Journal.Events(ctx, s.id, s.rec.Cursor.Epoch, 0, 1)
-	if err != nil || len(events) == 0 || events[0].Type != eventInstructions {
-		return text, err
-	}
-	e, err := eventOf(&events[0])
-	if err != nil || e.Text == nil {
-		return text, err
-	}
-	return *e.Text + "\n\n" + text, nil
-}
-
-// input keeps what was said to the agent; of images, that there were some.
-func (b *batch) input(t *turn, req *protocol.PromptRequest) {
-	turnID := t.rec.ID
-	if b.rec.Outbox != OutboxNone { // a broker has the messages; this is for an agent that forgets
-		b.w.Prompts = append(b.w.Prompts, PromptRecord{
-			SessionID: b.s.id, TurnID: turnID, Text: cutText(t.masker.text(req.Prompt), maxRestored),
-		})
-		return
-	}
-	text := protocol.SanitizeText(req.Prompt)
-	e := protocol.Event{Type: eventInput, Text: &text}
-	if len(req.Attachments) > 0 {
-		kept := slices.Clone(req.Attachments)
-		for i := range kept {
-			kept[i].Data = ""
-		}
-		e.Input = b.encode(kept)
-	}
-	b.event(turnID, e, nil, false)
 }
 
 // SessionInfo is one session of GET /sessions.
@@ -176,14 +103,14 @@ func (s *session) info() SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info := SessionInfo{
-		SessionID: s.id, Agent: s.rec.Agent, Project: s.rec.Project, Model: s.rec.Model, State: "idle",
-		OpenQuestions: len(s.questions), Headless: s.rec.Outbox == OutboxNone,
-		CreatedAt: s.rec.CreatedAt, LastActivityAt: s.rec.ActiveAt,
+		SessionID: s.id, Agent: s.state.Record.Agent, Project: s.state.Record.Project, Model: s.state.Record.Model, State: "idle",
+		OpenQuestions: len(s.state.Questions), Headless: s.state.Headless(),
+		CreatedAt: s.state.Record.CreatedAt, LastActivityAt: s.state.Record.ActiveAt,
 	}
 	switch {
-	case len(s.questions) > 0:
+	case len(s.state.Questions) > 0:
 		info.State = protocol.ReasonWaiting
-	case s.turn != nil:
+	case s.state.Turn != nil:
 		info.State = string(protocol.StatusBusy)
 	}
 	return info
@@ -198,5 +125,5 @@ func (h *Host) OwnerGrant(sessionID string) (Grant, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Grant{SessionID: sessionID, Attach: s.rec.Outbox != OutboxNone}, nil
+	return Grant{SessionID: sessionID, Attach: !s.state.Headless()}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -40,7 +41,7 @@ func (h *Host) History(ctx context.Context, sessionID string) ([]protocol.Line, 
 
 func historyLines(id string, e *protocol.Event) []protocol.Line {
 	switch e.Type {
-	case eventInput:
+	case core.EventInput:
 		line := protocol.Line{Type: protocol.LineInput, SessionID: id, Text: e.Text}
 		_ = json.Unmarshal(e.Input, &line.Attachments) // none is written as none
 		return []protocol.Line{line}
@@ -75,7 +76,7 @@ func interactionLines(id string, e *protocol.Event) []protocol.Line {
 	default:
 		line.Value, line.Reason = e.Answer.Approved, e.Answer.Reason
 	}
-	if e.Answer != nil && strings.HasPrefix(e.Answer.Reason, reasonPolicy) { // nobody was asked before
+	if e.Answer != nil && strings.HasPrefix(e.Answer.Reason, core.ReasonPolicy) { // nobody was asked before
 		return []protocol.Line{questionLine(id, e), line}
 	}
 	return []protocol.Line{line}

@@ -3,6 +3,7 @@ package agenthost
 import (
 	"slices"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -25,14 +26,14 @@ func (h *Host) MarkActive(g LocalGrant) { h.activity.mark(g.Path) }
 // open turn the host knows more, and takes no report that it works or waits.
 func (h *Host) Hook(g LocalGrant, r HookReport) {
 	h.MarkActive(g)
-	program := name(r.Program, unnamed)
+	program := core.Name(r.Program, unnamed)
 	busy := r.Status == protocol.StatusBusy || r.Reason != ""
 	switch {
 	case r.Status == "":
 		h.activity.alive(g.Path, program)
 	case busy && h.drives(g.SessionID, r.Program):
 	default:
-		h.activity.report(g.Path, program, doing{r.Status, r.Reason})
+		h.activity.report(g.Path, program, doing{Status: r.Status, Reason: r.Reason})
 	}
 }
 
@@ -44,7 +45,7 @@ func (h *Host) drives(sessionID, program string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.turn != nil && program != "" && s.rec.Native == program
+	return s.state.Turn != nil && program != "" && s.state.Record.Native == program
 }
 
 // worked passes a change on to the sessions of a workspace.
@@ -52,37 +53,21 @@ func (h *Host) worked(path string) {
 	h.changed()
 	h.spawn(func() {
 		for _, s := range h.all() {
-			s.showRest(path)
+			s.showOthers(path)
 		}
 	})
 }
 
-// showRest tells the broker of an idle session what goes on in its workspace. It
-// never says busy: no turn is open.
-func (s *session) showRest(path string) {
+// showOthers shows the broker of an idle session what other programs do in its
+// workspace.
+func (s *session) showOthers(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn != nil || s.gone || s.rec.Dir != path {
+	if s.state.Record.Dir != path || s.state.Deleted {
 		return
 	}
-	b := s.begin()
-	now := s.atRest()
-	b.status("", now.Status, now.Reason)
-	if err := b.commit(); err != nil {
+	if _, err := s.apply(core.HookReported{Dir: path, Others: s.host.activity.now(path)}); err != nil {
 		s.host.opts.Log.Error("a workspace's status could not be written", "session", s.id, "error", err)
-	}
-}
-
-// atRest is what the session shows while no turn is open. The lock is held.
-func (s *session) atRest() doing {
-	now := s.host.activity.now(s.rec.Dir)
-	switch {
-	case now.Status == protocol.StatusBusy, now.Reason != "":
-		return doing{protocol.StatusIdle, protocol.ReasonTerminal}
-	case now.Status == protocol.StatusIdle || s.turn != nil:
-		return doing{Status: protocol.StatusIdle}
-	default:
-		return doing{Status: s.rec.Status}
 	}
 }
 
@@ -119,7 +104,7 @@ func (h *Host) workspaces() []WorkspaceStatus {
 	}
 	for _, s := range h.all() {
 		s.mu.Lock()
-		path, own := s.rec.Dir, doing{s.rec.Status, s.rec.Reason}
+		path, own := s.state.Record.Dir, doing{Status: s.state.Record.Status, Reason: s.state.Record.Reason}
 		s.mu.Unlock()
 		if path == "" {
 			continue
@@ -131,7 +116,7 @@ func (h *Host) workspaces() []WorkspaceStatus {
 			busy[path] = doing{Status: protocol.StatusNone}
 		}
 		sessions[path] = append(sessions[path], s.id)
-		busy[path] = busy[path].with(own)
+		busy[path] = busier(busy[path], own)
 	}
 	out := make([]WorkspaceStatus, 0, len(sessions))
 	for path, ids := range sessions {

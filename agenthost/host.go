@@ -3,12 +3,12 @@ package agenthost
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"bellhop/agenthost/delivery"
 	"bellhop/protocol"
 )
 
@@ -31,6 +31,7 @@ type Host struct {
 	phase    phase
 
 	activity *activity
+	sender   *delivery.Sender
 }
 
 // phase is where Run is. Outboxes post while running and draining.
@@ -58,6 +59,7 @@ func New(opts Options) (*Host, error) {
 	}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
+	h.sender = &delivery.Sender{Poster: opts.Poster, Password: opts.Password}
 	h.activity = newActivity(opts.ActivityTimeout, h.worked)
 	if err := h.recover(); err != nil {
 		h.stopWork()
@@ -81,7 +83,7 @@ func (o *Options) complete() error {
 		o.Env = func(string) []string { return nil }
 	}
 	if o.Poster == nil {
-		o.Poster = newPoster()
+		o.Poster = delivery.NewPoster()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -89,7 +91,7 @@ func (o *Options) complete() error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	fallback(&o.TokenTTL, 10*time.Minute)
+	fallback(&o.TokenTTL, protocol.StreamTokenLifetime)
 	fallback(&o.InteractionTimeout, 30*time.Minute)
 	fallback(&o.IdleStop, 10*time.Minute)
 	fallback(&o.ActivityTimeout, 10*time.Minute)
@@ -102,16 +104,6 @@ func (o *Options) complete() error {
 func fallback(d *time.Duration, usual time.Duration) {
 	if *d <= 0 {
 		*d = usual
-	}
-}
-
-// newPoster has its own connections, so that ending the host ends them.
-func newPoster() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64 // usually all go to one broker
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
@@ -131,9 +123,13 @@ func (h *Host) session(id string) (*session, error) {
 	s := h.sessions[id]
 	h.mu.Unlock()
 	if s == nil || !s.durable.Load() {
-		return nil, &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
+		return nil, errSessionNotFound()
 	}
 	return s, nil
+}
+
+func errSessionNotFound() error {
+	return &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
 }
 
 // sessionToOpen returns the session with its lock held, a new one if need be.
@@ -147,7 +143,7 @@ func (h *Host) sessionToOpen(id string) *session {
 		}
 		h.mu.Unlock()
 		s.mu.Lock()
-		if !s.gone {
+		if !s.state.Deleted {
 			return s
 		}
 		s.mu.Unlock()

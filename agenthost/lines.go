@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/stream"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
@@ -69,7 +71,7 @@ func (l *Lines) Translate(ctx context.Context, frame []byte) []protocol.Line {
 	case protocol.PartDataAsk:
 		return append(lines, l.question(ctx, p.ID)...)
 	case protocol.PartToolApprovalResponse:
-		return append(lines, l.settled(protocol.LineConfirmation, p.ApprovalID, p.Reason == reasonExpired)...)
+		return append(lines, l.settled(protocol.LineConfirmation, p.ApprovalID, p.Reason == core.ReasonExpired)...)
 	case protocol.PartDataAnswer:
 		return append(lines, l.settled(protocol.LineAnswer, p.ID, expiredAsk(p.Data))...)
 	}
@@ -215,20 +217,17 @@ type hostNotice struct {
 // Notice tells every reader of every session something that belongs to none. It
 // is shown, not kept.
 func (h *Host) Notice(level, message string) {
-	data, err := marshal(hostNotice{level, message, true})
+	data, err := protocol.Marshal(hostNotice{level, message, true})
 	if err == nil {
-		data, err = marshal(&protocol.Part{Type: protocol.PartDataNotice, Data: data})
+		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataNotice, Data: data})
 	}
 	if err != nil {
 		return // strings only
 	}
-	frame := encodeFrame("", data)
+	frame := stream.Encode("", data)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		if s.turn != nil {
-			s.turn.fan.Publish(frame)
-		}
-		s.follow.Publish(frame)
+		s.stream.Send(frame)
 		s.mu.Unlock()
 	}
 }
@@ -287,14 +286,14 @@ func errorText(raw json.RawMessage) string {
 // messageLine names the event, so that a client can merge it with what it read
 // elsewhere.
 func messageLine(sessionID, text, eventID, turnID string) protocol.Line {
-	metadata, _ := marshal(map[string]string{"event_id": eventID, "turn_id": turnID})
+	metadata, _ := protocol.Marshal(map[string]string{"event_id": eventID, "turn_id": turnID})
 	return protocol.Line{Type: protocol.LineMessage, SessionID: sessionID, Content: &text, Format: "markdown", Metadata: metadata}
 }
 
 func questionLine(sessionID string, q *protocol.Event) protocol.Line {
 	line := protocol.Line{Type: protocol.LineAsk, SessionID: sessionID, RequestID: q.InteractionID, Prompt: q.Prompt, Default: q.Default}
 	if len(q.Options) > 0 {
-		line.Metadata, _ = marshal(map[string][]string{"options": q.Options})
+		line.Metadata, _ = protocol.Marshal(map[string][]string{"options": q.Options})
 	}
 	if q.Kind == protocol.KindAsk {
 		return line

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"bellhop/agenthost/core"
 	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
@@ -47,23 +48,17 @@ func (s *session) secrets() []string {
 	return append(slices.Clone(secrets), s.workspaceSecret())
 }
 
-// settleIn keeps the workspace and its secret: programs that outlive this host
-// stay known to the next.
-func (s *session) settleIn(dir string) error {
+// saveWorkspace journals the workspace and its secret, so that the next host knows
+// programs that outlive this one.
+func (s *session) saveWorkspace(dir string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	secret := s.rec.Secret
+	in := core.WorkspaceUsed{Dir: dir}
 	if s.host.opts.LocalURL != "" {
-		secret = s.workspaceSecret()
+		in.Secret = s.workspaceSecret()
 	}
-	if s.rec.Dir == dir && s.rec.Secret == secret {
-		return nil
-	}
-	b := s.begin()
-	rec := b.record()
-	rec.Dir, rec.Secret = dir, secret
-	b.then(s.prove)
-	return b.commit()
+	_, err := s.apply(in)
+	return err
 }
 
 // local is what of the host the session's agent can reach.
@@ -99,7 +94,7 @@ func (h *Host) LocalGrant(secret string) (LocalGrant, error) {
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	return LocalGrant{SessionID: found.id, Project: found.rec.Project, Path: found.rec.Dir}, nil
+	return LocalGrant{SessionID: found.id, Project: found.state.Record.Project, Path: found.state.Record.Dir}, nil
 }
 
 // Occupied reports whether a session works in the workspace.
@@ -107,7 +102,7 @@ func (h *Host) Occupied(path string) bool {
 	return slices.ContainsFunc(h.all(), func(s *session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.rec.Dir == path
+		return s.state.Record.Dir == path
 	})
 }
 
@@ -119,5 +114,5 @@ func (h *Host) LocalPath(g LocalGrant) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rec.Dir, nil
+	return s.state.Record.Dir, nil
 }

@@ -2,12 +2,13 @@ package agenthost
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
-	"net/http"
 	"time"
 
+	"bellhop/agenthost/delivery"
+	"bellhop/agenthost/stream"
 	"bellhop/crypto/seal"
-	"bellhop/internal/sse"
 )
 
 // Workspaces gives sessions their directories.
@@ -29,11 +30,9 @@ type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)
 }
 
-// Poster sends the outbox's requests; an *http.Client is one. It must not follow
-// redirects: they would carry the webhook token elsewhere.
-type Poster interface {
-	Do(*http.Request) (*http.Response, error)
-}
+// Poster sends the requests of delivery; an *http.Client is one. It must not follow
+// redirects: they would send the webhook token elsewhere.
+type Poster = delivery.Poster
 
 // Options are what a Host is made of. Journal, Providers with the DefaultAgent
 // among them, and Workspaces are required.
@@ -59,6 +58,11 @@ type Options struct {
 	// Env are further variables of the session's agent.
 	Env func(sessionID string) []string
 
+	// Record gets every input of every session in order, as JSON that a core.Recorded
+	// reads, with known secrets masked. It is called with the session's lock held and
+	// must return soon. Nil records nothing.
+	Record func(sessionID string, entry json.RawMessage)
+
 	TokenTTL           time.Duration // of stream tokens; 0: 10 min
 	InteractionTimeout time.Duration // 0: 30 min
 	IdleStop           time.Duration // an idle agent program is stopped after; 0: 10 min
@@ -76,17 +80,5 @@ type Grant struct {
 	Attach    bool   // reads, answers and interrupts; starts nothing
 }
 
-// Stream is a session's frames: first Backlog, then Live. A nil Live ends after
-// the backlog.
-type Stream struct {
-	TurnID  string // the turn it begins with, "" when that is unknown
-	Backlog [][]byte
-	Live    *sse.Subscription
-}
-
-// Close ends the subscription; the turn goes on.
-func (s *Stream) Close() {
-	if s != nil && s.Live != nil {
-		s.Live.Close()
-	}
-}
+// Stream is a reader's share of a session's stream. Its reader must Close it.
+type Stream = stream.Reader

@@ -2,93 +2,64 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/stream"
 	"bellhop/protocol"
 )
 
-// output is what a turn's agent talks to.
+// output is what a turn's agent reports to. It masks, and makes the inputs of it.
 type output struct{ t *turn }
 
 var _ Output = (*output)(nil)
 
-func (o *output) Text(delta string) error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		v.say(b, o.t.rec.ID, textBlock, v.text.write(delta))
-	})
+func (o *output) Text(delta string) error { return o.delta(core.TextBlock, delta) }
+
+func (o *output) Reasoning(delta string) error { return o.delta(core.ReasoningBlock, delta) }
+
+func (o *output) delta(kind core.BlockKind, delta string) error {
+	t, s := o.t, o.t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := t.scrub
+	text := t.scrub[kind].Write(delta)
+	if s.host.opts.Record == nil {
+		if f, ok := s.state.Append(t.id, kind, text); ok {
+			s.stream.Publish(stream.NewFrame(f.ID, f.Part, f.Boundary))
+			return nil
+		}
+	}
+	_, err := s.report(core.AgentText{TurnID: t.id, Kind: kind, Text: text})
+	if err != nil {
+		t.scrub = before
+	}
+	return err
 }
 
 func (o *output) EndText(final string) error {
-	return o.t.step(func(b *batch) { o.t.voice.endText(b, o.t.rec.ID, final) })
+	return o.report(core.AgentTextEnded{TurnID: o.t.id, Final: o.t.masker.Text(final)})
 }
 
-func (o *output) Reasoning(delta string) error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		v.say(b, o.t.rec.ID, reasoningBlock, v.reasoning.write(delta))
-	})
-}
+func (o *output) EndReasoning() error { return o.report(core.AgentReasoningEnded{TurnID: o.t.id}) }
 
-func (o *output) EndReasoning() error {
-	return o.t.step(func(b *batch) {
-		v := &o.t.voice
-		if v.open == nil && v.reasoning.held != "" || v.open != nil && v.open.kind == reasoningBlock {
-			v.end(b, o.t.rec.ID)
-		}
-	})
+func (o *output) report(in core.Input) error {
+	o.t.s.mu.Lock()
+	defer o.t.s.mu.Unlock()
+	_, err := o.t.s.report(in)
+	return err
 }
 
 func (o *output) ToolCall(c ToolCall) error {
-	return o.t.step(func(b *batch) {
-		t := o.t
-		t.voice.end(b, t.rec.ID)
-		id := name(c.ID, "call")
-		known := &call{name: name(c.Name, "tool")}
-		var truncated bool
-		known.input, truncated = cutValue(t.masker.value(c.Input, "{}"), maxValue)
-		b.event(t.rec.ID, protocol.Event{
-			Type: protocol.EventToolCall, ToolCallID: id, ToolName: known.name, Input: known.input, Truncated: truncated,
-		}, &protocol.Part{Type: protocol.PartToolCall, ToolCallID: id, ToolName: known.name, Input: known.input}, true)
-		known.number = len(t.calls)
-		b.then(func() { t.calls[id] = known })
-	})
+	in := core.AgentCalled{TurnID: o.t.id, Call: c}
+	in.Call.Input, in.Truncated = protocol.CutValue(o.t.masker.Value(c.Input, "{}"), core.MaxValue)
+	return o.report(in)
 }
 
 func (o *output) ToolResult(r ToolResult) error {
 	o.t.overlooked(&r)
-	return o.t.step(func(b *batch) { o.t.result(b, r) })
-}
-
-// result adds a tool's result. One for a call that an interrupt has already
-// answered changes nothing.
-func (t *turn) result(b *batch, r ToolResult) {
-	id := name(r.ID, "call")
-	known := t.calls[id]
-	if known == nil {
-		known = &call{name: name(r.Name, "tool"), input: json.RawMessage("{}")}
-	} else if known.done {
-		return
-	}
-	boundary := t.voice.open == nil
-	e := protocol.Event{
-		Type: protocol.EventToolResult, ToolCallID: id, ToolName: known.name, IsError: r.IsError, Denied: r.Denied,
-	}
-	p := &protocol.Part{Type: protocol.PartToolResult, ToolCallID: id, ToolName: known.name, Input: known.input}
-	e.Output, e.Truncated = cutValue(t.masker.value(r.Output, "null"), maxValue)
-	switch {
-	case r.Denied:
-		p.Type, p.Input = protocol.PartToolOutputDenied, nil
-	case r.IsError:
-		p.Type, p.Error = protocol.PartToolError, e.Output
-	default:
-		p.Output = e.Output
-	}
-	t.voice.count(b.event(t.rec.ID, e, p, boundary))
-	b.then(func() {
-		known.done = true
-		t.calls[id] = known
-	})
+	in := core.AgentResulted{TurnID: o.t.id, Result: r}
+	in.Result.Output, in.Truncated = protocol.CutValue(o.t.masker.Value(r.Output, "null"), core.MaxValue)
+	return o.report(in)
 }
 
 func (o *output) Confirm(ctx context.Context, q Question) (Answer, error) {
@@ -99,30 +70,33 @@ func (o *output) Ask(ctx context.Context, q Question) (Answer, error) {
 	return o.t.ask(ctx, protocol.KindAsk, q)
 }
 
+// Notice ignores errors: a notice that cannot be shown is no reason to stop a turn.
 func (o *output) Notice(level, message string) {
-	// A notice that cannot be shown is no reason to stop a turn that is over.
-	_ = o.t.step(func(b *batch) { o.t.notice(b, level, message) })
+	_ = o.report(core.AgentNoticed{TurnID: o.t.id, Level: level, Message: o.t.masker.Text(message)})
 }
 
-func (t *turn) notice(b *batch, level, message string) {
-	message = cutText(t.masker.text(message), maxPhrase)
-	data := b.encode(map[string]string{"level": level, "message": message})
-	t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, t.voice.open == nil))
+func (o *output) Checking(lost bool) error {
+	return o.report(core.AgentChecking{TurnID: o.t.id, Lost: lost})
 }
 
 func (o *output) SetNative(id string) error {
-	return o.t.step(func(b *batch) {
-		if o.t.belongsTo(&b.rec) { // a check-in may have chosen another agent meanwhile
-			b.record().Native = id
-		}
-	})
+	return o.report(core.AgentNamed{TurnID: o.t.id, Native: id})
 }
 
-// name makes an id or name one that every broker takes.
-func name(s, otherwise string) string {
-	s = cutText(protocol.SanitizeText(s), protocol.MaxID)
-	if s == "" {
-		return otherwise
+func (o *output) Restored(ctx context.Context) (string, error) {
+	t, s := o.t, o.t.s
+	s.mu.Lock()
+	headless := s.state.Headless()
+	s.mu.Unlock()
+	y := &story{journal: s.host.opts.Journal, session: s.id, now: t.id, room: maxRestored - restoredFrame}
+	if err := y.read(ctx, headless); err != nil {
+		return "", err
 	}
-	return s
+	if len(y.lines) == 0 {
+		return "", nil
+	}
+	text := y.text()
+	return text, o.report(core.AgentReminded{TurnID: t.id, Context: protocol.ContextRestored{
+		Turns: y.turns, Bytes: len(text), Truncated: y.truncated,
+	}})
 }

@@ -2,12 +2,10 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"time"
 
-	"bellhop/protocol"
+	"bellhop/agenthost/core"
 )
 
 // Provider runs one kind of agent program. agenthost/provider/providertest is
@@ -59,21 +57,6 @@ type Agent interface {
 	// resumes. Close is Stop for good.
 	Stop(ctx context.Context) error
 	Close(ctx context.Context) error
-}
-
-// Prompt is the user's side of a turn.
-type Prompt struct {
-	TurnID      string
-	Text        string
-	Attachments []protocol.Attachment
-}
-
-// Outcome is how a turn ended.
-type Outcome struct {
-	FinishReason protocol.FinishReason // "" means stop
-	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       // JSON object or nil
-	Err          string                // with FinishError: what to show the user
 }
 
 // Output is what a running agent says. Its methods are safe for concurrent
@@ -138,39 +121,12 @@ type Terminal struct {
 	Env     []string `json:"env"` // KEY=value, beside the person's own
 }
 
-// ToolCall is a call of a tool by the agent. Input is any JSON.
-type ToolCall struct {
-	ID    string
-	Name  string
-	Input json.RawMessage
-}
-
-// ToolResult answers the call of the same ID. Output is any JSON.
-type ToolResult struct {
-	ID      string
-	Name    string
-	Output  json.RawMessage
-	IsError bool
-	Denied  bool // the user or a rule said no
-}
-
-// Question is asked of the user. ToolCallID ties a confirm to its call, if the
-// agent names it.
-type Question struct {
-	Prompt     string
-	ToolCallID string
-	ToolName   string
-	Args       json.RawMessage
-	Level      string // INFO, WARN or CRITICAL, "" unknown
-	Default    string
-	Options    []string
-	Timeout    time.Duration // 0 = the host's
-}
-
-// Answer is what came back.
-type Answer struct {
-	Approved bool
-	Text     string
-	Reason   string
-	Expired  bool
-}
+// What goes between a session and its agent, see package core.
+type (
+	Prompt     = core.Prompt
+	Outcome    = core.Outcome
+	ToolCall   = core.ToolCall
+	ToolResult = core.ToolResult
+	Question   = core.Question
+	Answer     = core.Answer
+)

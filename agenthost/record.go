@@ -2,9 +2,8 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -46,132 +45,32 @@ type Journal interface {
 	Notices() []string
 }
 
-// Write is one durable step: rows are inserted or, where they exist, replaced.
-type Write struct {
-	SessionID string
-
-	Session      *SessionRecord
-	Turns        []TurnRecord
-	Prompts      []PromptRecord
-	Interactions []InteractionRecord
-	Tokens       []TokenRecord
-	DeadLetters  []DeadLetter
-
-	DropEvents []protocol.Cursor // before Events are inserted
-	Events     []EventRecord     // inserted; a known (epoch,seq) is an error
-
-	DropTokens    time.Time // expired before this; zero: none
-	DropAllTokens bool
-	DropSession   bool // everything of SessionID, instead of all other members
-}
-
-// SessionRecord is a session's row.
-type SessionRecord struct {
-	ID         string
-	BrokerID   string // "" until the first that names itself
-	WebhookURL string // carries a token: never logged
-	Basic      bool   // the broker speaks the original contract only
-
-	Agent   string
-	Project string
-	Model   string
-	Native  string // the agent's own session id
-	Dir     string // the workspace, once an agent was opened
-	Secret  string // of programs in the workspace, "" until an agent was opened; never logged
-
-	Cursor         protocol.Cursor // of the newest event
-	Acked          protocol.Cursor // the broker has everything up to here
-	OffsetReserved int64           // offsets below may have been used
-
-	Status     protocol.Status
-	Reason     string
-	Remembered []string // tools allowed for the rest of the session
-
-	Outbox      OutboxState
-	OutboxError string
-
-	CreatedAt time.Time
-	ActiveAt  time.Time
-}
-
-// TurnState is where a turn stands.
-type TurnState string
+// Rows and records of the journal, see package core.
+type (
+	Write             = core.Write
+	SessionRecord     = core.SessionRecord
+	TurnRecord        = core.TurnRecord
+	TurnState         = core.TurnState
+	PromptRecord      = core.PromptRecord
+	EventRecord       = core.EventRecord
+	InteractionRecord = core.InteractionRecord
+	TokenRecord       = core.TokenRecord
+	Loaded            = core.Loaded
+	DeadLetter        = core.DeadLetter
+	OutboxState       = core.OutboxState
+)
 
 // Turn states.
 const (
-	TurnAnnounced TurnState = "announced"
-	TurnOpen      TurnState = "open"
-	TurnFinished  TurnState = "finished"
+	TurnAnnounced = core.TurnAnnounced
+	TurnOpen      = core.TurnOpen
+	TurnFinished  = core.TurnFinished
 )
 
-// TurnRecord is a turn's row. Started is zero for a turn that finished without
-// having been started. Offsets are those of its frames; LastOffset is 0 while
-// it is open.
-type TurnRecord struct {
-	SessionID    string
-	ID           string
-	State        TurnState
-	PromptSHA256 string
-	Announced    time.Time
-	Expires      time.Time // of the last token that may start it
-	Started      time.Time
-	Finished     time.Time
-	FinishReason protocol.FinishReason
-	Reason       string
-	FirstOffset  int64
-	LastID       protocol.StreamID
-}
-
-// PromptRecord is what a turn of a broker's session was asked, as far as an agent
-// would be told again. Headless sessions have an event for it.
-type PromptRecord struct {
-	SessionID string
-	TurnID    string
-	Text      string
-}
-
-// EventRecord is an event's row. Body is the event as it is posted. Part is the
-// part that announced it, byte for byte, and Frame that part's stream id; both
-// are empty for events without a part.
-type EventRecord struct {
-	SessionID string
-	Cursor    protocol.Cursor
-	EventID   string
-	TurnID    string
-	Type      protocol.EventType
-	Body      json.RawMessage
-	Frame     protocol.StreamID
-	Part      []byte
-}
-
-// InteractionRecord is a question's row. Question and Answer are JSON.
-type InteractionRecord struct {
-	SessionID string
-	ID        string
-	TurnID    string
-	Kind      protocol.InteractionKind
-	State     protocol.InteractionState
-	Question  protocol.Event // the open event: what every later event repeats
-	Answer    *protocol.InteractionAnswer
-	ExpiresAt time.Time
-	CreatedAt time.Time
-}
-
-// TokenRecord is a stream token; only its hash is kept.
-type TokenRecord struct {
-	Hash      []byte
-	SessionID string
-	TurnID    string
-	Attach    bool
-	ExpiresAt time.Time
-}
-
-// Loaded is a session as the host finds it at its start. LastFrame is the id of
-// the last frame of its newest finished turn, zero when there is none.
-type Loaded struct {
-	Session      SessionRecord
-	Turns        []TurnRecord        // announced and open ones
-	Interactions []InteractionRecord // open ones
-	LastFrame    protocol.StreamID
-	Pending      int64
-}
+// Outbox states.
+const (
+	OutboxOK       = core.OutboxOK
+	OutboxRetrying = core.OutboxRetrying
+	OutboxStopped  = core.OutboxStopped
+	OutboxNone     = core.OutboxNone
+)

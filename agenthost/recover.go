@@ -2,9 +2,10 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/delivery"
 	"bellhop/protocol"
 )
 
@@ -31,92 +32,26 @@ func (h *Host) recover() error {
 	return nil
 }
 
-func (s *session) recover(ctx context.Context, in *Loaded) error {
-	s.durable.Store(true)
-	s.rec, s.pending, s.secret = in.Session, in.Pending, in.Session.Secret
-	s.prove()
-	s.next = max(1, s.rec.OffsetReserved)
-	s.window.prev = protocol.StreamID{Epoch: s.rec.Cursor.Epoch, Offset: s.next - 1}
-	if in.LastFrame.Offset > 0 {
-		s.window.prev = in.LastFrame
-	}
-	for i := range in.Turns {
-		rec := in.Turns[i]
-		if rec.State == TurnOpen {
-			if err := s.recoverOpen(ctx, rec, in.Interactions); err != nil {
-				return err
-			}
+func (s *session) recover(ctx context.Context, loaded *Loaded) error {
+	in := core.Recovered{Loaded: *loaded, WebhookExpires: delivery.Expiry(loaded.Session.WebhookURL)}
+	for i := range loaded.Turns {
+		if loaded.Turns[i].State != TurnOpen {
 			continue
 		}
-		if err := s.recoverAnnounced(rec); err != nil {
+		rows, err := s.host.opts.Journal.TurnEvents(ctx, s.id, loaded.Turns[i].ID)
+		if err != nil {
 			return err
 		}
-	}
-	if s.rec.Status == protocol.StatusBusy || s.rec.Reason != "" {
-		b := s.begin()
-		b.status("", protocol.StatusIdle, "")
-		return b.commit()
-	}
-	return nil
-}
-
-// recoverOpen ends a turn whose agent died with the host.
-func (s *session) recoverOpen(ctx context.Context, rec TurnRecord, questions []InteractionRecord) error {
-	s.window.prev = noFrame // frames of the turn were lost: no id is known to be the last
-	t := s.newTurn(rec)
-	t.stop = protocol.ReasonHostRestarted
-	defer t.cancel()
-	s.turn, s.newest = t, rec.FirstOffset
-	for _, q := range questions {
-		if q.TurnID == rec.ID {
-			s.questions[q.ID] = &question{rec: q, answer: make(chan Answer, 1)}
-		}
-	}
-	if err := t.recoverCalls(ctx); err != nil {
-		return err
-	}
-	b := s.begin()
-	t.finish(b, Outcome{})
-	return b.commit()
-}
-
-// recoverCalls finds the calls that have no result.
-func (t *turn) recoverCalls(ctx context.Context) error {
-	events, err := t.s.host.opts.Journal.TurnEvents(ctx, t.s.id, t.rec.ID)
-	if err != nil {
-		return err
-	}
-	for i := range events {
-		var e protocol.Event
-		if err := json.Unmarshal(events[i].Body, &e); err != nil {
-			return err
-		}
-		switch e.Type {
-		case protocol.EventToolCall:
-			t.calls[e.ToolCallID] = &call{name: e.ToolName, input: e.Input, number: len(t.calls)}
-		case protocol.EventToolResult:
-			if known := t.calls[e.ToolCallID]; known != nil {
-				known.done = true
+		in.Events = make([]protocol.Event, len(rows))
+		for j := range rows {
+			e, err := eventOf(&rows[j])
+			if err != nil {
+				return err
 			}
+			in.Events[j] = *e
 		}
 	}
-	return nil
-}
-
-func (s *session) recoverAnnounced(rec TurnRecord) error {
-	if s.host.opts.Now().Before(rec.Expires) {
-		former := s.announced
-		s.setAnnounced(&rec)
-		if former == nil {
-			return nil
-		}
-		return s.neverStarted(*former) // the older one was queued, and its prompt is gone
-	}
-	return s.neverStarted(rec)
-}
-
-func (s *session) neverStarted(rec TurnRecord) error {
-	b := s.begin()
-	s.notStarted(b, rec)
-	return b.commit()
+	s.secret = loaded.Session.Secret
+	_, err := s.apply(in)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -21,28 +22,6 @@ const (
 	restoredPage  = 50
 	restoredFrame = 1 << 10 // for the words around the lines
 )
-
-// Restored tells the agent what was said before its turn, and the user that it
-// had to be told.
-func (o *output) Restored(ctx context.Context) (string, error) {
-	t := o.t
-	t.s.mu.Lock()
-	headless := t.s.rec.Outbox == OutboxNone
-	t.s.mu.Unlock()
-	y := &story{journal: t.s.host.opts.Journal, session: t.s.id, now: t.rec.ID, room: maxRestored - restoredFrame}
-	if err := y.read(ctx, headless); err != nil {
-		return "", err
-	}
-	if len(y.lines) == 0 {
-		return "", nil
-	}
-	text := y.text()
-	err := t.step(func(b *batch) {
-		data := b.encode(protocol.ContextRestored{Turns: y.turns, Bytes: len(text), Truncated: y.truncated})
-		t.voice.count(b.frame(&protocol.Part{Type: protocol.PartDataContextRestored, Data: data}, t.voice.open == nil))
-	})
-	return text, err
-}
 
 // story is what was said in a session, read backwards until there is no room. It
 // is told as JSON lines: no text of a user or a tool can pass for another's.
@@ -114,7 +93,7 @@ func (y *story) read(ctx context.Context, headless bool) error {
 // readInstructions finds what a headless session was told at its begin.
 func (y *story) readInstructions(ctx context.Context) error {
 	rows, err := y.journal.Pending(ctx, y.session, protocol.Cursor{}, 1)
-	if err != nil || len(rows) == 0 || rows[0].Type != eventInstructions {
+	if err != nil || len(rows) == 0 || rows[0].Type != core.EventInstructions {
 		return err
 	}
 	e, err := eventOf(&rows[0])
@@ -147,7 +126,7 @@ func (y *story) count(began int) {
 
 func (y *story) event(row *EventRecord) (full bool, err error) {
 	switch row.Type {
-	case eventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
+	case core.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
 	default:
 		return false, nil
 	}
@@ -164,7 +143,7 @@ func (y *story) event(row *EventRecord) (full bool, err error) {
 
 func (y *story) line(e *protocol.Event) (line storyLine) {
 	switch e.Type {
-	case eventInput:
+	case core.EventInput:
 		line.User = y.cut(text(e), maxRestoredText)
 	case protocol.EventText:
 		line.Assistant = y.cut(text(e), maxRestoredText)
@@ -216,7 +195,7 @@ func (y *story) add(line storyLine) (full bool, err error) {
 }
 
 func (y *story) encode(line storyLine) (string, error) {
-	raw, err := marshal(line)
+	raw, err := protocol.Marshal(line)
 	return string(raw) + "\n", err
 }
 
@@ -225,7 +204,7 @@ func (y *story) cut(s string, most int) string {
 		return s
 	}
 	y.truncated = true
-	return cutText(s, most) + " [the rest is left out]"
+	return protocol.CutText(s, most) + " [the rest is left out]"
 }
 
 func (y *story) text() string {

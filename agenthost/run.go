@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -25,7 +26,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.enter(running)
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.wakeOutbox()
+		s.wakeDelivery()
 		s.mu.Unlock()
 	}
 	<-ctx.Done()
@@ -103,7 +104,7 @@ func (h *Host) drain() {
 func (h *Host) posts() bool {
 	for _, s := range h.all() {
 		s.mu.Lock()
-		posts := s.rec.Outbox != OutboxStopped && s.pending > 0
+		posts := s.state.Undelivered()
 		s.mu.Unlock()
 		if posts {
 			return true
@@ -116,15 +117,12 @@ func (h *Host) closeSessions(most time.Duration) {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		stopTimer(&s.idle)
-		stopTimer(&s.announcedBy)
-		s.stopRenewal()
-		s.follow.Close()
-		if s.turn != nil {
-			s.turn.fan.Close()
+		for i := range s.timers {
+			stopTimer(&s.timers[i])
 		}
-		if s.outbox.unsaved {
-			_ = s.save() // best effort: else events are sent twice, which is harmless
+		s.stream.Close()
+		if s.state.Delivery.Unsaved {
+			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
 		wg.Go(s.closeAgent)

@@ -38,27 +38,6 @@ type SessionStatus struct {
 	LastActivityAt   time.Time       `json:"lastActivityAt"`
 }
 
-// OutboxState says whether a session's events reach its broker.
-type OutboxState string
-
-// Outbox states. A stopped outbox keeps its events for the next /session.
-const (
-	OutboxOK       OutboxState = "ok"
-	OutboxRetrying OutboxState = "retrying"
-	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
-)
-
-// DeadLetter is an event the broker refused for good; a dropped event went in
-// its place.
-type DeadLetter struct {
-	SessionID string          `json:"sessionId"`
-	Cursor    protocol.Cursor `json:"cursor"`
-	EventID   string          `json:"eventId"`
-	Reason    string          `json:"reason"`
-	Body      string          `json:"body"`
-	At        time.Time       `json:"at"`
-}
-
 // StatusWatch signals on C at once and after every change; what it is, Status
 // tells. Signals that nobody took yet become one.
 type StatusWatch struct {
@@ -117,12 +96,13 @@ func (h *Host) diskUse(ctx context.Context) *int64 {
 func (s *session) status() SessionStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	rec := &s.state.Record
 	return SessionStatus{
-		ID: s.id, Agent: s.rec.Agent, Project: s.rec.Project,
-		Status: s.rec.Status, Reason: s.rec.Reason,
-		OpenTurn: s.openTurn(), OpenInteractions: len(s.questions),
-		Cursor: s.rec.Cursor, Acknowledged: s.rec.Acked, Unacknowledged: s.pending,
-		Outbox: s.rec.Outbox, OutboxError: s.rec.OutboxError, LastActivityAt: s.rec.ActiveAt,
+		ID: s.id, Agent: rec.Agent, Project: rec.Project,
+		Status: rec.Status, Reason: rec.Reason,
+		OpenTurn: s.state.OpenTurn(), OpenInteractions: len(s.state.Questions),
+		Cursor: rec.Cursor, Acknowledged: rec.Acked, Unacknowledged: s.state.Pending,
+		Outbox: rec.Outbox, OutboxError: rec.OutboxError, LastActivityAt: rec.ActiveAt,
 	}
 }
 

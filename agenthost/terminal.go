@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -17,15 +18,18 @@ func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error
 		return nil, err
 	}
 	if h.in(draining, stopped) {
-		return nil, errStopping()
+		return nil, core.ErrStopping()
 	}
 	s.mu.Lock()
-	name := s.rec.Agent
-	stopTimer(&s.idle)
+	name := s.state.Record.Agent
+	_, err = s.apply(core.TerminalAttached{Opening: true})
 	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	defer s.used()
-	s.gate.Lock() // a turn begins before or after, and the agent is not closed meanwhile
-	defer s.gate.Unlock()
+	s.agent.gate.Lock() // a turn begins before or after, and the agent is not closed meanwhile
+	defer s.agent.gate.Unlock()
 	agent, err := s.openAgentLocked(ctx)
 	if err != nil {
 		return nil, err
@@ -58,7 +62,5 @@ func (h *Host) TerminalOpen(sessionID string) error {
 func (s *session) used() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil && !s.gone {
-		s.armIdle()
-	}
+	_, _ = s.apply(core.TerminalAttached{}) // it writes nothing
 }

@@ -10,16 +10,14 @@ import (
 // streamTokenPrefix makes a leaked token recognizable.
 const streamTokenPrefix = "bhs_"
 
-// token mints the answer's stream token.
-func (o *opening) token() string {
+// newToken mints a stream token: its text, and the record that is journaled.
+func (s *session) newToken(turn *protocol.AnnouncedTurn, attach bool) (plain string, rec TokenRecord) {
 	plain, hash := token.NewOpaque(streamTokenPrefix)
-	rec := TokenRecord{Hash: hash, SessionID: o.s.id, Attach: o.req.Attach, ExpiresAt: o.expires}
-	if o.req.Turn != nil {
-		rec.TurnID = o.req.Turn.ID
+	rec = TokenRecord{Hash: hash, SessionID: s.id, Attach: attach, ExpiresAt: s.host.opts.Now().UTC().Add(s.host.opts.TokenTTL)}
+	if turn != nil {
+		rec.TurnID = turn.ID
 	}
-	o.b.w.Tokens = append(o.b.w.Tokens, rec)
-	o.b.w.DropTokens = o.b.now
-	return plain
+	return plain, rec
 }
 
 // Authorize says what a stream token allows: CodeNotFound when there is no such

@@ -2,66 +2,95 @@ package agenthost
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
-	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
-// turn is a started, unfinished turn. Its members are behind the session's lock.
+// How long an agent that is to stop may take beyond what Agent.Interrupt itself
+// takes.
+const (
+	interruptLimit = 10 * time.Second
+	stopGrace      = 2 * time.Second
+	abandonAfter   = 5 * time.Second
+)
+
+// turn is the open turn as it runs: its goroutine, its agent and the masks of its
+// output. Members without a comment never change.
 type turn struct {
-	s      *session
-	rec    TurnRecord
-	before protocol.StreamID // the frame before its first
-	fan    *sse.Fanout       // streams that end with it
-
-	ctx    context.Context
-	cancel context.CancelFunc
-	done   chan struct{} // closed when its finish is durable
-
-	agent   Agent         // once it is running
-	of      SessionRecord // what its agent was opened for
-	voice   voice
-	masker  masker
-	calls   map[string]*call
-	asked   map[string]bool // calls that came with a confirm
-	stop    string          // why it is being stopped, "" while it is not
-	failure error           // what its output could not make durable
-	back    chan struct{}   // closed when the agent's lost connection is back; nil: it is not lost
-	over    bool
+	s       *session
+	id      string
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when its finish is durable
+	masker  stream.Masker
+	scrub   [2]stream.Scrubber // by core.BlockKind, behind the session's lock
+	agent   Agent              // once it runs, behind the session's lock
+	back    chan struct{}      // closed when answers are no longer held; nil: they are not; behind the lock
+	spawned bool               // behind the lock
 }
 
-// call is a tool call of a turn.
-type call struct {
-	name   string
-	input  json.RawMessage
-	number int // of the turn's calls
-	done   bool
-}
-
-func (s *session) newTurn(rec TurnRecord) *turn {
-	t := &turn{s: s, rec: rec, fan: sse.NewFanout(), done: make(chan struct{}), calls: map[string]*call{}, asked: map[string]bool{}}
+func (s *session) newTurn(id string) *turn {
+	t := &turn{s: s, id: id, done: make(chan struct{}), masker: stream.NewMasker(s.secrets())}
 	t.ctx, t.cancel = context.WithCancel(s.host.work)
-	t.masker = newMasker(s.secrets())
-	t.voice.text.masker, t.voice.reasoning.masker = t.masker, t.masker
+	t.scrub = [2]stream.Scrubber{stream.NewScrubber(t.masker), stream.NewScrubber(t.masker)}
 	return t
+}
+
+// held is the text that the masks hold back. A nil turn holds none.
+func (t *turn) held() (h core.Held) {
+	if t == nil {
+		return h
+	}
+	text, reasoning := t.scrub[core.TextBlock], t.scrub[core.ReasoningBlock]
+	return core.Held{Text: text.Flush(), Reasoning: reasoning.Flush()}
+}
+
+// flushed forgets held text that a step has published.
+func (t *turn) flushed(kinds [2]bool) {
+	for kind, yes := range kinds {
+		if yes && t != nil {
+			t.scrub[kind].Flush()
+		}
+	}
+}
+
+// startAgent makes the turn that has just been opened run.
+func (s *session) startAgent(e core.StartAgent) {
+	readers := s.prompts[e.TurnID]
+	delete(s.prompts, e.TurnID)
+	s.stream.BeginTurn(readers, s.state.Turn.Record.FirstOffset)
+	t := s.newTurn(e.TurnID)
+	s.turn = t
+	failpoint.Hit("turn-started")
+	t.spawned = s.host.spawn(func() { t.run(e.Prompt) })
+}
+
+// endTurn lets go of a turn whose finish is durable.
+func (s *session) endTurn() {
+	s.stream.EndTurn()
+	if s.turn != nil {
+		close(s.turn.done)
+		s.turn.cancel()
+		s.turn = nil
+	}
 }
 
 // run is the turn's goroutine.
 func (t *turn) run(prompt Prompt) {
 	outcome, err := t.play(prompt)
 	if err != nil {
-		t.s.host.opts.Log.Warn("a turn could not begin", "session", t.s.id, "turn", t.rec.ID, "error", err)
+		t.s.host.opts.Log.Warn("a turn could not begin", "session", t.s.id, "turn", t.id, "error", err)
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
-	if t.end(outcome) { // else whoever ended it goes on when its agent is out of the way
-		t.s.startQueued()
+	if t.end(outcome) { // otherwise the goroutine that ended it starts the next, once the agent is closed
+		t.s.advanceQueue()
 	}
 }
 
@@ -69,17 +98,18 @@ func (t *turn) run(prompt Prompt) {
 func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.rec.ID, "panic", t.masker.text(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			t.s.host.opts.Log.Error("a provider panicked", "session", t.s.id, "turn", t.id, "panic", t.masker.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
-	agent, err := t.s.openAgent(t.ctx)
+	agent, of, err := t.s.openAgent(t.ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	t.s.mu.Lock()
-	t.agent, t.of = agent, t.s.agentOf
-	stopped := t.stop != "" || t.over
+	t.agent = agent
+	_, refused := t.s.apply(core.AgentStarted{TurnID: t.id, Agent: of.Agent, Project: of.Project})
+	stopped := refused != nil || t.s.state.Stopping(t.id)
 	t.s.mu.Unlock()
 	if stopped {
 		return Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}, nil
@@ -87,68 +117,19 @@ func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 	return agent.Run(t.ctx, prompt, &output{t})
 }
 
-// belongsTo reports whether the session still has the agent and the project that
-// the turn began with.
-func (t *turn) belongsTo(rec *SessionRecord) bool {
-	return rec.Agent == t.of.Agent && rec.Project == t.of.Project
-}
-
-// explain is what a user may read of an error.
-func explain(err error) string {
-	var known *protocol.Error
-	if errors.As(err, &known) {
-		return known.Message
-	}
-	return err.Error()
-}
-
-// step makes one durable step of the turn. A failure ends the turn.
-func (t *turn) step(f func(*batch)) error {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return t.stepLocked(f)
-}
-
-func (t *turn) stepLocked(f func(*batch)) error {
-	if t.over {
-		return protocol.Errorf(protocol.CodeNoTurn, "The turn is over")
-	}
-	if t.failure != nil {
-		return t.failure
-	}
-	before := t.voice.snapshot()
-	b := t.s.begin()
-	f(b)
-	t.voice.splitIfFull(b, t.rec.ID)
-	if err := b.commit(); err != nil {
-		t.voice = before
-		t.fail(err)
-		return err
-	}
-	return nil
-}
-
-// fail stops the agent: what it says cannot be kept.
-func (t *turn) fail(err error) {
-	if t.failure == nil {
-		t.failure = err
-		t.s.host.opts.Log.Error("a turn failed", "session", t.s.id, "turn", t.rec.ID, "error", err)
-	}
-	t.cancel()
-}
-
 // end journals the turn's finish. While that cannot be written (a full disk) the
-// turn stays open and it is tried again: one that ended without a durable finish
-// would be open for ever at the broker. It reports whether this was the end.
+// turn stays open and end tries again, because a turn without a durable finish would
+// stay open at the broker for ever. It reports whether this call ended the turn.
 func (t *turn) end(outcome Outcome) bool {
 	defer t.cancel()
+	in := core.AgentEnded{TurnID: t.id, Outcome: t.clean(outcome)}
 	wait := 100 * time.Millisecond
 	for {
-		ended, err := t.tryEnd(outcome)
+		ended, err := t.tryEnd(in)
 		if err == nil {
 			return ended
 		}
-		t.s.host.opts.Log.Error("a turn's finish could not be written", "session", t.s.id, "turn", t.rec.ID, "error", err)
+		t.s.host.opts.Log.Error("a turn's finish could not be written", "session", t.s.id, "turn", t.id, "error", err)
 		select {
 		case <-t.s.host.posting.Done(): // the next start will write it
 			return false
@@ -158,96 +139,104 @@ func (t *turn) end(outcome Outcome) bool {
 	}
 }
 
-func (t *turn) tryEnd(outcome Outcome) (ended bool, err error) {
-	s := t.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.over {
+func (t *turn) tryEnd(in core.AgentEnded) (ended bool, err error) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if t.s.turn != t {
 		return false, nil
 	}
-	before := t.voice.snapshot()
-	b := s.begin()
-	t.finish(b, outcome)
-	if err := b.commit(); err != nil {
-		t.voice = before
-		return false, err
-	}
-	failpoint.Hit("finish-journaled")
-	return true, nil
+	in.Others = t.s.host.activity.now(t.s.state.Record.Dir)
+	_, err = t.s.apply(in)
+	return err == nil, err
 }
 
-// finish puts everything that ends a turn into b: its open text, its questions and
-// their calls, the finish.
-func (t *turn) finish(b *batch, outcome Outcome) {
-	outcome = t.verdict(outcome)
-	t.voice.end(b, t.rec.ID)
-	t.settleQuestions(b, endingReason(outcome.Reason))
-	e, p := t.finishEvent(b, outcome)
-	f := b.event(t.rec.ID, e, p, true)
-	b.status(t.rec.ID, protocol.StatusIdle, t.s.atRest().Reason)
-	rec := t.rec
-	rec.State, rec.Finished, rec.FinishReason, rec.Reason, rec.LastID = TurnFinished, b.now, e.FinishReason, e.Reason, f.id
-	b.w.Turns = append(b.w.Turns, rec)
-	b.then(func() {
-		t.rec, t.over = rec, true
-		t.s.turn = nil
-		t.s.stopRenewal()
-		t.fan.Close()
-		close(t.done)
-		t.s.armIdle()
-	})
-}
-
-// verdict is how the turn ended, seen from the host.
-func (t *turn) verdict(o Outcome) Outcome {
-	switch {
-	case t.failure != nil:
-		o.FinishReason, o.Err, o.Reason = protocol.FinishError, explain(t.failure), string(protocol.CodeOf(t.failure))
-	case t.stop != "":
-		o.FinishReason, o.Reason = protocol.FinishOther, t.stop
-	case o.Reason == protocol.ReasonAborted:
-		o.FinishReason = protocol.FinishOther
-	case o.FinishReason == "":
-		o.FinishReason = protocol.FinishStop
-	case !slices.Contains(finishReasons, o.FinishReason):
-		o.FinishReason, o.Reason = protocol.FinishOther, string(o.FinishReason)
-	}
-	if o.FinishReason == protocol.FinishError && o.Err == "" {
-		o.Err = "The agent failed"
-	}
+// clean masks an outcome.
+func (t *turn) clean(o Outcome) Outcome {
+	o.Reason, o.Err = t.masker.Text(o.Reason), t.masker.Text(o.Err)
+	o.FinishReason = protocol.FinishReason(t.masker.Text(string(o.FinishReason)))
+	o.Usage = t.masker.Value(o.Usage, "")
 	return o
 }
 
-var finishReasons = []protocol.FinishReason{
-	protocol.FinishStop, protocol.FinishLength, protocol.FinishContentFilter,
-	protocol.FinishToolCalls, protocol.FinishError, protocol.FinishOther,
+// Interrupt stops the open turn and returns when it has stopped and its finish is
+// durable; an idle session is no error. The turn is stopped even if ctx ends.
+func (h *Host) Interrupt(ctx context.Context, sessionID string) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	return s.stopTurn(ctx, protocol.ReasonAborted)
 }
 
-// finishEvent returns the finish event and the part that ends the stream; an
-// error event goes before it.
-func (t *turn) finishEvent(b *batch, o Outcome) (protocol.Event, *protocol.Part) {
-	reason := cutText(t.masker.text(o.Reason), maxPhrase)
-	e := protocol.Event{Type: protocol.EventFinish, FinishReason: o.FinishReason, Reason: reason, TotalUsage: t.usage(o)}
-	switch {
-	case o.FinishReason == protocol.FinishError:
-		message := cutText(t.masker.text(o.Err), maxPhrase)
-		b.event(t.rec.ID, protocol.Event{Type: protocol.EventError, Message: message, Code: reason}, nil, false)
-		return e, &protocol.Part{Type: protocol.PartError, Error: b.encode(message)}
-	case reason == protocol.ReasonAborted:
-		return e, &protocol.Part{Type: protocol.PartAbort, Reason: reason}
+// BeginInterrupt is Interrupt without waiting for the end of the turn.
+func (h *Host) BeginInterrupt(sessionID string) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
 	}
-	usage := e.TotalUsage
-	if usage == nil {
-		usage = json.RawMessage("{}") // AI SDK readers look into it without asking
-	}
-	return e, &protocol.Part{Type: protocol.PartFinish, FinishReason: o.FinishReason, RawFinishReason: reason, TotalUsage: usage}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupt(protocol.ReasonAborted)
+	return nil
 }
 
-// usage is a JSON object or nil.
-func (t *turn) usage(o Outcome) json.RawMessage {
-	usage := t.masker.value(o.Usage, "")
-	if len(usage) == 0 || usage[0] != '{' || len(usage) > maxPhrase {
+func (s *session) stopTurn(ctx context.Context, reason string) error {
+	s.mu.Lock()
+	t := s.turn
+	s.interrupt(reason)
+	s.mu.Unlock()
+	if t == nil {
 		return nil
 	}
-	return usage
+	select {
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// interrupt starts to stop the open turn. It does so too when its questions cannot be
+// closed durably.
+func (s *session) interrupt(reason string) {
+	_, err := s.apply(core.Interrupted{Reason: reason})
+	if lost := (unwritten{}); errors.As(err, &lost) {
+		s.failTurn(lost.error, reason)
+	}
+}
+
+// halt stops the agent: with its own means, then by ending its context. An agent that
+// ignores both is left behind.
+func (t *turn) halt(agent Agent) {
+	if agent != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.s.host.work), interruptLimit)
+		if err := agent.Interrupt(ctx); err != nil {
+			t.s.host.opts.Log.Warn("an agent could not be interrupted", "session", t.s.id, "turn", t.id, "error", err)
+		}
+		cancel()
+		if t.ended(stopGrace) {
+			return
+		}
+	}
+	t.cancel()
+	if t.ended(abandonAfter) {
+		return
+	}
+	t.s.host.opts.Log.Error("an agent does not stop and is left behind", "session", t.s.id, "turn", t.id)
+	if !t.end(Outcome{}) { // it has ended after all, and another turn may have its agent already
+		return
+	}
+	t.s.closeAgent()
+	t.s.advanceQueue()
+}
+
+func (t *turn) ended(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -159,11 +158,7 @@ func shorten(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return CutText(s, most) + "…"
 }
 
 // tooDeep counts brackets outside strings, before any parser recurses.

@@ -21,5 +21,6 @@ var allowed = []struct{ word, files, reason string }{
 	{"verdict", "notebook/", "wire word: the verdict of a verification"},
 	{"verdict", "internal/e2e/", "wire word: the verdict of a verification or of a resumed stream"},
 	{"verdict", "client/", "wire word: the verdict of a resumed stream"},
+	{"verdict", "agenthost/stream/", "wire word: the verdict of a resumed stream"},
 	{"hunt", "internal/language/", "the seeded examples of this test"},
 }

@@ -13,7 +13,8 @@ const (
 	words  layer = "words"  // the types of the wire protocol
 	leaf   layer = "leaf"   // a library that imports no domain
 	client layer = "client" // a program that a third party could write
-	core   layer = "core"   // pure decisions of one domain; imports only words
+	core   layer = "core"   // pure decisions of one domain; imports only words and pure leaves
+	part   layer = "part"   // a part of one domain that does not know the domain; imports words, leaves and the domain's core
 	domain layer = "domain" // types, rules, use cases
 	shared layer = "shared" // code that several edges of one domain share
 	edge   layer = "edge"   // one input or output of a domain
@@ -27,7 +28,7 @@ const (
 var rules = []struct {
 	pattern string
 	layer   layer
-	domain  string // of an edge or shared layer: the only domain it may import; of a core: the only domain that may import it
+	domain  string // of an edge or shared layer: the only domain it may import; of a core or a part: the only domain that may import it
 }{
 	{pattern: "internal/testenv/**", layer: kit},
 	{pattern: "internal/doccheck", layer: kit},
@@ -59,6 +60,10 @@ var rules = []struct {
 	{pattern: "broker/*/**", layer: edge, domain: "broker"},
 	{pattern: "webhook/inbound/**", layer: edge, domain: "broker"},
 	{pattern: "notebook/*/**", layer: edge, domain: "notebook"},
+	{pattern: "agenthost/core", layer: core, domain: "agenthost"},
+	{pattern: "agenthost/delivery", layer: part, domain: "agenthost"},
+	{pattern: "agenthost/stream", layer: part, domain: "agenthost"},
+	{pattern: "agenthost/headless", layer: part, domain: "agenthost"},
 	{pattern: "agenthost/provider/stdio", layer: shared, domain: "agenthost"},
 	{pattern: "agenthost/provider/*/**", layer: edge, domain: "agenthost"},
 	{pattern: "agenthost/*/**", layer: edge, domain: "agenthost"},
@@ -69,6 +74,9 @@ var rules = []struct {
 // clientLeaves are the only leaves that a client may import. A third party could
 // import only the protocol, so these are exceptions.
 var clientLeaves = []string{"internal/sse"}
+
+// coreLeaves are the only leaves that a core may import: they decide, and act in no way.
+var coreLeaves = []string{"policy"}
 
 // pkg is a package with its layer.
 type pkg struct {
@@ -136,8 +144,12 @@ func mayImport(from, to pkg) bool {
 		return to.layer == leaf
 	case client:
 		return to.layer == client || slices.Contains(clientLeaves, to.path)
+	case core:
+		return slices.Contains(coreLeaves, to.path)
+	case part:
+		return to.layer == leaf || to.layer == core && to.domain == from.domain
 	case domain:
-		return to.layer == leaf || to.layer == core && to.domain == from.path
+		return to.layer == leaf || (to.layer == core || to.layer == part) && to.domain == from.path
 	case shared:
 		return to.layer == leaf || to.path == from.domain
 	case edge:
@@ -146,7 +158,7 @@ func mayImport(from, to pkg) bool {
 		return true
 	case cmd:
 		return true
-	default: // words, core
+	default: // words
 		return false
 	}
 }

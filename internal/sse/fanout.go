@@ -63,11 +63,23 @@ func (f *Fanout) Subscribers() int {
 	return len(f.subs)
 }
 
-// Close ends every subscription with io.EOF once its queue is drained.
+// Close ends every subscription with io.EOF once its queue is drained, and those that join
+// later at once.
 func (f *Fanout) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
+	f.cutLocked()
+}
+
+// Cut ends every subscription as Close does. New ones may join.
+func (f *Fanout) Cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cutLocked()
+}
+
+func (f *Fanout) cutLocked() {
 	for s := range f.subs {
 		s.end(io.EOF)
 	}

@@ -128,6 +128,24 @@ func TestEndOfAFanout(t *testing.T) {
 	}
 }
 
+func TestCutEndsReadersAndLetsOthersJoin(t *testing.T) {
+	fanout := sse.NewFanout()
+	former := fanout.Subscribe()
+	fanout.Publish([]byte("queued"))
+	fanout.Cut()
+	later := fanout.Subscribe()
+	fanout.Publish([]byte("new"))
+	if frame, err := former.Next(context.Background()); err != nil || string(frame) != "queued" {
+		t.Fatalf("what was queued must arrive: %q, %v", frame, err)
+	}
+	if _, err := former.Next(context.Background()); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if frame, err := later.Next(context.Background()); err != nil || string(frame) != "new" {
+		t.Fatalf("the later reader: %q, %v", frame, err)
+	}
+}
+
 func TestClosingASubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fanout := sse.NewFanout()

@@ -1,0 +1,416 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"time"
+
+	"bellhop/policy"
+	"bellhop/protocol"
+)
+
+// Input is one thing that happened to a session. Every input is plain data, in
+// JSON too. What comes from an agent is masked before it becomes an input.
+type Input interface{ apply(x *Step) error }
+
+// Inputs about the session itself (epoch.go).
+type (
+	// Opened is POST /session of a broker.
+	Opened struct {
+		Request        protocol.OpenSessionRequest `json:"request"`
+		DefaultAgent   string                      `json:"defaultAgent"` // of a new session
+		Token          TokenRecord                 `json:"token"`
+		TurnKnown      bool                        `json:"turnKnown"`      // the journal has the request's turn
+		WebhookExpires time.Time                   `json:"webhookExpires"` // of the token in webhookUrl; zero: unknown
+	}
+	// HeadlessOpened opens a session without a broker, or adds a token to one.
+	HeadlessOpened struct {
+		Agent        string      `json:"agent"`
+		Model        string      `json:"model"`
+		Project      string      `json:"project"`
+		Instructions string      `json:"instructions"`
+		Token        TokenRecord `json:"token"`
+	}
+	// TokensRevoked drops the session's stream tokens and its streams.
+	TokensRevoked struct{}
+	// WorkspaceUsed is the directory that the session's agent is opened in.
+	WorkspaceUsed struct {
+		Dir    string `json:"dir"`
+		Secret string `json:"secret"` // of programs there; "" when there is no listener for them
+	}
+	// Recovered is the first input after a start of the host: what the journal holds.
+	Recovered struct {
+		Loaded         Loaded           `json:"loaded"`
+		Events         []protocol.Event `json:"events"` // of the turn that was open
+		WebhookExpires time.Time        `json:"webhookExpires"`
+	}
+	// Deleted ends the session. CodeBusy while a turn is open.
+	Deleted struct{}
+)
+
+// Inputs about turns (turn.go, queue.go).
+type (
+	// Prompted starts a turn, or queues it. Place must have returned PlaceNew or
+	// PlaceAnnounced for it. CodeBusy, CodeNoTurn, CodePromptMismatch, CodeUnavailable.
+	Prompted struct {
+		TurnID       string                 `json:"turnId"`
+		New          bool                   `json:"new"` // the turn was not announced
+		Request      protocol.PromptRequest `json:"request"`
+		Kept         string                 `json:"kept"`         // the prompt as it is journaled, masked
+		Instructions string                 `json:"instructions"` // go before the prompt
+		HostStopping bool                   `json:"hostStopping"`
+		Line         bool                   `json:"line"`     // of a client of lines: it never waits
+		ReadOnly     bool                   `json:"readOnly"` // its sender may not start turns
+	}
+	// QueueAdvanced starts the first queued turn, if no turn is open.
+	QueueAdvanced struct {
+		Instructions string `json:"instructions"`
+		HostStopping bool   `json:"hostStopping"`
+	}
+	// QueueDropped gives up the first queued turn. With Unwritten its finish is
+	// left to the next start of the host.
+	QueueDropped struct {
+		Unwritten bool `json:"unwritten"`
+	}
+	// AnnouncementExpired ends an announced turn whose last token has expired.
+	AnnouncementExpired struct {
+		TurnID  string    `json:"turnId"`
+		Expires time.Time `json:"expires"`
+	}
+	// AgentStarted is the agent that a turn runs with.
+	AgentStarted struct {
+		TurnID  string `json:"turnId"`
+		Agent   string `json:"agent"`
+		Project string `json:"project"`
+	}
+	// AgentEnded ends a turn.
+	AgentEnded struct {
+		TurnID  string   `json:"turnId"`
+		Outcome Outcome  `json:"outcome"`
+		Others  Activity `json:"others"` // of other programs in the workspace
+	}
+	// Interrupted stops the open turn: its agent is to return.
+	Interrupted struct {
+		Reason string `json:"reason"`
+	}
+	// StepFailed ends the open turn's output: a step of it could not be written.
+	StepFailed struct {
+		TurnID  string        `json:"turnId"`
+		Code    protocol.Code `json:"code"`
+		Message string        `json:"message"`
+		Reason  string        `json:"reason"` // not empty: an interruption could not be written either
+	}
+)
+
+// What an agent reports (text.go, call.go, question.go).
+type (
+	// AgentText adds to a block, opening one if there is none.
+	AgentText struct {
+		TurnID string    `json:"turnId"`
+		Kind   BlockKind `json:"kind"`
+		Text   string    `json:"text"`
+	}
+	// AgentTextEnded closes the text block. Final wins over the sum of its parts.
+	AgentTextEnded struct {
+		TurnID string `json:"turnId"`
+		Final  string `json:"final"`
+	}
+	// AgentReasoningEnded closes the reasoning block.
+	AgentReasoningEnded struct {
+		TurnID string `json:"turnId"`
+	}
+	// AgentCalled announces a tool call.
+	AgentCalled struct {
+		TurnID    string   `json:"turnId"`
+		Call      ToolCall `json:"call"`
+		Truncated bool     `json:"truncated"`
+	}
+	// AgentResulted is the result of a call.
+	AgentResulted struct {
+		TurnID    string     `json:"turnId"`
+		Result    ToolResult `json:"result"`
+		Truncated bool       `json:"truncated"`
+	}
+	// AgentAsked is a question to the user. Ruling is what the policy decides about
+	// a confirm; nil: it was not asked.
+	AgentAsked struct {
+		TurnID   string                   `json:"turnId"`
+		Kind     protocol.InteractionKind `json:"kind"`
+		Question Question                 `json:"question"`
+		Timeout  time.Duration            `json:"timeout"` // unless the question or the ruling has one
+		Ruling   *Ruling                  `json:"ruling,omitempty"`
+	}
+	// AgentNoticed shows something that is not kept.
+	AgentNoticed struct {
+		TurnID  string `json:"turnId"`
+		Level   string `json:"level"`
+		Message string `json:"message"`
+	}
+	// AgentReminded shows that the agent was given the record of the session.
+	AgentReminded struct {
+		TurnID  string                   `json:"turnId"`
+		Context protocol.ContextRestored `json:"context"`
+	}
+	// AgentNamed is the agent's own id of the session.
+	AgentNamed struct {
+		TurnID string `json:"turnId"`
+		Native string `json:"native"`
+	}
+	// AgentChecking reports that the connection to the agent is lost, or is back.
+	AgentChecking struct {
+		TurnID string `json:"turnId"`
+		Lost   bool   `json:"lost"`
+	}
+)
+
+// Inputs about questions (question.go).
+type (
+	// Answered is the user's answer. Text and Reason are masked; the agent gets Raw.
+	Answered struct {
+		InteractionID string                 `json:"interactionId"`
+		Request       protocol.AnswerRequest `json:"request"`
+		Raw           Answer                 `json:"-"`
+	}
+	// QuestionExpired ends a question whose time is over.
+	QuestionExpired struct {
+		InteractionID string `json:"interactionId"`
+	}
+	// QuestionCancelled ends a question that the agent no longer waits for.
+	QuestionCancelled struct {
+		InteractionID string `json:"interactionId"`
+		Expired       bool   `json:"expired"` // the agent gave up by itself
+	}
+)
+
+// Inputs about delivery (delivery.go).
+type (
+	// DeliveryAccepted is a 2xx response.
+	DeliveryAccepted struct {
+		Sent   Sent             `json:"sent"`
+		Cursor *protocol.Cursor `json:"cursor,omitempty"`
+		Object bool             `json:"object"` // the body is a JSON object
+	}
+	// DeliveryRefused is any other response.
+	DeliveryRefused struct {
+		Sent    Sent    `json:"sent"`
+		Refusal Refusal `json:"refusal"`
+	}
+	// DeliveryFailed is a request without a response, or one that could not be made.
+	DeliveryFailed struct {
+		What  string        `json:"what"`
+		Cause string        `json:"cause"`
+		Least time.Duration `json:"least"` // shortest wait before the next attempt
+	}
+	// TokenRenewed is the broker's new webhook address.
+	TokenRenewed struct {
+		Address int       `json:"address"` // Delivery.Address when the renewal was sent
+		URL     string    `json:"url"`
+		Expires time.Time `json:"expires"`
+	}
+	// RenewalRefused is any other response to a renewal.
+	RenewalRefused struct {
+		Refusal Refusal `json:"refusal"`
+	}
+	// RenewalDue has the webhook token renewed.
+	RenewalDue struct{}
+	// PositionSaved writes how far the broker is.
+	PositionSaved struct{}
+	// PendingCounted is how many events follow the acknowledged one.
+	PendingCounted struct {
+		Events int64 `json:"events"`
+	}
+	// PendingRead holds all unacknowledged events, to be renumbered.
+	PendingRead struct {
+		Version int           `json:"version"`
+		Events  []EventRecord `json:"events"`
+	}
+)
+
+// Inputs about status (status.go).
+type (
+	// HookReported is what other programs in the session's workspace do.
+	HookReported struct {
+		Dir    string   `json:"dir"`
+		Others Activity `json:"others"`
+	}
+	// TerminalAttached keeps the session from being idle.
+	TerminalAttached struct {
+		Opening bool `json:"opening"` // a terminal client is about to start
+	}
+	// Idled ends the time that an idle session keeps its frames and its program.
+	Idled struct{}
+)
+
+// Activity is a status with its reason.
+type Activity struct {
+	Status protocol.Status `json:"status"`
+	Reason string          `json:"reason"`
+}
+
+// Ruling is a decision of the policy.
+type Ruling struct {
+	policy.Decision
+	Timeout time.Duration `json:"timeout"` // replaces Decision.Timeout, which JSON leaves out
+}
+
+// Prompt is the user's side of a turn.
+type Prompt struct {
+	TurnID      string
+	Text        string
+	Attachments []protocol.Attachment
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	FinishReason protocol.FinishReason // "" means stop
+	Reason       string                // protocol.ReasonAborted after Interrupt
+	Usage        json.RawMessage       // JSON object or nil
+	Err          string                // with FinishError: what to show the user
+}
+
+// ToolCall is a call of a tool by the agent. Input is any JSON.
+type ToolCall struct {
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolResult answers the call of the same ID. Output is any JSON.
+type ToolResult struct {
+	ID      string
+	Name    string
+	Output  json.RawMessage
+	IsError bool
+	Denied  bool // the user or a rule refused
+}
+
+// Question is asked of the user. ToolCallID ties a confirm to its call, if the
+// agent names it.
+type Question struct {
+	Prompt     string
+	ToolCallID string
+	ToolName   string
+	Args       json.RawMessage
+	Level      string // INFO, WARN or CRITICAL, "" unknown
+	Default    string
+	Options    []string
+	Timeout    time.Duration // 0 = the host's
+}
+
+// Answer is the user's answer to a question, or what replaces it.
+type Answer struct {
+	Approved bool
+	Text     string
+	Reason   string
+	Expired  bool
+}
+
+// Recorded is an input as a recorder keeps it. Applying the inputs of a session
+// in order to New(id) gives its State again, apart from webhook addresses.
+type Recorded struct {
+	At    time.Time
+	ID    string
+	Held  Held
+	Input Input
+	// Error is why the input changed nothing; "" when it was applied.
+	Error string
+}
+
+// recordedForm is the JSON of a Recorded.
+type recordedForm struct {
+	At    time.Time       `json:"at"`
+	ID    string          `json:"id"`
+	Held  *Held           `json:"held,omitempty"`
+	Kind  string          `json:"kind"`
+	Input json.RawMessage `json:"input"`
+	Error string          `json:"error,omitempty"`
+}
+
+// Moment is what Apply gets beside the input.
+func (r *Recorded) Moment() Moment { return Moment{Time: r.At, ID: r.ID, Held: r.Held} }
+
+// MarshalJSON writes the input with its kind. The query of webhook addresses,
+// which carries their token, and the workspace's secret are left out.
+func (r Recorded) MarshalJSON() ([]byte, error) {
+	input, err := protocol.Marshal(withoutSecrets(r.Input))
+	if err != nil {
+		return nil, err
+	}
+	form := recordedForm{At: r.At, ID: r.ID, Kind: Kind(r.Input), Input: input, Error: r.Error}
+	if r.Held != (Held{}) {
+		form.Held = &r.Held
+	}
+	return protocol.Marshal(&form)
+}
+
+// UnmarshalJSON refuses an unknown kind.
+func (r *Recorded) UnmarshalJSON(data []byte) error {
+	var form recordedForm
+	if err := json.Unmarshal(data, &form); err != nil {
+		return err
+	}
+	kind, ok := kinds[form.Kind]
+	if !ok {
+		return fmt.Errorf("unknown kind of input %q", form.Kind)
+	}
+	input := reflect.New(kind)
+	if err := json.Unmarshal(form.Input, input.Interface()); err != nil {
+		return fmt.Errorf("input of kind %s: %w", form.Kind, err)
+	}
+	*r = Recorded{At: form.At, ID: form.ID, Error: form.Error, Input: input.Elem().Interface().(Input)}
+	if form.Held != nil {
+		r.Held = *form.Held
+	}
+	return nil
+}
+
+// Kind is the name of an input's type.
+func Kind(in Input) string { return reflect.TypeOf(in).Name() }
+
+// kinds are the types of inputs by name.
+var kinds = func() map[string]reflect.Type {
+	all := map[string]reflect.Type{}
+	for _, in := range []Input{
+		Opened{}, HeadlessOpened{}, TokensRevoked{}, WorkspaceUsed{}, Recovered{}, Deleted{},
+		Prompted{}, QueueAdvanced{}, QueueDropped{}, AnnouncementExpired{},
+		AgentStarted{}, AgentEnded{}, Interrupted{}, StepFailed{},
+		AgentText{}, AgentTextEnded{}, AgentReasoningEnded{}, AgentCalled{}, AgentResulted{}, AgentAsked{},
+		AgentNoticed{}, AgentReminded{}, AgentNamed{}, AgentChecking{},
+		Answered{}, QuestionExpired{}, QuestionCancelled{},
+		DeliveryAccepted{}, DeliveryRefused{}, DeliveryFailed{}, TokenRenewed{}, RenewalRefused{}, RenewalDue{},
+		PositionSaved{}, PendingCounted{}, PendingRead{},
+		HookReported{}, TerminalAttached{}, Idled{},
+	} {
+		all[Kind(in)] = reflect.TypeOf(in)
+	}
+	return all
+}()
+
+func withoutSecrets(in Input) Input {
+	switch in := in.(type) {
+	case Opened:
+		in.Request.WebhookURL = withoutQuery(in.Request.WebhookURL)
+		return in
+	case TokenRenewed:
+		in.URL = withoutQuery(in.URL)
+		return in
+	case Recovered:
+		in.Loaded.Session.WebhookURL, in.Loaded.Session.Secret = withoutQuery(in.Loaded.Session.WebhookURL), ""
+		return in
+	case WorkspaceUsed:
+		in.Secret = ""
+		return in
+	}
+	return in
+}
+
+func withoutQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.RawQuery, u.User = "", nil
+	return u.String()
+}

@@ -1,0 +1,106 @@
+package core_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/agenthost/core"
+	"bellhop/protocol"
+)
+
+// start is the time of the first input.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// run applies inputs one after the other, as the shell does.
+type run struct {
+	*testing.T
+	state core.State
+	at    time.Time
+	count int
+	last  *core.Step
+	kept  []core.Recorded
+	held  core.Held
+}
+
+func newRun(t *testing.T) *run { return &run{T: t, state: core.New("s1"), at: start} }
+
+// try applies an input and returns its error.
+func (r *run) try(in core.Input) error {
+	r.count++
+	r.at = r.at.Add(time.Second)
+	at := core.Moment{Time: r.at, ID: fmt.Sprintf("00000000-0000-7000-8000-0000%04x0000", r.count), Held: r.held}
+	step, err := r.state.Apply(at, in)
+	if err != nil {
+		return err
+	}
+	r.kept = append(r.kept, core.Recorded{At: at.Time, ID: at.ID, Held: at.Held, Input: in})
+	r.state, r.last = step.State, step
+	return nil
+}
+
+// do applies inputs that must succeed, and returns the last step.
+func (r *run) do(inputs ...core.Input) *core.Step {
+	r.Helper()
+	for _, in := range inputs {
+		if err := r.try(in); err != nil {
+			r.Fatalf("%s: %v", core.Kind(in), err)
+		}
+	}
+	return r.last
+}
+
+// opened is a session of a named broker with an announced turn t1.
+func opened(t *testing.T) *run {
+	t.Helper()
+	r := newRun(t)
+	r.do(openedBy("b1", "t1"))
+	return r
+}
+
+// started is a session with the open turn t1.
+func started(t *testing.T) *run {
+	t.Helper()
+	r := opened(t)
+	r.do(core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"},
+		core.AgentStarted{TurnID: "t1", Agent: "fake"})
+	return r
+}
+
+func openedBy(broker, turn string) core.Opened {
+	in := core.Opened{
+		Request: protocol.OpenSessionRequest{
+			SessionID: "s1", BrokerID: broker, WebhookURL: "http://broker/hook?token=secret", Cursor: &protocol.Cursor{},
+		},
+		DefaultAgent: "fake", Token: core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(time.Hour)},
+		WebhookExpires: start.Add(10 * time.Minute),
+	}
+	if turn != "" {
+		in.Request.Turn = &protocol.AnnouncedTurn{ID: turn}
+	}
+	return in
+}
+
+// shown is a step in short: its events, the types of its frames, its effects.
+func shown(x *core.Step) string {
+	var out []string
+	for _, e := range x.Rows.Events {
+		out = append(out, fmt.Sprintf("%d/%d %s", e.Cursor.Epoch, e.Cursor.Seq, e.Type))
+	}
+	for _, f := range x.Frames {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(string(f.Part), `{"type":"`), `"`)
+		out = append(out, "#"+kind)
+	}
+	for _, e := range x.Effects {
+		out = append(out, strings.TrimPrefix(fmt.Sprintf("%T", e), "core."))
+	}
+	return strings.Join(out, " ")
+}
+
+func (r *run) want(what, got, want string) {
+	r.Helper()
+	if got != want {
+		r.Errorf("%s:\n got  %s\n want %s", what, got, want)
+	}
+}

@@ -1,0 +1,335 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"bellhop/policy"
+	"bellhop/protocol"
+)
+
+// Reasons of answers that no user gave.
+const (
+	ReasonExpired     = "expired"
+	reasonInterrupted = "interrupted"
+	reasonTurnEnded   = "turn-ended"
+	reasonCancelled   = "withdrawn"
+	// ReasonPolicy begins the reason of answers that a rule gave; the rule's name follows.
+	ReasonPolicy = "policy: "
+)
+
+const maxOptions = 64
+
+// OpenQuestion returns an open question; nil when there is none of that id.
+func (s *State) OpenQuestion(id string) *InteractionRecord {
+	i := slices.IndexFunc(s.Questions, func(q InteractionRecord) bool { return q.ID == id })
+	if i < 0 || s.Turn == nil {
+		return nil
+	}
+	return &s.Questions[i]
+}
+
+func (in AgentAsked) apply(x *Step) error {
+	q := in.Question
+	if in.Kind == protocol.KindConfirm && in.Ruling != nil {
+		if err := x.opened(in.TurnID); err != nil {
+			return err
+		}
+		calls := &x.turn().Calls
+		calls.asked = calls.asked.with(Name(q.ToolCallID, "call"), true)
+		if a, answered := in.Ruling.answer(&q); answered {
+			return x.answerByRule(q, a, in.Ruling.Rule)
+		}
+	}
+	if x.State.OpenTurn() == in.TurnID && x.State.Turn.Stop != "" {
+		return errBeingStopped()
+	}
+	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
+		if err := x.opened(in.TurnID); err != nil {
+			return err
+		}
+		x.effect(Reply{Answer: Answer{Approved: true}})
+		return nil
+	}
+	timeout := q.Timeout
+	if timeout <= 0 {
+		timeout = in.Timeout
+	}
+	return x.report(in.TurnID, func() { x.ask(in.Kind, q, timeout) })
+}
+
+func errBeingStopped() error {
+	return protocol.Errorf(protocol.CodeNoTurn, "The turn is being stopped")
+}
+
+// ask opens a question.
+func (x *Step) ask(kind protocol.InteractionKind, q Question, timeout time.Duration) {
+	x.endBlocks()
+	t := x.State.Turn
+	rec := x.interaction(kind, q, timeout)
+	x.event(t.Record.ID, rec.Question, x.questionPart(&rec), true)
+	x.status(t.Record.ID, protocol.StatusIdle, reasonOpen(t.Lost))
+	x.Rows.Interactions = append(x.Rows.Interactions, rec)
+	x.State.Questions = append(slices.Clone(x.State.Questions), rec)
+	x.effect(Await{InteractionID: rec.ID, Timeout: timeout})
+}
+
+func (x *Step) interaction(kind protocol.InteractionKind, q Question, timeout time.Duration) InteractionRecord {
+	e := protocol.Event{
+		Type: protocol.EventInteraction, InteractionID: x.newID(), State: protocol.InteractionOpen, Kind: kind,
+		Prompt:     protocol.CutText(q.Prompt, MaxPhrase),
+		ToolCallID: Name(q.ToolCallID, ""),
+		ToolName:   Name(q.ToolName, ""),
+		Level:      Name(q.Level, ""),
+		Default:    protocol.CutText(q.Default, MaxPhrase),
+		Args:       q.Args,
+		ExpiresAt:  x.now.Add(timeout).Format(time.RFC3339),
+	}
+	if e.Prompt == "" {
+		e.Prompt = defaultPrompt(e.ToolName)
+	}
+	for _, option := range q.Options[:min(len(q.Options), maxOptions)] {
+		e.Options = append(e.Options, protocol.CutText(option, MaxPhrase/maxOptions))
+	}
+	return InteractionRecord{
+		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID, Kind: kind, State: protocol.InteractionOpen,
+		Question: e, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
+	}
+}
+
+// defaultPrompt is the prompt of a confirm without one.
+func defaultPrompt(tool string) string { return "Allow " + cmp.Or(tool, "this") + "?" }
+
+// remembers reports whether the user has allowed the tool for the session.
+// CRITICAL calls are asked about nevertheless.
+func (s *State) remembers(q *Question) bool {
+	return q.ToolName != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.ToolName)
+}
+
+// answer is the policy's own answer to a confirm. Otherwise it completes the
+// question for the user.
+func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
+	reported := policy.Level(q.Level)
+	q.Level = string(reported.Max(r.Level))
+	switch {
+	case r.Action == policy.Deny:
+		a.Reason = "Denied by policy: " + cmp.Or(r.Message, "rule "+r.Rule)
+		return a, true
+	case r.Action == policy.Allow && (!r.BuiltIn || reported != policy.Critical): // an operator's rule outranks the agent
+		return Answer{Approved: true}, true
+	}
+	if r.Timeout > 0 {
+		q.Timeout = r.Timeout
+	}
+	if r.Message != "" {
+		if q.Prompt == "" {
+			q.Prompt = defaultPrompt(q.ToolName)
+		}
+		q.Prompt += "\n" + r.Message
+	}
+	return Answer{}, false
+}
+
+// answerByRule writes an answered question. It has no part: readers see the call
+// and its result.
+func (x *Step) answerByRule(q Question, a Answer, rule string) error {
+	t := x.State.Turn
+	if t.Stop != "" {
+		return errBeingStopped()
+	}
+	return x.report(t.Record.ID, func() {
+		x.endBlocks()
+		rec := x.interaction(protocol.KindConfirm, q, 0)
+		rec.State, rec.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &a.Approved, Reason: ReasonPolicy + rule}
+		e := rec.Question
+		e.State, e.Answer = rec.State, rec.Answer
+		x.event(t.Record.ID, e, nil, true)
+		x.Rows.Interactions = append(x.Rows.Interactions, rec)
+		if !a.Approved {
+			x.notice("warning", cmp.Or(q.ToolName, "A call")+": "+a.Reason)
+		}
+		x.effect(Reply{Answer: a})
+	})
+}
+
+func (x *Step) questionPart(rec *InteractionRecord) *protocol.Part {
+	q := &rec.Question
+	if rec.Kind == protocol.KindAsk {
+		return &protocol.Part{Type: protocol.PartDataAsk, ID: rec.ID, Data: x.encode(protocol.Ask{
+			Prompt: q.Prompt, Default: q.Default, Options: q.Options,
+		})}
+	}
+	return &protocol.Part{Type: protocol.PartToolApprovalRequest, ApprovalID: rec.ID, ToolCall: x.toolCall(rec)}
+}
+
+// toolCall is the call that a confirm is about, as far as it is known.
+func (x *Step) toolCall(rec *InteractionRecord) *protocol.ToolCall {
+	q := &rec.Question
+	out := &protocol.ToolCall{
+		Type: "tool-call", ToolCallID: cmp.Or(q.ToolCallID, rec.ID), ToolName: cmp.Or(q.ToolName, "tool"), Input: q.Args,
+	}
+	if known, ok := x.State.Turn.Calls.known.get(q.ToolCallID); ok {
+		out.ToolName = known.Name
+		if out.Input == nil {
+			out.Input = known.Input
+		}
+	}
+	if out.Input == nil {
+		out.Input = []byte("{}")
+	}
+	return out
+}
+
+// closeQuestion closes an open question.
+func (x *Step) closeQuestion(rec InteractionRecord, state protocol.InteractionState, answer *protocol.InteractionAnswer) {
+	rec.State, rec.Answer = state, answer
+	e := rec.Question
+	e.State, e.Answer = state, answer
+	p := &protocol.Part{Type: protocol.PartDataAnswer, ID: rec.ID, Data: x.encode(map[string]any{"state": state, "answer": answer})}
+	if rec.Kind == protocol.KindConfirm {
+		approved, reason := false, ReasonExpired
+		if answer != nil {
+			approved, reason = answer.Approved != nil && *answer.Approved, answer.Reason
+		}
+		p = &protocol.Part{
+			Type: protocol.PartToolApprovalResponse, ApprovalID: rec.ID, ToolCall: x.toolCall(&rec), Approved: &approved, Reason: reason,
+		}
+	}
+	x.event(rec.TurnID, e, p, !x.State.Turn.Text.open)
+	x.Rows.Interactions = append(x.Rows.Interactions, rec)
+	open := slices.Clone(x.State.Questions)
+	x.State.Questions = slices.DeleteFunc(open, func(q InteractionRecord) bool { return q.ID == rec.ID })
+	x.effect(QuestionClosed{rec.ID})
+}
+
+// closeUnanswered closes a question that no user answered: a confirm is denied,
+// an ask expires, and so do all questions of a program that died.
+func (x *Step) closeUnanswered(rec InteractionRecord, reason string) {
+	if rec.Kind == protocol.KindAsk || reason == protocol.ReasonAgentExited {
+		x.closeQuestion(rec, protocol.InteractionExpired, nil)
+		return
+	}
+	no := false
+	x.closeQuestion(rec, protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &no, Reason: reason})
+}
+
+// closeQuestions closes all open questions, denies their calls, and adds a failed
+// result for every other call without one.
+func (x *Step) closeQuestions(reason string) {
+	denied := map[string]bool{}
+	for _, rec := range x.State.Questions {
+		x.closeUnanswered(rec, reason)
+		if rec.Kind == protocol.KindConfirm {
+			denied[rec.Question.ToolCallID] = true
+		}
+	}
+	x.endCalls(denied, reason)
+}
+
+// continues shows that the agent works again, unless another question is open.
+func (x *Step) continues() {
+	if len(x.State.Questions) == 0 {
+		x.status(x.State.Turn.Record.ID, protocol.StatusBusy, "")
+	}
+}
+
+// endingReason is the reason of open confirms when their turn ends.
+func endingReason(reason string) string {
+	switch reason {
+	case protocol.ReasonAborted:
+		return reasonInterrupted
+	case "":
+		return reasonTurnEnded
+	default:
+		return reason
+	}
+}
+
+func (in Answered) apply(x *Step) error {
+	q := x.State.OpenQuestion(in.InteractionID)
+	if q == nil {
+		return protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", in.InteractionID)
+	}
+	rec, req := *q, in.Request
+	return x.report(rec.TurnID, func() {
+		answer := &protocol.InteractionAnswer{Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase)}
+		if rec.Kind == protocol.KindAsk {
+			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
+		}
+		x.closeQuestion(rec, protocol.InteractionResolved, answer)
+		x.continues()
+		x.remember(&req, rec.Question.ToolName)
+		x.effect(Reply{rec.ID, in.Raw})
+	})
+}
+
+func (x *Step) remember(req *protocol.AnswerRequest, tool string) {
+	if req.Remember != protocol.RememberSession || tool == "" || req.Approved == nil || !*req.Approved {
+		return
+	}
+	if known := x.State.Record.Remembered; !slices.Contains(known, tool) {
+		x.record().Remembered = append(slices.Clone(known), tool)
+	}
+}
+
+// SameAnswer reports whether a request repeats the answer that a question got.
+// The request's text is masked.
+func SameAnswer(rec *InteractionRecord, req *protocol.AnswerRequest) bool {
+	if rec.Answer == nil {
+		return false
+	}
+	if rec.Kind == protocol.KindAsk {
+		return rec.Answer.Text == protocol.CutText(req.Text, maxFinal)
+	}
+	return rec.Answer.Approved != nil && req.Approved != nil && *rec.Answer.Approved == *req.Approved
+}
+
+func (in QuestionExpired) apply(x *Step) error {
+	q := x.State.OpenQuestion(in.InteractionID)
+	if q == nil {
+		return nil
+	}
+	rec := *q
+	return x.report(rec.TurnID, func() {
+		x.closeQuestion(rec, protocol.InteractionExpired, nil)
+		x.continues()
+		x.effect(Reply{rec.ID, Answer{Expired: true, Reason: ReasonExpired}})
+	})
+}
+
+func (in QuestionCancelled) apply(x *Step) error {
+	q := x.State.OpenQuestion(in.InteractionID)
+	if q == nil || x.State.Turn.Stop != "" {
+		return nil
+	}
+	rec := *q
+	return x.report(rec.TurnID, func() {
+		if in.Expired {
+			x.closeQuestion(rec, protocol.InteractionExpired, nil)
+		} else {
+			x.closeUnanswered(rec, reasonCancelled)
+		}
+		x.continues()
+	})
+}
+
+func (in AgentChecking) apply(x *Step) error {
+	return x.report(in.TurnID, func() {
+		if in.Lost == x.State.Turn.Lost {
+			return
+		}
+		if len(x.State.Questions) > 0 {
+			x.status(in.TurnID, protocol.StatusIdle, reasonOpen(in.Lost))
+		}
+		x.turn().Lost = in.Lost
+		x.effect(HoldAnswers{in.Lost})
+	})
+}
+
+func reasonOpen(lost bool) string {
+	if lost {
+		return protocol.ReasonChecking
+	}
+	return protocol.ReasonWaiting
+}

@@ -1,0 +1,241 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// Bounds of the turns that wait in a session's memory. One prompt alone may have
+// any size that the host accepts.
+const (
+	maxQueued      = 16
+	maxQueuedBytes = 2 * protocol.MaxLine
+)
+
+// Queued is a turn whose prompt came while another was open. It stays when its
+// client leaves. It is lost when the host ends, and then counts as not started.
+type Queued struct {
+	Record  TurnRecord
+	Request protocol.PromptRequest
+	Kept    string
+}
+
+func (q *Queued) size() int {
+	n := len(q.Request.Prompt)
+	for _, a := range q.Request.Attachments {
+		n += len(a.Data)
+	}
+	return n
+}
+
+// Place is where a turn is when its prompt comes.
+type Place int
+
+// Places of turns.
+const (
+	PlaceNew       Place = iota // of a grant without a turn
+	PlaceAnnounced              // may be started
+	PlaceQueued                 // waits
+	PlaceOpen
+	PlaceGone // finished, superseded or never known
+)
+
+// Place returns where a turn is; "" is a turn that needs no announcement.
+func (s *State) Place(turnID string) Place {
+	switch {
+	case turnID == "":
+		return PlaceNew
+	case s.Position(turnID) > 0:
+		return PlaceQueued
+	case s.Announced != nil && s.Announced.ID == turnID:
+		return PlaceAnnounced
+	case s.OpenTurn() == turnID:
+		return PlaceOpen
+	default:
+		return PlaceGone
+	}
+}
+
+// Position is the place of a queued turn in the queue, from 1; 0: it is not queued.
+func (s *State) Position(turnID string) int {
+	return 1 + slices.IndexFunc(s.Queue, func(q Queued) bool { return q.Record.ID == turnID })
+}
+
+// QueuedTurns are the ids of the queued turns, the next first.
+func (s *State) QueuedTurns() []string {
+	ids := make([]string, 0, len(s.Queue))
+	for i := range s.Queue {
+		ids = append(ids, s.Queue[i].Record.ID)
+	}
+	return ids
+}
+
+func (in Prompted) apply(x *Step) error {
+	s := &x.State
+	switch {
+	case in.Line && s.Turn != nil:
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "An input is being worked on",
+			Hint: "Wait for waiting_for_input, or send interrupt",
+		}
+	case in.ReadOnly:
+		return ErrReadOnly()
+	}
+	rec := TurnRecord{SessionID: s.ID, ID: in.TurnID, Announced: x.now}
+	if !in.New {
+		if s.Place(in.TurnID) != PlaceAnnounced {
+			return errNoTurn("The turn of this token is over")
+		}
+		rec = *s.Announced
+	}
+	if err := checkPrompt(&rec, &in.Request); err != nil {
+		return err
+	}
+	q := Queued{Record: rec, Request: in.Request, Kept: in.Kept}
+	busy := s.Turn != nil || len(s.Queue) > 0 // between two turns a queued one is about to start
+	waits := in.Request.WhenBusy == protocol.WhenBusyQueue || in.Request.WhenBusy == protocol.WhenBusyInterrupt
+	switch {
+	case busy && waits:
+		return x.enqueue(q, in.HostStopping)
+	case busy:
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "A turn is open",
+			Hint: "Wait for it to end, interrupt it, or send whenBusy",
+		}
+	}
+	return x.open(q, in.Instructions, in.HostStopping, false)
+}
+
+// ErrReadOnly refuses a prompt of a grant that may start no turn.
+func ErrReadOnly() error {
+	return errNoTurn("This token reads, answers and interrupts; it starts no turn")
+}
+
+// ErrSuperseded refuses a prompt for a turn that was never started.
+func ErrSuperseded() error { return errNoTurn("The turn was superseded, or its time is over") }
+
+func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
+	if req.Prompt == "" && len(req.Attachments) == 0 {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: "prompt is required"}
+	}
+	if rec.PromptSHA256 == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(req.Prompt))
+	if hex.EncodeToString(sum[:]) != rec.PromptSHA256 {
+		return &protocol.Error{
+			Code: protocol.CodePromptMismatch, Message: "This is not the prompt that was checked in",
+			Hint: "Send exactly the message of the check-in",
+		}
+	}
+	return nil
+}
+
+// enqueue makes a turn wait for the open one, which WhenBusyInterrupt ends at once.
+func (x *Step) enqueue(q Queued, hostStopping bool) error {
+	s := &x.State
+	if !s.fits(&q) {
+		return &protocol.Error{
+			Code: protocol.CodeBusy, Message: "Too many turns are waiting already", Hint: "Wait for one to end, or interrupt it",
+		}
+	}
+	if hostStopping {
+		return ErrStopping()
+	}
+	if q.Request.WhenBusy == protocol.WhenBusyInterrupt {
+		s.Queue = append([]Queued{q}, s.Queue...)
+		x.effect(Interrupt{protocol.ReasonAborted})
+	} else {
+		s.Queue = append(slices.Clone(s.Queue), q)
+	}
+	if s.Announced != nil && s.Announced.ID == q.Record.ID {
+		x.announce(nil) // from here on no other turn supersedes it
+	}
+	return nil
+}
+
+// fits reports whether q may wait too.
+func (s *State) fits(q *Queued) bool {
+	total := q.size()
+	for i := range s.Queue {
+		total += s.Queue[i].size()
+	}
+	return len(s.Queue) == 0 || len(s.Queue) < maxQueued && total <= maxQueuedBytes
+}
+
+func (in QueueAdvanced) apply(x *Step) error {
+	if x.State.Turn != nil || len(x.State.Queue) == 0 {
+		return nil
+	}
+	q := x.State.Queue[0]
+	x.State.Queue = x.State.Queue[1:]
+	return x.open(q, in.Instructions, in.HostStopping, true)
+}
+
+func (in QueueDropped) apply(x *Step) error {
+	if len(x.State.Queue) == 0 {
+		return nil
+	}
+	q := x.State.Queue[0]
+	x.State.Queue = x.State.Queue[1:]
+	x.effect(EndQueued{q.Record.ID})
+	if !in.Unwritten && !q.Record.Expires.IsZero() { // no broker knows a turn without an announcement
+		x.notStarted(q.Record)
+	}
+	return nil
+}
+
+// announce makes a turn the one that may be started next; nil: none may.
+func (x *Step) announce(rec *TurnRecord) {
+	x.State.Announced = rec
+	if rec == nil {
+		x.effect(StopTimer{TimerAnnounced})
+		return
+	}
+	x.effect(SetTimer{Name: TimerAnnounced, After: rec.Expires.Sub(x.now)})
+}
+
+// notStarted ends an announced turn. It has no stream, so its finish has no part.
+func (x *Step) notStarted(rec TurnRecord) {
+	rec.State, rec.Finished = TurnFinished, x.now
+	rec.FinishReason, rec.Reason = protocol.FinishOther, protocol.ReasonNotStarted
+	x.Rows.Turns = append(x.Rows.Turns, rec)
+	x.event(rec.ID, protocol.Event{Type: protocol.EventFinish, FinishReason: rec.FinishReason, Reason: rec.Reason}, nil, false)
+	if a := x.State.Announced; a != nil && a.ID == rec.ID {
+		x.announce(nil)
+	}
+}
+
+func (in AnnouncementExpired) apply(x *Step) error {
+	if a := x.State.Announced; a != nil && a.ID == in.TurnID && a.Expires.Equal(in.Expires) {
+		x.notStarted(*a)
+	}
+	return nil
+}
+
+// announceRequested announces the turn of a check-in. known: the journal has the
+// turn, so it is over, and its token replays it if it was ever started.
+func (x *Step) announceRequested(turn *protocol.AnnouncedTurn, known bool, expires time.Time) {
+	s := &x.State
+	if turn == nil || s.OpenTurn() == turn.ID || s.Position(turn.ID) > 0 {
+		return
+	}
+	rec := TurnRecord{SessionID: s.ID, ID: turn.ID, State: TurnAnnounced, Announced: x.now}
+	if a := s.Announced; a != nil && a.ID == turn.ID {
+		rec = *a
+	} else {
+		if known {
+			return
+		}
+		if a != nil {
+			x.notStarted(*a)
+		}
+	}
+	rec.PromptSHA256, rec.Expires = turn.PromptSHA256, expires
+	x.Rows.Turns = append(x.Rows.Turns, rec)
+	x.announce(&rec)
+}

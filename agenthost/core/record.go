@@ -1,0 +1,160 @@
+package core
+
+import (
+	"encoding/json"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// Write is one durable step: rows are inserted or, where they exist, replaced.
+type Write struct {
+	SessionID string
+
+	Session      *SessionRecord
+	Turns        []TurnRecord
+	Prompts      []PromptRecord
+	Interactions []InteractionRecord
+	Tokens       []TokenRecord
+	DeadLetters  []DeadLetter
+
+	DropEvents []protocol.Cursor // before Events are inserted
+	Events     []EventRecord     // inserted; a known (epoch,seq) is an error
+
+	DropTokens    time.Time // expired before this; zero: none
+	DropAllTokens bool
+	DropSession   bool // everything of SessionID, instead of all other members
+}
+
+// SessionRecord is a session's row.
+type SessionRecord struct {
+	ID         string
+	BrokerID   string // "" until the first that names itself
+	WebhookURL string // carries a token: never logged
+	Basic      bool   // the broker speaks the original contract only
+
+	Agent   string
+	Project string
+	Model   string
+	Native  string // the agent's own session id
+	Dir     string // the workspace, once an agent was opened
+	Secret  string // of programs in the workspace, "" until an agent was opened; never logged
+
+	Cursor         protocol.Cursor // of the newest event
+	Acked          protocol.Cursor // the broker has everything up to here
+	OffsetReserved int64           // offsets below may have been used
+
+	Status     protocol.Status
+	Reason     string
+	Remembered []string // tools allowed for the rest of the session
+
+	Outbox      OutboxState
+	OutboxError string
+
+	CreatedAt time.Time
+	ActiveAt  time.Time
+}
+
+// TurnState is where a turn stands.
+type TurnState string
+
+// Turn states.
+const (
+	TurnAnnounced TurnState = "announced"
+	TurnOpen      TurnState = "open"
+	TurnFinished  TurnState = "finished"
+)
+
+// TurnRecord is a turn's row. Started is zero for a turn that finished without
+// having been started. Offsets are those of its frames; LastOffset is 0 while
+// it is open.
+type TurnRecord struct {
+	SessionID    string
+	ID           string
+	State        TurnState
+	PromptSHA256 string
+	Announced    time.Time
+	Expires      time.Time // of the last token that may start it
+	Started      time.Time
+	Finished     time.Time
+	FinishReason protocol.FinishReason
+	Reason       string
+	FirstOffset  int64
+	LastID       protocol.StreamID
+}
+
+// PromptRecord is what a turn of a broker's session was asked, as far as an agent
+// would be told again. Headless sessions have an event for it.
+type PromptRecord struct {
+	SessionID string
+	TurnID    string
+	Text      string
+}
+
+// EventRecord is an event's row. Body is the event as it is posted. Part is the
+// part that announced it, byte for byte, and Frame that part's stream id; both
+// are empty for events without a part.
+type EventRecord struct {
+	SessionID string
+	Cursor    protocol.Cursor
+	EventID   string
+	TurnID    string
+	Type      protocol.EventType
+	Body      json.RawMessage
+	Frame     protocol.StreamID
+	Part      []byte
+}
+
+// InteractionRecord is a question's row. Question and Answer are JSON.
+type InteractionRecord struct {
+	SessionID string
+	ID        string
+	TurnID    string
+	Kind      protocol.InteractionKind
+	State     protocol.InteractionState
+	Question  protocol.Event // the open event: what every later event repeats
+	Answer    *protocol.InteractionAnswer
+	ExpiresAt time.Time
+	CreatedAt time.Time
+}
+
+// TokenRecord is a stream token; only its hash is kept.
+type TokenRecord struct {
+	Hash      []byte
+	SessionID string
+	TurnID    string
+	Attach    bool
+	ExpiresAt time.Time
+}
+
+// Loaded is a session as the host finds it at its start. LastFrame is the id of
+// the last frame of its newest finished turn, zero when there is none.
+type Loaded struct {
+	Session      SessionRecord
+	Turns        []TurnRecord        // announced and open ones
+	Interactions []InteractionRecord // open ones
+	LastFrame    protocol.StreamID
+	Pending      int64
+}
+
+// OutboxState says whether a session's events reach its broker.
+type OutboxState string
+
+// Outbox states. A stopped outbox keeps its events for the next /session.
+const (
+	OutboxOK       OutboxState = "ok"
+	OutboxRetrying OutboxState = "retrying"
+	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
+	OutboxNone     OutboxState = "none"    // headless: the events stay in the journal and go to no broker
+)
+
+// DeadLetter is an event the broker refused for good; a dropped event went in
+// its place.
+type DeadLetter struct {
+	SessionID string          `json:"sessionId"`
+	Cursor    protocol.Cursor `json:"cursor"`
+	EventID   string          `json:"eventId"`
+	Reason    string          `json:"reason"`
+	Body      string          `json:"body"`
+	At        time.Time       `json:"at"`
+}

@@ -1,0 +1,171 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"bellhop/agenthost/core"
+	"bellhop/crypto/seal"
+	"bellhop/internal/failpoint"
+	"bellhop/protocol"
+)
+
+// maxEventBytes bounds the events of a request; the envelope fits into what is left.
+const maxEventBytes = protocol.MaxWebhookBody - 4<<10
+
+// Order is what a session wants to be done.
+type Order struct {
+	Job       core.Job
+	SessionID string
+	URL       string          // of the webhook, with its token
+	Address   int             // core.Delivery.Address of the URL
+	Acked     protocol.Cursor // events after it are sent
+	Limit     int             // at most so many
+	Version   int
+	Named     bool // the broker named itself
+	Basic     bool // the broker speaks the original contract only
+}
+
+// Session is one session's side. Its methods are safe for concurrent use.
+type Session interface {
+	// Next returns what to do next. After core.JobNone, Run has ended.
+	Next() Order
+	// Pending returns the events after a cursor, ascending.
+	Pending(ctx context.Context, after protocol.Cursor, limit int) ([]core.EventRecord, error)
+	// Recount applies core.PendingCounted.
+	Recount()
+	// Apply applies an input and returns how long to wait before the next request.
+	Apply(in core.Input) time.Duration
+	// Nudges ends a wait.
+	Nudges() <-chan struct{}
+}
+
+// Sender sends for any number of sessions.
+type Sender struct {
+	Poster   Poster
+	Password seal.Secret // the bearer of renewals
+}
+
+// Run sends until there is nothing left, or ctx ends.
+func (d *Sender) Run(ctx context.Context, s Session) {
+	for ctx.Err() == nil {
+		order := s.Next()
+		if order.Job == core.JobNone {
+			return
+		}
+		if wait := d.do(ctx, s, &order); wait > 0 {
+			pause(ctx, s, wait)
+		}
+	}
+}
+
+func pause(ctx context.Context, s Session, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-s.Nudges():
+	}
+}
+
+func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration {
+	switch order.Job {
+	case core.JobRenew:
+		return s.Apply(d.renew(ctx, order))
+	case core.JobSave:
+		return s.Apply(core.PositionSaved{})
+	}
+	events, err := s.Pending(ctx, order.Acked, order.Limit)
+	if err != nil {
+		return s.Apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()})
+	}
+	if len(events) == 0 {
+		s.Recount()
+		return 0
+	}
+	events = fitting(events)
+	skip := false
+	if order.Basic {
+		events, skip = forBasic(events)
+	}
+	sent := sentOf(order, events)
+	if skip {
+		return s.Apply(core.DeliveryAccepted{Sent: sent})
+	}
+	failpoint.Hit("outbox-before-post")
+	in := d.send(ctx, order, sent, events)
+	failpoint.Hit("outbox-after-post")
+	if _, failed := in.(core.DeliveryFailed); failed && ctx.Err() != nil {
+		return 0
+	}
+	return s.Apply(in)
+}
+
+// fitting returns the events of the first one's epoch, as many as fit into a
+// request.
+func fitting(events []core.EventRecord) []core.EventRecord {
+	size := 0
+	for i := range events {
+		size += len(events[i].Body) + 1
+		if i > 0 && (size > maxEventBytes || events[i].Cursor.Epoch != events[0].Cursor.Epoch) {
+			return events[:i]
+		}
+	}
+	return events
+}
+
+// forBasic returns the events up to the first that a broker of the original
+// contract accepts, which is the one to send. skip means that there is none.
+func forBasic(events []core.EventRecord) (_ []core.EventRecord, skip bool) {
+	for i := range events {
+		switch events[i].Type {
+		case protocol.EventText, protocol.EventToolCall, protocol.EventToolResult:
+			return events[:i+1], false
+		}
+	}
+	return events, true
+}
+
+func sentOf(order *Order, events []core.EventRecord) core.Sent {
+	sent := core.Sent{
+		Version: order.Version, Named: order.Named, Basic: order.Basic,
+		Cursors: make([]protocol.Cursor, len(events)), Last: events[len(events)-1],
+	}
+	for i := range events {
+		sent.Cursors[i] = events[i].Cursor
+	}
+	return sent
+}
+
+func (d *Sender) send(ctx context.Context, order *Order, sent core.Sent, events []core.EventRecord) core.Input {
+	body, err := bodyOf(order, events)
+	if err != nil {
+		return unreachable(err)
+	}
+	r, err := d.exchange(ctx, order.URL, body, "")
+	switch {
+	case err != nil:
+		return unreachable(err)
+	case r.status/100 == 2:
+		return core.DeliveryAccepted{Sent: sent, Cursor: r.form.Cursor, Object: r.object}
+	default:
+		return core.DeliveryRefused{Sent: sent, Refusal: r.refusal()}
+	}
+}
+
+func unreachable(err error) core.Input {
+	return core.DeliveryFailed{What: "the broker cannot be reached", Cause: err.Error()}
+}
+
+func bodyOf(order *Order, events []core.EventRecord) ([]byte, error) {
+	if order.Basic || len(events) == 1 {
+		return events[len(events)-1].Body, nil
+	}
+	batch := protocol.WebhookBatch{SessionID: order.SessionID, Events: make([]json.RawMessage, len(events))}
+	for i := range events {
+		batch.Events[i] = events[i].Body
+	}
+	return protocol.Marshal(&batch)
+}

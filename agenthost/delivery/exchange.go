@@ -1,0 +1,97 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"bellhop/agenthost/core"
+	"bellhop/protocol"
+)
+
+const (
+	maxResponse   = 64 << 10 // bytes that are read of a response
+	maxRetryAfter = time.Hour
+)
+
+// Poster sends requests; an *http.Client is one. It must not follow redirects:
+// they would send the webhook token elsewhere.
+type Poster interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// NewPoster returns a client with its own connections, so that ending the host ends
+// them.
+func NewPoster() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64 // usually all go to one broker
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// response is what a broker answered.
+type response struct {
+	status     int
+	retryAfter time.Duration
+	body       []byte
+	object     bool // the body is a JSON object
+	form       struct {
+		Error  string           `json:"error"`
+		Code   protocol.Code    `json:"code"`
+		Cursor *protocol.Cursor `json:"cursor"`
+		Index  int              `json:"index"`
+	}
+}
+
+func (r *response) refusal() core.Refusal {
+	return core.Refusal{
+		Status: r.status, Code: r.form.Code, Message: r.form.Error, Cursor: r.form.Cursor, Index: r.form.Index,
+		RetryAfter: r.retryAfter,
+	}
+}
+
+// exchange posts JSON. Its errors never contain the URL, which has a token.
+func (d *Sender) exchange(ctx context.Context, target string, body []byte, bearer string) (*response, error) {
+	ctx, cancel := context.WithTimeout(ctx, protocol.WebhookTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the webhook address cannot be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	resp, err := d.Poster.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	r := &response{status: resp.StatusCode}
+	if r.body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse)); err != nil {
+		return nil, withoutURL(err)
+	}
+	r.object = json.Unmarshal(r.body, &r.form) == nil
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		r.retryAfter = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+	}
+	return r, nil
+}
+
+// withoutURL returns the reason of a failed request: *url.Error prints the address,
+// and that has the token.
+func withoutURL(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		return outer.Err
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package agenthost
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bellhop/agenthost/core"
+	"bellhop/agenthost/delivery"
+	"bellhop/agenthost/stream"
+	"bellhop/internal/failpoint"
+	"bellhop/internal/sse"
+	"bellhop/protocol"
+)
+
+// act runs one effect of a step. The session's lock is held; what takes time goes to
+// a goroutine.
+func (s *session) act(effect core.Effect) {
+	switch e := effect.(type) {
+	case core.StartAgent:
+		s.startAgent(e)
+	case core.StopAgent:
+		agent := s.turn.agent
+		t := s.turn
+		s.host.spawn(func() { t.halt(agent) })
+	case core.CancelAgent:
+		s.turn.cancel()
+	case core.Interrupt:
+		s.interrupt(e.Reason)
+	case core.EndTurn:
+		failpoint.Hit("finish-journaled")
+		s.endTurn()
+	case core.HoldAnswers, core.Await, core.Reply, core.QuestionClosed:
+		s.actOnQuestion(effect)
+	case core.CutStreams:
+		s.stream.Cut()
+		for _, readers := range s.prompts {
+			readers.Cut()
+		}
+	case core.ForgetFrames:
+		s.stream.Forget()
+	case core.EndQueued:
+		s.endQueued(e.TurnID)
+	case core.SetTimer:
+		stopTimer(&s.timers[e.Name])
+		s.timers[e.Name] = s.timer(e)
+	case core.StopTimer:
+		stopTimer(&s.timers[e.Name])
+	case core.Warn:
+		s.host.opts.Log.Warn(e.Message, append([]any{"session", s.id}, e.Attrs...)...)
+	default:
+		s.actOnDelivery(effect)
+	}
+}
+
+func (s *session) actOnDelivery(effect core.Effect) {
+	switch e := effect.(type) {
+	case core.Post:
+		if e.Nudge && s.posting { // without a waiting goroutine, a nudge would cut short a later backoff
+			select {
+			case s.nudges <- struct{}{}:
+			default:
+			}
+		}
+		s.wakeDelivery()
+	case core.Retry:
+		s.wait = e.After
+		if e.Why != "" {
+			s.host.opts.Log.Warn("events could not be delivered", "session", s.id, "why", e.Why, "error", e.Cause, "again_in", e.After)
+		}
+	case core.CountPending:
+		s.countPending()
+	case core.ReadPending:
+		rows, err := s.host.opts.Journal.Pending(s.host.posting, s.id, s.state.Record.Acked, -1)
+		if err != nil {
+			_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()}) // it writes nothing
+			return
+		}
+		s.deliver(core.PendingRead{Version: e.Version, Events: rows})
+	}
+}
+
+// countPending corrects the number of unacknowledged events after the position has
+// moved.
+func (s *session) countPending() {
+	n, err := s.host.opts.Journal.CountPending(context.WithoutCancel(s.host.work), s.id, s.state.Record.Acked)
+	if err == nil {
+		_, _ = s.apply(core.PendingCounted{Events: n}) // it writes nothing
+	}
+}
+
+func (s *session) actOnQuestion(effect core.Effect) {
+	switch e := effect.(type) {
+	case core.HoldAnswers:
+		s.turn.hold(e.Hold)
+	case core.Await:
+		q := &question{answer: make(chan Answer, 1)}
+		q.timer = time.AfterFunc(e.Timeout, func() { s.host.spawn(func() { s.expire(e.InteractionID) }) })
+		if s.asked == nil {
+			s.asked = map[string]*question{}
+		}
+		s.asked[e.InteractionID] = q
+	case core.QuestionClosed:
+		if q := s.asked[e.InteractionID]; q != nil {
+			stopTimer(&q.timer)
+		}
+	case core.Reply:
+		if q := s.asked[e.InteractionID]; q != nil {
+			q.answer <- e.Answer // it holds one, and a question gets one
+		}
+	}
+}
+
+// timer starts a timer that makes its input.
+func (s *session) timer(e core.SetTimer) *time.Timer {
+	switch e.Name {
+	case core.TimerAnnounced:
+		in := core.AnnouncementExpired{TurnID: s.state.Announced.ID, Expires: s.state.Announced.Expires}
+		return time.AfterFunc(e.After, func() { s.host.spawn(func() { s.expireAnnounced(in) }) })
+	case core.TimerRenewal:
+		return time.AfterFunc(e.After, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			_, _ = s.apply(core.RenewalDue{}) // it writes nothing
+		})
+	default: // core.TimerIdle
+		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.rest) })
+	}
+}
+
+func (s *session) expireAnnounced(in core.AnnouncementExpired) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.apply(in); errors.As(err, new(unwritten)) {
+		s.host.opts.Log.Error("a turn that was not started could not be closed", "session", s.id, "turn", in.TurnID, "error", err)
+		s.timers[core.TimerAnnounced] = time.AfterFunc(time.Minute, func() { s.host.spawn(func() { s.expireAnnounced(in) }) })
+	}
+}
+
+// endQueued ends the stream of a queued turn that does not start. Its last frame is
+// no frame of the session.
+func (s *session) endQueued(turnID string) {
+	readers := s.prompts[turnID]
+	if readers == nil {
+		return
+	}
+	delete(s.prompts, turnID)
+	end, err := protocol.Marshal(&protocol.Part{
+		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
+	})
+	if err == nil {
+		readers.Publish(stream.Encode("", end))
+	}
+	readers.Close()
+}
+
+// addPrompt adds the readers of a turn that is about to start or to wait. They join
+// before anything is published.
+func (s *session) addPrompt(turnID string) *Stream {
+	if s.prompts == nil {
+		s.prompts = map[string]*sse.Fanout{}
+	}
+	readers := sse.NewFanout()
+	s.prompts[turnID] = readers
+	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
+}
+
+// wakeDelivery starts delivery when there is work for it.
+func (s *session) wakeDelivery() {
+	if s.posting || s.state.NextJob() == core.JobNone || !s.host.in(running, draining) {
+		return
+	}
+	select {
+	case <-s.nudges: // it was meant for the former goroutine
+	default:
+	}
+	s.posting = s.host.spawn(func() {
+		s.host.sender.Run(s.host.posting, outgoing{s})
+		if s.host.posting.Err() != nil {
+			s.mu.Lock()
+			s.posting = false
+			s.mu.Unlock()
+		}
+	})
+}
+
+// deliver applies an input of delivery. A step that cannot be written is tried again
+// after a backoff.
+func (s *session) deliver(in core.Input) {
+	_, err := s.apply(in)
+	lost := unwritten{}
+	if !errors.As(err, &lost) {
+		return
+	}
+	if _, position := in.(core.PositionSaved); position { // the broker has everything
+		s.wait = time.Minute
+		return
+	}
+	_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be written", Cause: lost.Error()}) // it writes nothing
+}
+
+// outgoing is a session as delivery uses it.
+type outgoing struct{ s *session }
+
+var _ delivery.Session = outgoing{}
+
+func (o outgoing) Next() delivery.Order {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	st := &o.s.state
+	order := delivery.Order{
+		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, Address: st.Delivery.Address,
+		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
+		Named: st.Record.BrokerID != "", Basic: st.Record.Basic,
+	}
+	if order.Job == core.JobNone {
+		o.s.posting = false
+	}
+	return order
+}
+
+func (o outgoing) Pending(ctx context.Context, after protocol.Cursor, limit int) ([]EventRecord, error) {
+	return o.s.host.opts.Journal.Pending(ctx, o.s.id, after, limit)
+}
+
+func (o outgoing) Recount() {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	o.s.countPending()
+}
+
+func (o outgoing) Apply(in core.Input) time.Duration {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	o.s.wait = 0
+	o.s.deliver(in)
+	o.s.host.changed() // Run waits for the last acknowledgement
+	return o.s.wait
+}
+
+func (o outgoing) Nudges() <-chan struct{} { return o.s.nudges }
