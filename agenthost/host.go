@@ -29,6 +29,7 @@ type Host struct {
 	sessions map[string]*session
 	watchers map[chan struct{}]struct{}
 	phase    phase
+	shared   map[string]string // by broker, the incarnation that its sessions were told last
 
 	activity *activity
 	sender   *delivery.Sender
@@ -56,10 +57,11 @@ func New(opts Options) (*Host, error) {
 		started:  opts.Now().UTC(),
 		sessions: map[string]*session{},
 		watchers: map[chan struct{}]struct{}{},
+		shared:   map[string]string{},
 	}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
-	h.sender = &delivery.Sender{Poster: opts.Poster, Password: opts.Password}
+	h.sender = delivery.NewSender(opts.Poster, opts.Password)
 	h.activity = newActivity(opts.ActivityTimeout, h.worked)
 	if err := h.recover(); err != nil {
 		h.stopWork()

@@ -75,7 +75,7 @@ func (s *session) prompt(ctx context.Context, in core.Prompted) (*Stream, error)
 		return nil, err
 	}
 	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
-	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(in.Request.Prompt), maxRestored)
+	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)), protocol.MaxMessage)
 	reader := s.addPrompt(in.TurnID)
 	if _, err := s.apply(in); err != nil {
 		delete(s.prompts, in.TurnID)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -37,6 +38,10 @@ type Delivery struct {
 	dueByAge bool // the token expires soon
 	dueNow   bool // the broker refused the token
 
+	seen       string    // the incarnation of the broker's database that was seen last
+	seenAt     time.Time // when it was seen first
+	compareDue bool      // the session is to be compared with the broker, by a renewal
+
 	Address        int       // incremented with every webhook address
 	WebhookExpires time.Time // of the address's token; zero: unknown
 }
@@ -56,7 +61,11 @@ const (
 func (s *State) NextJob() Job {
 	d := &s.Delivery
 	switch {
-	case s.Deleted || s.Record.Outbox == OutboxStopped || s.Headless():
+	case s.Deleted || s.Headless():
+		return JobNone
+	case d.compareDue:
+		return JobRenew
+	case s.Record.Outbox == OutboxStopped:
 		return JobNone
 	case d.dueByAge || d.dueNow:
 		return JobRenew
@@ -94,6 +103,8 @@ type Refusal struct {
 	Cursor     *protocol.Cursor `json:"cursor,omitempty"`
 	Index      int              `json:"index"` // of the event that it is about
 	RetryAfter time.Duration    `json:"retryAfter"`
+
+	Incarnation string `json:"incarnation,omitempty"` // of the broker's database
 }
 
 // foreign reports that a refusal does not come from a broker that names itself:
@@ -115,6 +126,7 @@ var requestErrors = []string{"Missing token", "Invalid token format", "Invalid t
 func (in DeliveryAccepted) apply(x *Step) error {
 	sent := &in.Sent
 	last := sent.last()
+	x.seeIncarnation(in.Incarnation)
 	switch {
 	case sent.Basic:
 		x.acknowledge(sent, last)
@@ -135,6 +147,7 @@ func (in DeliveryAccepted) apply(x *Step) error {
 // apply does what the table "Outbox, per answer" of docs/protocol/host.md lists.
 func (in DeliveryRefused) apply(x *Step) error {
 	sent, r := &in.Sent, &in.Refusal
+	x.seeIncarnation(r.Incarnation)
 	switch {
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeTokenExpired:
 		x.tokenExpired(sent)
@@ -148,6 +161,8 @@ func (in DeliveryRefused) apply(x *Step) error {
 		x.refused(sent, r, 0)
 	case r.Status == http.StatusConflict:
 		x.conflicted(sent, r)
+	case r.Status == http.StatusNotFound && sent.Named:
+		x.unknownTask(r)
 	case r.Status == http.StatusBadRequest && !slices.Contains(requestErrors, r.Message):
 		x.refused(sent, r, r.Index)
 	default:
@@ -259,6 +274,7 @@ func (x *Step) rewind(sent *Sent, c *protocol.Cursor) {
 		return
 	}
 	x.State.Record.Acked, x.State.Delivery.Unsaved = *c, true
+	x.State.Record.Resend = x.State.Record.Cursor
 	x.effect(CountPending{})
 }
 
@@ -404,7 +420,8 @@ func (RenewalDue) apply(x *Step) error {
 
 func (in TokenRenewed) apply(x *Step) error {
 	s := &x.State
-	s.Delivery.dueByAge, s.Delivery.dueNow = false, false
+	s.Delivery.dueByAge, s.Delivery.dueNow, s.Delivery.compareDue = false, false, false
+	x.compare(in.Cursor, in.Incarnation)
 	if s.Delivery.Address != in.Address { // a check-in brought another address meanwhile
 		return nil
 	}
@@ -426,13 +443,17 @@ func (in TokenRenewed) apply(x *Step) error {
 func (in RenewalRefused) apply(x *Step) error {
 	r := &in.Refusal
 	x.State.Delivery.dueNow = false
+	x.seeIncarnation(r.Incarnation)
 	switch {
 	case r.Status == 0:
 		x.failed("the broker cannot be reached for a renewal", r.Message, 0)
 	case x.State.Record.BrokerID != "" && r.Status/100 == 4 && r.foreign():
 		x.doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
 	case r.Status == http.StatusGone:
+		x.compared(cmp.Or(r.Incarnation, x.State.Record.Incarnation))
 		x.stopDelivery(nil, "the broker has deleted the task")
+	case r.Status == http.StatusNotFound && x.State.Bound():
+		x.unknownTask(r)
 	default:
 		x.failed("the broker does not renew the webhook token", "", r.RetryAfter)
 	}

@@ -191,6 +191,8 @@ type (
 		Sent   Sent             `json:"sent"`
 		Cursor *protocol.Cursor `json:"cursor,omitempty"`
 		Object bool             `json:"object"` // the body is a JSON object
+
+		Incarnation string `json:"incarnation,omitempty"` // of the broker's database
 	}
 	// DeliveryRefused is any other response.
 	DeliveryRefused struct {
@@ -208,10 +210,19 @@ type (
 		Address int       `json:"address"` // Delivery.Address when the renewal was sent
 		URL     string    `json:"url"`
 		Expires time.Time `json:"expires"`
+
+		Cursor      *protocol.Cursor `json:"cursor,omitempty"` // of the task
+		Incarnation string           `json:"incarnation,omitempty"`
 	}
 	// RenewalRefused is any other response to a renewal.
 	RenewalRefused struct {
 		Refusal Refusal `json:"refusal"`
+	}
+	// IncarnationSeen is the incarnation of the broker's database that another
+	// session saw, or that the broker sent. Force compares in any case.
+	IncarnationSeen struct {
+		ID    string `json:"id"`
+		Force bool   `json:"force"`
 	}
 	// RenewalDue has the webhook token renewed.
 	RenewalDue struct{}
@@ -379,7 +390,7 @@ var kinds = func() map[string]reflect.Type {
 		AgentText{}, AgentTextEnded{}, AgentReasoningEnded{}, AgentCalled{}, AgentResulted{}, AgentAsked{},
 		AgentNoticed{}, AgentReminded{}, AgentNamed{}, AgentChecking{},
 		Answered{}, QuestionExpired{}, QuestionCancelled{},
-		DeliveryAccepted{}, DeliveryRefused{}, DeliveryFailed{}, TokenRenewed{}, RenewalRefused{}, RenewalDue{},
+		DeliveryAccepted{}, DeliveryRefused{}, DeliveryFailed{}, TokenRenewed{}, RenewalRefused{}, IncarnationSeen{}, RenewalDue{},
 		PositionSaved{}, PendingCounted{}, PendingRead{},
 		HookReported{}, TerminalAttached{}, Idled{},
 	} {

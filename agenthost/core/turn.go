@@ -41,6 +41,7 @@ func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) er
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.keepPrompt(q)
 	x.status(rec.ID, protocol.StatusBusy, "")
+	x.beganBefore(&rec)
 	x.effect(StopTimer{TimerIdle})
 	if s.Announced != nil && s.Announced.ID == rec.ID {
 		x.announce(nil)
