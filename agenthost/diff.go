@@ -7,14 +7,14 @@ import (
 	"bellhop/protocol"
 )
 
-// Differ is a Workspaces that can tell what a session has changed.
+// Differ is a Workspaces that can compare a session's workspace with its beginning.
 type Differ interface {
 	// Diff compares a session's workspace with what it held at first.
 	// CodeConflict: there is nothing to compare with.
 	Diff(ctx context.Context, sessionID, project string) (*protocol.Diff, error)
 }
 
-// Diff is what a session has changed since it began, its secrets masked.
+// Diff returns what a session has changed since it began, its secrets masked.
 // CodeNotFound: no such session; CodeConflict: there is nothing to compare
 // with, the hint says why; CodeInvalid: this host makes no diffs.
 func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, error) {
@@ -47,7 +47,7 @@ func (h *Host) Diff(ctx context.Context, sessionID string) (*protocol.Diff, erro
 	for i := range diff.Files {
 		diff.Files[i].Path, diff.Files[i].OldPath = mask.Text(diff.Files[i].Path), mask.Text(diff.Files[i].OldPath)
 	}
-	diff.Fit() // what masks may be longer
+	diff.Fit() // a mask can be longer than its secret
 	return diff, nil
 }
 

@@ -110,7 +110,7 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	s.mu.Lock()
 	project := s.state.Record.Project
 	if _, err = s.apply(core.Deleted{}); err == nil {
-		s.remove()
+		s.removeLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -123,8 +123,8 @@ func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool,
 	return true, nil
 }
 
-// remove makes the session unknown to the host.
-func (s *session) remove() {
+// removeLocked makes the session unknown to the host. The session's lock is held.
+func (s *session) removeLocked() {
 	s.host.mu.Lock()
 	delete(s.host.sessions, s.id)
 	s.host.mu.Unlock()

@@ -19,8 +19,8 @@ func (r *rig) headless(req *agenthost.HeadlessRequest) (id string, grant agentho
 	return opened.SessionID, r.grant(opened.SessionID, opened.Token)
 }
 
-// said are the lines of a turn that an input starts.
-func (r *rig) said(g agenthost.Grant, input string) []protocol.Line {
+// linesOf returns the lines of a turn that an input starts.
+func (r *rig) linesOf(g agenthost.Grant, input string) []protocol.Line {
 	r.Helper()
 	session := g.SessionID
 	stream, err := r.host.Attach(r.Context(), session, "", true)
@@ -81,7 +81,7 @@ func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
 		t.Errorf("after the restart: %+v", got)
 	}
 	r.agent.script(say("again"))
-	r.said(grant, "once more")
+	r.linesOf(grant, "once more")
 	history, err := r.host.History(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -98,13 +98,13 @@ func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatNobodyAnswersExpires(t *testing.T) {
+func TestAnUnansweredQuestionExpires(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.InteractionTimeout = 20 * time.Millisecond }
 	r.start()
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
 	r.agent.script(ask("colour?"))
-	got := words(r.said(grant, "hi"))
+	got := words(r.linesOf(grant, "hi"))
 	want := []string{
 		"state thinking", "ask", "answer", "status", "chunk You said nothing", "message You said nothing", "state waiting_for_inputdone",
 	}
@@ -118,7 +118,7 @@ func TestAFinalTextWinsOverItsPieces(t *testing.T) {
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
 	r.agent.script(say("helo"), endText("hello"))
 	want := []string{"state thinking", "chunk helo", "message hello", "state waiting_for_inputdone"}
-	if got := words(r.said(grant, "hi")); !slices.Equal(got, want) {
+	if got := words(r.linesOf(grant, "hi")); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package agenthost
 import (
 	"context"
 
+	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
 
@@ -13,34 +14,18 @@ func (h *Host) Reply(_ context.Context, sessionID string, line *protocol.Line) e
 	if err != nil {
 		return err
 	}
-	req := &protocol.AnswerRequest{Approved: line.Value, Remember: line.Remember, Reason: line.Reason}
-	if line.Text != nil {
-		req.Text = *line.Text
+	if line.RequestID == "" {
+		return protocol.Errorf(protocol.CodeInvalid, "request_id is required")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.state.OpenQuestion(line.RequestID)
-	switch {
-	case line.RequestID == "":
-		return protocol.Errorf(protocol.CodeInvalid, "request_id is required")
-	case q == nil:
+	if q == nil {
 		return protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", line.RequestID)
-	case line.Type != replyTo(q.Kind):
-		return protocol.Errorf(protocol.CodeInvalid, "Question %s is answered by type %q", line.RequestID, replyTo(q.Kind))
-	case line.Type == protocol.LineAnswer && line.Text == nil:
-		return protocol.Errorf(protocol.CodeInvalid, "An answer needs text")
-	case line.Type == protocol.LineConfirmation && line.Value == nil:
-		return protocol.Errorf(protocol.CodeInvalid, "A confirmation needs value")
-	case line.Remember != "" && line.Remember != protocol.RememberSession:
-		return protocol.Errorf(protocol.CodeInvalid, "remember must be \"session\" or absent")
+	}
+	req, err := headless.ParseReply(line, q.Kind)
+	if err != nil {
+		return err
 	}
 	return s.answer(line.RequestID, req)
-}
-
-// replyTo is the type of the line that answers a kind of question.
-func replyTo(kind protocol.InteractionKind) string {
-	if kind == protocol.KindAsk {
-		return protocol.LineAnswer
-	}
-	return protocol.LineConfirmation
 }

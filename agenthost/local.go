@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// secretPrefix tells people and scanners what a leaked secret is for.
+// secretPrefix marks a leaked secret for people and for scanners.
 const secretPrefix = "bhw_"
 
 // Variables of programs in a workspace.
@@ -30,8 +30,8 @@ type LocalGrant struct {
 	Path      string
 }
 
-// workspaceSecret is the session's secret, made when first asked for. The lock is
-// held.
+// workspaceSecret returns the session's secret and makes it at the first call. The
+// session's lock is held.
 func (s *session) workspaceSecret() string {
 	if s.secret == "" {
 		s.secret, _ = token.NewOpaque(secretPrefix)
@@ -39,7 +39,7 @@ func (s *session) workspaceSecret() string {
 	return s.secret
 }
 
-// secrets are masked in what the session's agent says.
+// secrets returns what is masked in the output of the session's agent.
 func (s *session) secrets() []string {
 	secrets := s.host.opts.Secrets(s.id)
 	if s.host.opts.LocalURL == "" {
@@ -48,7 +48,7 @@ func (s *session) secrets() []string {
 	return append(slices.Clone(secrets), s.workspaceSecret())
 }
 
-// saveWorkspace journals the workspace and its secret, so that the next host knows
+// saveWorkspace journals the workspace and its secret: the next host still accepts
 // programs that outlive this one.
 func (s *session) saveWorkspace(dir string) error {
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *session) saveWorkspace(dir string) error {
 	return err
 }
 
-// local is what of the host the session's agent can reach.
+// local returns what the session's agent can reach on the host, and its variables.
 func (s *session) local(dir string) (*Local, []string) {
 	env := []string{envWorkspacePath + "=" + dir}
 	base := s.host.opts.LocalURL
@@ -76,13 +76,13 @@ func (s *session) local(dir string) (*Local, []string) {
 		envMCPPort+"="+u.Port(), envHookPort+"="+u.Port(), envWorkspaceSecret+"="+secret)
 }
 
-// LocalGrant finds the session of a workspace's secret. CodeUnauthorized: nobody
+// LocalGrant returns the grant of a workspace's secret. CodeUnauthorized: no session
 // has it.
 func (h *Host) LocalGrant(secret string) (LocalGrant, error) {
 	presented := sha256.Sum256([]byte(secret))
 	var found *session
-	for _, s := range h.all() { // all of them: how long it takes tells nothing
-		if proof := s.proof.Load(); proof != nil && subtle.ConstantTimeCompare(proof[:], presented[:]) == 1 {
+	for _, s := range h.all() { // every session is compared: the time taken reveals nothing
+		if hash := s.secretHash.Load(); hash != nil && subtle.ConstantTimeCompare(hash[:], presented[:]) == 1 {
 			found = s
 		}
 	}
@@ -106,7 +106,7 @@ func (h *Host) Occupied(path string) bool {
 	})
 }
 
-// LocalPath is the workspace of the grant's own session.
+// LocalPath returns the workspace of the grant's own session.
 func (h *Host) LocalPath(g LocalGrant) (string, error) {
 	s, err := h.session(g.SessionID)
 	if err != nil {

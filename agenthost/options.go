@@ -52,10 +52,10 @@ type Options struct {
 	// Policy decides about confirms before a user is asked; nil asks every time.
 	Policy Policy
 
-	// Secrets are masked in everything the session's agent says (reliability
-	// PROC-6). Nil masks nothing.
+	// Secrets returns what is masked in all output of the session's agent
+	// (reliability PROC-6). Nil masks nothing.
 	Secrets func(sessionID string) []string
-	// Env are further variables of the session's agent.
+	// Env returns further variables of the session's agent.
 	Env func(sessionID string) []string
 
 	// Record gets every input of every session in order, as JSON that a core.Recorded

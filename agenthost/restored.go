@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bellhop/agenthost/core"
+	"bellhop/agenthost/headless"
 	"bellhop/protocol"
 )
 
@@ -93,7 +93,7 @@ func (y *story) read(ctx context.Context, headless bool) error {
 // readInstructions finds what a headless session was told at its begin.
 func (y *story) readInstructions(ctx context.Context) error {
 	rows, err := y.journal.Pending(ctx, y.session, protocol.Cursor{}, 1)
-	if err != nil || len(rows) == 0 || rows[0].Type != core.EventInstructions {
+	if err != nil || len(rows) == 0 || rows[0].Type != headless.EventInstructions {
 		return err
 	}
 	e, err := eventOf(&rows[0])
@@ -126,7 +126,7 @@ func (y *story) count(began int) {
 
 func (y *story) event(row *EventRecord) (full bool, err error) {
 	switch row.Type {
-	case core.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
+	case headless.EventInput, protocol.EventText, protocol.EventToolCall, protocol.EventToolResult, protocol.EventInteraction, protocol.EventFinish:
 	default:
 		return false, nil
 	}
@@ -143,7 +143,7 @@ func (y *story) event(row *EventRecord) (full bool, err error) {
 
 func (y *story) line(e *protocol.Event) (line storyLine) {
 	switch e.Type {
-	case core.EventInput:
+	case headless.EventInput:
 		line.User = y.cut(text(e), maxRestoredText)
 	case protocol.EventText:
 		line.Assistant = y.cut(text(e), maxRestoredText)
@@ -151,7 +151,7 @@ func (y *story) line(e *protocol.Event) (line storyLine) {
 		line.Tool, line.Call, line.Input = e.ToolName, e.ToolCallID, y.cut(string(e.Input), maxRestoredInput)
 	case protocol.EventToolResult:
 		line.Tool, line.Call, line.Outcome = e.ToolName, e.ToolCallID, outcomeOf(e)
-		line.Output = y.cut(plain(e.Output), maxRestoredOutput)
+		line.Output = y.cut(headless.PlainText(e.Output), maxRestoredOutput)
 	case protocol.EventInteraction:
 		if e.Kind == protocol.KindAsk && e.Answer != nil {
 			line.Asked, line.Answered = y.cut(e.Prompt, maxRestoredText), y.cut(e.Answer.Text, maxRestoredText)

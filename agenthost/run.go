@@ -9,9 +9,10 @@ import (
 	"bellhop/protocol"
 )
 
-// How long Run waits at its end: for interrupted turns (an agent that heeds nothing
-// is killed after 6 s), for programs to close, and for goroutines that heed no
-// context. With DrainTimeout it stays below the 10 s that an ending may take.
+// How long Run waits at its end: for interrupted turns (an agent that ignores an
+// interrupt is killed after 6 s), for programs to close, and for goroutines that ignore
+// their context. With DrainTimeout it stays below the 10 s that the end of a process may
+// take.
 const (
 	turnsLimit  = 6500 * time.Millisecond
 	closeWait   = 500 * time.Millisecond
@@ -38,7 +39,7 @@ func (h *Host) Run(ctx context.Context) error {
 	h.stopPosting()
 	h.stopWork()
 	h.activity.stop()
-	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // what turns and outboxes did not need
+	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // the time that turns and outboxes left
 	h.enter(stopped)
 	h.wait(&h.wg, leaveBehind)
 	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
@@ -47,7 +48,8 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait is bounded: an agent that never returns must not keep the process.
+// wait waits for wg at most so long: an agent that never returns must not keep the
+// process.
 func (h *Host) wait(wg *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -75,7 +77,7 @@ func (h *Host) stopTurns() {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		s.dropQueue() // before its turn comes, so that what says so is sent too
+		s.dropQueue() // before the open turn ends, so that their finish is posted too
 		s.mu.Unlock()
 		wg.Go(func() {
 			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {

@@ -19,10 +19,10 @@ import (
 // session is the shell of one session: core decides, the session writes, publishes
 // and acts. All members are behind mu unless the comment says otherwise.
 type session struct {
-	host    *Host
-	id      string
-	durable atomic.Bool                       // its row exists
-	proof   atomic.Pointer[[sha256.Size]byte] // hash of the durable secret; nil: there is none
+	host       *Host
+	id         string
+	durable    atomic.Bool                       // its row exists
+	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
 
 	mu      sync.Mutex
 	state   core.State
@@ -152,10 +152,10 @@ func (s *session) record(at core.Moment, in core.Input, err error) {
 	s.host.opts.Record(s.id, stream.NewMasker(s.secrets()).Value(raw, "{}"))
 }
 
-// activateSecret makes LocalGrant accept the session's secret.
+// activateSecret publishes the hash of the secret, so that LocalGrant accepts it.
 func (s *session) activateSecret() {
 	sum := sha256.Sum256([]byte(s.state.Record.Secret))
-	s.proof.Store(&sum)
+	s.secretHash.Store(&sum)
 }
 
 func stopTimer(t **time.Timer) {

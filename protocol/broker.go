@@ -17,7 +17,7 @@ type CheckInRequest struct {
 	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: stream through the broker, even if the host is direct
 }
 
-// Reach is how browsers get to an agent host's streams.
+// Reach describes how browsers reach an agent host's streams.
 type Reach string
 
 // Reaches. Direct is the default. With a relay the broker forwards every frame.
@@ -75,7 +75,7 @@ type AttachResponse struct {
 	Reach        Reach     `json:"reach,omitempty"`
 }
 
-// TaskMode says whether a task has an agent.
+// TaskMode distinguishes tasks with and without an agent.
 type TaskMode string
 
 // Task modes.
@@ -133,7 +133,7 @@ type TaskList struct {
 // Role is the author of a message.
 type Role string
 
-// MessageStatus tells whether a message reached its host.
+// MessageStatus is the delivery state of a message to its host.
 type MessageStatus string
 
 // Roles and message statuses.
@@ -237,7 +237,7 @@ type Host struct {
 	CreatedAt time.Time  `json:"createdAt"`
 }
 
-// HostHealth is what the broker's last probe of a host found.
+// HostHealth is the result of the broker's last probe of a host.
 type HostHealth string
 
 // Healths of a host.

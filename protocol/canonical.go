@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonical is the form in which bodies are compared: no white space, members
-// sorted by name, strings minimally escaped, every number in one spelling of
-// its exact value (1.0 and 1e0 are 1; no digit is ever lost). The result is
-// JSON. Failures are CodeInvalid.
+// Canonical returns the form in which bodies are compared: no white space, members
+// sorted by name, strings minimally escaped, every number in one spelling of its
+// exact value (1.0 and 1e0 are 1; no digit is lost). The result is JSON. Failures
+// are CodeInvalid.
 func Canonical(raw []byte) ([]byte, error) {
 	if err := parseValue(raw, MaxDepth); err != nil {
 		return nil, err
@@ -60,23 +60,23 @@ func canonicalNumbers(raw []byte) []byte {
 	return out
 }
 
-// canonicalNumber writes sign, digits without trailing zeros, and an exponent;
-// where that is short, as a plain decimal.
+// canonicalNumber writes sign, digits without trailing zeros, and an exponent, or a
+// plain decimal if that is short.
 func canonicalNumber(s string) string {
 	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	exp := int64(0)
 	if hasExponent {
 		var err error
 		if exp, err = strconv.ParseInt(exponent, 10, 64); err != nil || exp > math.MaxInt32 || exp < math.MinInt32 {
-			return s // beyond any use; equal only to its own spelling
+			return s // an absurd exponent: equal only to its own spelling
 		}
 	}
 	sign := ""
 	if strings.HasPrefix(mantissa, "-") {
 		sign, mantissa = "-", mantissa[1:]
 	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
+	integer, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(integer+fraction, "0")
 	exp -= int64(len(fraction))
 	trimmed := strings.TrimRight(digits, "0")
 	exp += int64(len(digits) - len(trimmed))
@@ -96,11 +96,12 @@ func canonicalNumber(s string) string {
 	}
 }
 
-// DerivedID names an event that came without an eventId, from a basic host:
+// DerivedID returns an id for an event of a basic host, which has no eventId:
 // <type>:<turnId>:<32 hex digits>. The digits are a hash of (id or toolCallId,
-// timestamp), because such hosts reuse ids in every step and turn, or of the
-// whole event where the type has no id. claimTurn is the turn of the webhook
-// token; the event's own turnId wins over it. raw is the event as it was sent.
+// timestamp), because such hosts reuse ids in every step and turn. If the type has
+// no id, they are a hash of the complete event. claimTurn is the turn of the
+// webhook token; the event's own turnId has precedence. raw is the event as it was
+// sent.
 func (e *Event) DerivedID(raw []byte, claimTurn string) string {
 	turn := e.TurnID
 	if turn == "" {
@@ -121,7 +122,7 @@ func (e *Event) DerivedID(raw []byte, claimTurn string) string {
 	return string(e.Type) + ":" + turn + ":" + hex.EncodeToString(sum[:16])
 }
 
-// idAndTime joins with a NUL, which no parsed id contains.
+// idAndTime joins both with a NUL, which no parsed id contains.
 func idAndTime(id string, timestamp []byte) []byte {
 	number := ""
 	if len(timestamp) > 0 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// MaxPosition bounds epoch, seq and offset. Every JSON number up to it is exact in
-// all languages (RFC 8259 section 6), and one more does not overflow.
+// MaxPosition is the greatest epoch, seq and offset. Every JSON number up to it is
+// exact in all languages (RFC 8259 section 6), and adding one does not overflow.
 const MaxPosition = 1<<53 - 1
 
-// Cursor names the highest event without a hole before it: seq is dense from 1
-// within an epoch. The zero Cursor {0,0} means no event at all.
+// Cursor names the highest event without a gap before it: seq counts from 1 within
+// an epoch without gaps. The zero Cursor {0,0} stands for no event.
 type Cursor struct {
 	Epoch int64 `json:"epoch"`
 	Seq   int64 `json:"seq"`
@@ -24,21 +24,21 @@ func (c Cursor) Less(d Cursor) bool {
 
 func (c Cursor) String() string { return fmt.Sprintf("%d/%d", c.Epoch, c.Seq) }
 
-// StreamID names a frame of a session's stream. Clients treat its text as
+// StreamID identifies a frame of a session's stream. Clients must treat its text as
 // opaque; the same id never stands for different bytes.
 type StreamID struct {
 	Epoch  int64
 	Offset int64
 }
 
-// String is the wire form <epoch>-<offset>.
+// String returns the wire form <epoch>-<offset>.
 func (id StreamID) String() string {
 	return strconv.FormatInt(id.Epoch, 10) + "-" + strconv.FormatInt(id.Offset, 10)
 }
 
-// ParseStreamID reads the wire form. Anything else than two canonical decimal
-// numbers (no sign, no leading zero) is an error; callers answer it with a gap
-// verdict, never with a 4xx (reliability.md SSE-1).
+// ParseStreamID parses the wire form. All texts other than two canonical decimal
+// numbers (no sign, no leading zero) are errors; callers answer them with a gap,
+// never with a 4xx (reliability.md SSE-1).
 func ParseStreamID(s string) (StreamID, error) {
 	epoch, offset, ok := strings.Cut(s, "-")
 	e, err1 := strconv.ParseInt(epoch, 10, 64)

@@ -2,33 +2,33 @@ package protocol
 
 import "strings"
 
-// Diff is what a session changed since it began: commits, what is staged, what
-// is not, and new files. It is the answer of a host's GET /session/:id/diff and,
+// Diff holds the changes of a session since it began: commits, staged and unstaged
+// changes, and new files. It is the response of a host's GET /session/:id/diff and,
 // without Base, the content of a DIFF artifact.
 type Diff struct {
 	Base  string     `json:"base,omitempty"` // commit or tree the session began with
 	Files []DiffFile `json:"files"`
-	Patch string     `json:"patch"` // unified, whole files only; at most MaxPatch bytes
+	Patch string     `json:"patch"` // unified, complete files only; at most MaxPatch bytes
 
-	// Truncated says that Patch or Files lack something.
+	// Truncated reports that Patch or Files are incomplete.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// DiffFile is one changed file. Binary ones count no lines.
+// DiffFile is one changed file. Binary files have no line counts.
 type DiffFile struct {
 	Path      string     `json:"path"`
-	OldPath   string     `json:"oldPath,omitempty"` // of a renamed one
+	OldPath   string     `json:"oldPath,omitempty"` // of a renamed file
 	Status    DiffStatus `json:"status"`
 	Additions int        `json:"additions"`
 	Deletions int        `json:"deletions"`
 	Binary    bool       `json:"binary,omitempty"`
 }
 
-// DiffStatus is what became of a file.
+// DiffStatus is the kind of change of a file.
 type DiffStatus string
 
-// Diff states. A file that became a symbolic link, or the reverse, has another
-// type; one with another mode alone is modified.
+// Diff states. A file that became a symbolic link, or the reverse, is type-changed;
+// a file that changed only its mode is modified.
 const (
 	DiffAdded       DiffStatus = "added"
 	DiffModified    DiffStatus = "modified"
@@ -37,19 +37,19 @@ const (
 	DiffTypeChanged DiffStatus = "type-changed"
 )
 
-// DiffResponse is the broker's answer to POST /api/agent/diff. Message holds the
-// diff as its DIFF artifact; NoDiffs says that nothing has changed.
+// DiffResponse is the broker's response to POST /api/agent/diff. Message has the
+// diff as its DIFF artifact; NoDiffs means that nothing changed.
 type DiffResponse struct {
 	Success bool     `json:"success"`
 	NoDiffs bool     `json:"noDiffs,omitempty"`
 	Message *Message `json:"message,omitempty"`
 }
 
-// Fit cuts Patch to MaxPatch before a file's header.
+// Fit cuts Patch to MaxPatch at the end of a file.
 func (d *Diff) Fit() {
 	if len(d.Patch) <= MaxPatch {
 		return
 	}
-	// Lines of content begin with a sign or a space, so none looks like a header.
+	// Lines of content begin with a sign or a space, so none can pass for a header.
 	d.Patch, d.Truncated = d.Patch[:strings.LastIndex(d.Patch[:MaxPatch], "\ndiff --git ")+1], true
 }

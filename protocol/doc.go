@@ -1,7 +1,7 @@
-// Package protocol holds the words spoken between broker, agent host and
-// clients: events, stream parts, cursors, requests, answers, errors, and the
-// lines of the headless interface. It owns their shapes and the rules that can
-// be checked without any state; it does no I/O and imports nothing of ours.
+// Package protocol holds the types that broker, agent host and clients exchange:
+// events, stream parts, cursors, requests, responses, errors, and the lines of the
+// headless interface. It owns their shapes and the rules that can be checked
+// without any state. It does no I/O and imports no other package of this module.
 //
 // Three numbers are never mixed:
 //

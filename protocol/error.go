@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Code is the kind of a failure. Clients branch on it, so a code is never
-// renamed or reused. internal/httpapi holds the one table from Code to status.
+// Code is the kind of a failure. Clients branch on it, so a code is never renamed
+// or reused. The table from Code to status is in internal/httpapi.
 type Code string
 
 // Codes shared by broker and host.
 const (
 	CodeInvalid          Code = "invalid"            // 400: the request is wrong; repeating it is useless
-	CodeUnauthorized     Code = "unauthorized"       // 401: nobody, or not who is needed
-	CodeTokenExpired     Code = "token_expired"      // 401: signature right, time over; renew
+	CodeUnauthorized     Code = "unauthorized"       // 401: no caller, or not one that may do this
+	CodeTokenExpired     Code = "token_expired"      // 401: the signature is right, the token has expired; renew it
 	CodeForbidden        Code = "forbidden"          // 403: known caller, not allowed (cross-site, not an admin)
 	CodeNotFound         Code = "not_found"          // 404: absent, or the caller may not know it exists
 	CodeMethodNotAllowed Code = "method_not_allowed" // 405, with Allow
@@ -22,30 +22,30 @@ const (
 	CodeGap              Code = "gap"                // 409: events are missing before this one; carries a cursor
 	CodeFenced           Code = "fenced"             // 409: the event's epoch is over
 	CodeBusy             Code = "busy"               // 409: a turn is open
-	CodeNoTurn           Code = "no_turn"            // 409: nothing this token could start
-	CodePromptMismatch   Code = "prompt_mismatch"    // 409: not the prompt that was checked in
+	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
+	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message
 	CodeForeignBroker    Code = "foreign_broker"     // 409: the session belongs to another broker
-	CodeAnswered         Code = "answered"           // 409: the interaction was answered otherwise
+	CodeAnswered         Code = "answered"           // 409: the interaction has another answer
 	CodeDisconnected     Code = "disconnected"       // 409: the user disconnected this agent
 	CodeGone             Code = "gone"               // 410: deleted
-	CodeExpired          Code = "expired"            // 410: the interaction's or agent session's time is over
-	CodeTooLarge         Code = "too_large"          // 413: over a cap
+	CodeExpired          Code = "expired"            // 410: the interaction or agent session has expired
+	CodeTooLarge         Code = "too_large"          // 413: over a limit
 	CodeUnsupportedMedia Code = "unsupported_media"  // 415: not JSON, or encoded
 	CodeTooManyRequests  Code = "too_many_requests"  // 429, with Retry-After
-	CodeInternal         Code = "internal"           // 500: our fault; details are in the log only
+	CodeInternal         Code = "internal"           // 500: a bug or an outage of this server; details are only in the log
 	CodeBadGateway       Code = "bad_gateway"        // 502: the agent host failed
 	CodeUnavailable      Code = "unavailable"        // 503, with Retry-After
-	CodeStorageFull      Code = "storage_full"       // 507: no room; nothing acknowledged is lost
+	CodeStorageFull      Code = "storage_full"       // 507: the disk is full; acknowledged data is not lost
 )
 
-// Error has three readers: programs read Code, people and agents Message and
-// Hint, operators Err. Err is logged and never sent.
+// Error is the error of all use cases. Programs read Code, users and agents read
+// Message and Hint, operators read Err in the log. Err is never sent.
 //
-// The optional members belong to single codes: Cursor to gap (and to fenced,
-// diverged where known), Index to a batch (the first bad event), RetryAfter to
-// too_many_requests and unavailable, Relayed to bad_gateway (the host's own
-// code, sent instead of Code; the status stays Code's), Fields to whatever else the wire form of
-// the answer carries beside error, code and hint (messageId and turnId of a
+// The optional members belong to single codes: Cursor to gap (and to fenced and
+// diverged if known), Index to a batch (the first invalid event), RetryAfter to
+// too_many_requests and unavailable, Relayed to bad_gateway (the host's own code,
+// sent instead of Code; the status is still that of Code). Fields holds further
+// members of the response beside error, code and hint (messageId and turnId of a
 // failed check-in).
 type Error struct {
 	Code       Code
@@ -54,12 +54,12 @@ type Error struct {
 	Err        error
 	Cursor     *Cursor
 	Index      *int
-	RetryAfter int // seconds; 0 = not sent
+	RetryAfter int // seconds; 0 means none
 	Relayed    Code
 	Fields     map[string]any
 }
 
-// Error is Message, and Err behind it if there is one.
+// Error returns Message, followed by Err if there is one.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
@@ -69,7 +69,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf builds an *Error. It returns error so that a nil *Error cannot escape.
+// Errorf builds an *Error. It returns error, because a nil *Error would be a
+// non-nil error.
 func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }

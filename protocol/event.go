@@ -5,7 +5,7 @@ import "encoding/json"
 // EventType is the type member of a webhook event.
 type EventType string
 
-// The event types of protocol section 1.4. A receiver keeps unknown ones.
+// The event types of protocol section 1.4. Receivers also store unknown ones.
 const (
 	EventText        EventType = "text"
 	EventToolCall    EventType = "tool-call"
@@ -17,12 +17,11 @@ const (
 	EventDropped     EventType = "dropped"
 )
 
-// Event is one persisted fact: the host posts it to the webhook and keeps it in
-// its journal. Which members a type uses is listed in protocol section
-// 1.4; Validate checks it. EventID, Epoch, Seq and TurnID are absent in the
-// events of a basic host.
+// Event is one persisted fact: the host posts it to the webhook and keeps it in its
+// journal. Protocol section 1.4 lists the members of each type; Validate checks
+// them. EventID, Epoch, Seq and TurnID are absent in the events of a basic host.
 //
-// An Event is read with ParseEvent, never with json.Unmarshal alone.
+// Use ParseEvent to read an Event. json.Unmarshal alone does not check it.
 type Event struct {
 	SessionID string          `json:"sessionId,omitempty"`
 	Type      EventType       `json:"type"`
@@ -43,7 +42,7 @@ type Event struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	IsError    bool            `json:"isError,omitempty"`
 	Denied     bool            `json:"denied,omitempty"`
-	Truncated  bool            `json:"truncated,omitempty"` // input or output was cut by the host
+	Truncated  bool            `json:"truncated,omitempty"` // the host shortened input or output
 
 	// finish; status and dropped use Reason too
 	FinishReason FinishReason    `json:"finishReason,omitempty"`
@@ -70,7 +69,7 @@ type Event struct {
 	Code    string `json:"code,omitempty"`
 }
 
-// FinishReason describes how a turn ended. The event's reason has the detail.
+// FinishReason describes how a turn ended. The event's reason has the details.
 type FinishReason string
 
 // Finish reasons. The AI SDK has no others.
@@ -86,10 +85,10 @@ const (
 // Reasons of finish events that Bellhop itself sets.
 const (
 	ReasonAborted       = "aborted"        // the user interrupted
-	ReasonHostRestarted = "host-restarted" // the host died or stopped during the turn
-	ReasonNotStarted    = "not-started"    // announced but never prompted: superseded, or its tokens have expired
-	ReasonHostLost      = "host-lost"      // the broker closed it: the host has no such turn
-	ReasonAgentExited   = "agent-exited"   // the agent program ended during the turn
+	ReasonHostRestarted = "host-restarted" // the host crashed or stopped during the turn
+	ReasonNotStarted    = "not-started"    // announced but never prompted: another turn replaced it, or its tokens have expired
+	ReasonHostLost      = "host-lost"      // closed by the broker, because the host does not have the turn
+	ReasonAgentExited   = "agent-exited"   // the agent program exited during the turn
 )
 
 // Status is the activity of an agent.

@@ -9,8 +9,8 @@ import (
 	"bellhop/protocol"
 )
 
-// A webhook body either is refused as invalid or has one canonical form, one
-// derived id, and reads the same from that form.
+// A webhook body is either refused as invalid, or it has one canonical form and one
+// derived id, and that form parses to the same event.
 func FuzzParseEvent(f *testing.F) {
 	for _, kind := range []string{"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later"} {
 		f.Add([]byte(event(kind, map[string]any{"eventId": "e:1", "epoch": 1, "seq": 2, "turnId": "t"})))
@@ -39,7 +39,7 @@ func FuzzParseEvent(f *testing.F) {
 	})
 }
 
-// A line is refused or survives being written and read again.
+// A line is refused, or writing and parsing it again yields the same line.
 func FuzzParseLine(f *testing.F) {
 	for _, line := range []string{
 		`{"type":"input","session_id":"s","text":"hi","attachments":[{"type":"image","data":"AA=="}]}`,

@@ -11,15 +11,17 @@ const (
 	StreamIdleTimeout = 3 * PingInterval
 	// StreamWakeTimeout replaces StreamIdleTimeout after a reader's machine was asleep: one ping, and time to deliver it.
 	StreamWakeTimeout = PingInterval + 2*time.Second
-	// ReconnectMinDelay is how long a reader waits after the first failure; every further one in a row doubles it.
+	// ReconnectMinDelay is how long a reader waits after the first failure; every
+	// further one in a row doubles it.
 	ReconnectMinDelay = 500 * time.Millisecond
-	// ReconnectMaxDelay bounds the delay between two attempts of a reader.
+	// ReconnectMaxDelay limits the delay between two attempts of a reader.
 	ReconnectMaxDelay = 30 * time.Second
 	// PromptTimeout is how long a client may take to send a prompt, images included.
 	PromptTimeout = time.Minute
-	// WebhookTimeout bounds a webhook request: the host gives up after it, and the broker stops reading and storing.
+	// WebhookTimeout limits a webhook request: the host gives up after it, and the
+	// broker stops reading and storing.
 	WebhookTimeout = 10 * time.Second
-	// StreamTokenLifetime is how long a stream token that was not used stays valid.
+	// StreamTokenLifetime is how long an unused stream token stays valid.
 	StreamTokenLifetime = 10 * time.Minute
 	// WebhookTokenLifetime is how long a webhook token stays valid; the host renews it before that.
 	WebhookTokenLifetime = 10 * time.Minute
@@ -29,23 +31,26 @@ const (
 const (
 	// MaxDepth is how many levels deep a body may nest.
 	MaxDepth = 64
-	// MaxLine bounds a line of the headless interface. A longer one is rejected without being buffered.
+	// MaxLine limits a line of the headless interface. A longer one is rejected
+	// without being buffered.
 	MaxLine = 12 << 20
-	// MaxPrompt bounds the body of a prompt, images included: it must fit into one line to an agent program.
+	// MaxPrompt limits the body of a prompt, images included: it must fit into one
+	// line to an agent program.
 	MaxPrompt = MaxLine
-	// MaxCheckIn bounds the body of a check-in: its message, its artifacts, and room for their escaping.
+	// MaxCheckIn limits the body of a check-in: its message, its artifacts, and
+	// room for their escaping.
 	MaxCheckIn = 8 << 20
-	// MaxMessage bounds the text of a user's message.
+	// MaxMessage limits the text of a user's message.
 	MaxMessage = 1 << 20
-	// MaxArtifact bounds the content of one artifact of a user's message.
+	// MaxArtifact limits the content of one artifact of a user's message.
 	MaxArtifact = 256 << 10
 	// MaxArtifacts is how many artifacts a user's message may have.
 	MaxArtifacts = 20
-	// MaxPatch bounds the patch of a Diff.
+	// MaxPatch limits the patch of a Diff.
 	MaxPatch = 512 << 10
-	// MaxWebhookBody bounds the body of a webhook request.
+	// MaxWebhookBody limits the body of a webhook request.
 	MaxWebhookBody = 1 << 20
-	// MaxWebhookEvents is how many events a webhook request may hold.
+	// MaxWebhookEvents is how many events a webhook request may contain.
 	MaxWebhookEvents = 100
 	// MaxEventsPage is how many events a host returns to one request for them.
 	MaxEventsPage = 500
@@ -53,14 +58,14 @@ const (
 
 // Lengths of identifiers that a sender chooses, in bytes.
 const (
-	// MaxID bounds id, toolCallId, toolName and interactionId of an event.
+	// MaxID limits id, toolCallId, toolName and interactionId of an event.
 	MaxID = 512
-	// MaxSessionID bounds the id of a session, which is its task's.
+	// MaxSessionID limits the id of a session, which is its task's id.
 	MaxSessionID = 128
-	// MaxTurnID bounds the id of a turn.
+	// MaxTurnID limits the id of a turn.
 	MaxTurnID = 128
-	// MaxEventID bounds the id of an event.
+	// MaxEventID limits the id of an event.
 	MaxEventID = 128
-	// MaxMessageID bounds the messageId of a check-in, in characters.
+	// MaxMessageID limits the messageId of a check-in, in characters.
 	MaxMessageID = 128
 )

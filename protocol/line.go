@@ -3,8 +3,8 @@ package protocol
 import "encoding/json"
 
 // Line is one message of the headless interface (protocol section 4): one JSON
-// object a line on stdio, one text message on a WebSocket. One struct holds
-// every type's members; absent ones are not written.
+// object per line on stdio, one text message on a WebSocket. One struct has the
+// members of all types; absent ones are not written.
 type Line struct {
 	Type      string `json:"type"`
 	SessionID string `json:"session_id,omitempty"`
@@ -37,7 +37,7 @@ type Line struct {
 	Remember    string       `json:"remember,omitempty"`
 }
 
-// SecurityWarning is how dangerous a confirmed call is.
+// SecurityWarning describes the danger of a confirmed call.
 type SecurityWarning struct {
 	Level   string `json:"level"` // INFO, WARN or CRITICAL
 	Message string `json:"message"`
@@ -63,8 +63,8 @@ const (
 	LineInterrupt    = "interrupt"
 )
 
-// States of a state line. StateWaitingForInput comes exactly once per input,
-// when its turn is over.
+// States of a state line. StateWaitingForInput comes exactly once per input, at the
+// end of its turn.
 const (
 	StateThinking        = "thinking"
 	StateExecutingTool   = "executing_tool"

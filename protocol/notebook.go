@@ -2,14 +2,14 @@ package protocol
 
 import "time"
 
-// AgentSessionStatus tells whether a third-party agent can be reached.
+// AgentSessionStatus is the state of a third-party agent's connection.
 type AgentSessionStatus string
 
 // Agent session statuses.
 const (
 	AgentActive       AgentSessionStatus = "active"
 	AgentExpired      AgentSessionStatus = "expired"      // inactive for too long; renewable
-	AgentDisconnected AgentSessionStatus = "disconnected" // by its user; only that user can renew it
+	AgentDisconnected AgentSessionStatus = "disconnected" // by the user, who alone can renew it
 )
 
 // AgentSession is a third-party coding agent's connection to a user's notebook.
@@ -24,8 +24,8 @@ type AgentSession struct {
 	CreatedAt       time.Time          `json:"createdAt"`
 }
 
-// Notebook has the sources that one agent saved for one user. AgentStatus tells
-// whether that agent can be reached.
+// Notebook has the sources that one agent saved for one user. AgentStatus is the
+// state of that agent's connection.
 type Notebook struct {
 	ID              string             `json:"id" jsonschema:"id of the notebook; save_code_with_context needs it"`
 	Title           string             `json:"title"`

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ParseObject checks a body that came from outside: a JSON object in valid
-// UTF-8, without lone surrogates, without U+0000 in any name or string
-// (PostgreSQL text cannot hold it), without duplicate names, nested at most
-// MaxDepth deep. Failures are CodeInvalid.
+// ParseObject checks a body from another program: a JSON object in valid UTF-8,
+// without lone surrogates, without U+0000 in any name or string (PostgreSQL text
+// cannot store it), without duplicate names, nested at most MaxDepth deep. Failures
+// are CodeInvalid.
 func ParseObject(raw []byte) error {
 	if err := parseValue(raw, MaxDepth); err != nil {
 		return err
@@ -25,10 +25,9 @@ func ParseObject(raw []byte) error {
 	return nil
 }
 
-// Decode is ParseObject and a strict decode into v, a pointer to a struct:
-// names match exactly, unknown members are ignored, a value of another type is
-// CodeInvalid and the message names the member. null leaves a member as if it
-// were absent.
+// Decode checks raw like ParseObject and decodes it strictly into v, a pointer to a
+// struct: names match exactly, unknown members are ignored, and a value of another
+// type is CodeInvalid with the member in the message. null counts as absent.
 func Decode(raw []byte, v any) error {
 	if err := ParseObject(raw); err != nil {
 		return err
@@ -36,8 +35,8 @@ func Decode(raw []byte, v any) error {
 	return decode("", raw, v)
 }
 
-// ParseLine reads one line of the headless interface. The type must be a
-// string; whether it is a known one is the caller's business.
+// ParseLine parses one line of the headless interface. The type must be a string;
+// the caller checks whether it is a known one.
 func ParseLine(raw []byte) (*Line, error) {
 	var line Line
 	if err := Decode(raw, &line); err != nil {
@@ -57,7 +56,7 @@ func parseValue(raw []byte, depth int) error {
 		return Errorf(CodeInvalid, "The body is nested deeper than %d levels", depth)
 	}
 	if !jsontext.Value(raw).IsValid() {
-		_, err := jsontext.AppendFormat(nil, raw) // again, for the reason
+		_, err := jsontext.AppendFormat(nil, raw) // parses again to get the reason
 		return syntaxError(err)
 	}
 	if hasNUL(raw) {
@@ -66,7 +65,7 @@ func parseValue(raw []byte, depth int) error {
 	return nil
 }
 
-// decode reads valid JSON that stands at the member named at, "" for a body.
+// decode decodes valid JSON of the member at, or of a body if at is "".
 func decode(at string, raw []byte, v any) error {
 	err := json.Unmarshal(raw, v, integers)
 	if err == nil {
@@ -87,7 +86,7 @@ func decode(at string, raw []byte, v any) error {
 	}
 }
 
-// integers reads plain decimal integers; the decoder alone would take -0 for 0.
+// integers decodes plain decimal integers; the decoder alone would accept -0 as 0.
 var integers = json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFunc(func(raw []byte, dst *int64) error { return integer(raw, 64, dst) }),
 	json.UnmarshalFunc(func(raw []byte, dst *int) error { return integer(raw, strconv.IntSize, dst) }),
@@ -105,7 +104,7 @@ func integer[T int | int64](raw []byte, bits int, dst *T) error {
 	return err
 }
 
-// wanted names a Go type as a sender of JSON would.
+// wanted returns the JSON name of a Go type for an error message.
 func wanted(t reflect.Type) string {
 	if t == nil {
 		return "of another type"
@@ -151,7 +150,7 @@ func syntaxError(err error) error {
 	return &Error{Code: CodeInvalid, Message: "Invalid JSON: " + shorten(reason), Err: err}
 }
 
-// shorten keeps a sender's text in an error readable.
+// shorten limits a sender's text in an error message.
 func shorten(s string) string {
 	const most = 120
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -182,7 +181,8 @@ func tooDeep(raw []byte, limit int) bool {
 	return false
 }
 
-// hasNUL looks for an escaped U+0000 in valid JSON; a raw one is a syntax error.
+// hasNUL searches valid JSON for an escaped U+0000; an unescaped one is a syntax
+// error.
 func hasNUL(raw []byte) bool {
 	for i := 0; i+5 < len(raw); i++ {
 		if raw[i] != '\\' {

@@ -13,7 +13,7 @@ import (
 
 var eventIDForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,128}$`)
 
-// ParseEvent reads one webhook event strictly: ParseObject, then the members
+// ParseEvent parses one webhook event strictly: first ParseObject, then the members
 // that protocol section 1.4 gives its type, with their types. Members of other
 // types and unknown ones are ignored; of an unknown type only the envelope
 // (sessionId, type, eventId, epoch, seq, turnId, timestamp) is read. An optional
@@ -104,7 +104,7 @@ func readInteraction(r *eventReader, e *Event) {
 	r.into("answer", &e.Answer)
 }
 
-// eventReader takes members one by one and keeps the first failure.
+// eventReader reads members one by one and keeps the first failure.
 type eventReader struct {
 	members map[string]jsontext.Value
 	err     error
@@ -132,7 +132,7 @@ func (r *eventReader) envelope(e *Event) {
 	}
 }
 
-// has reports a member that is there and not null.
+// has reports whether a member is present and not null.
 func (r *eventReader) has(name string) bool {
 	value, ok := r.members[name]
 	return ok && value.Kind() != 'n'
@@ -206,7 +206,8 @@ func (r *eventReader) number(name string, dst *json.RawMessage) {
 	*dst = json.RawMessage(r.members[name])
 }
 
-// positive takes plain decimal integers from 1; no sign, fraction or exponent.
+// positive reads a plain decimal integer from 1 on, without sign, fraction or
+// exponent.
 func (r *eventReader) positive(name string, dst *int64) {
 	if !r.has(name) {
 		return

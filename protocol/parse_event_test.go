@@ -163,7 +163,7 @@ func TestParseEventReadsEveryMember(t *testing.T) {
 	}
 }
 
-// What our own host marshals, the broker must read.
+// The broker must accept the events that our own host marshals.
 func TestMarshalledEventsParse(t *testing.T) {
 	text, approved := "", false
 	events := []*protocol.Event{

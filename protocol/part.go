@@ -3,9 +3,9 @@ package protocol
 import "encoding/json"
 
 // Part is one element of the native stream: the AI SDK's TextStreamPart as JSON
-// (design notes: docs/architecture.md). One struct has the members of every type;
-// absent ones are left out of the JSON. Event is set on the part that completes a
-// persisted event, so that a client can merge stream and history.
+// (see docs/architecture.md). One struct has the members of all types; absent ones
+// are left out of the JSON. Event is set on the part that completes a persisted
+// event, so that a client can merge stream and history.
 type Part struct {
 	Type PartType `json:"type"`
 	ID   string   `json:"id,omitempty"`
@@ -33,7 +33,7 @@ type Part struct {
 	Event *PartEvent `json:"event,omitempty"`
 }
 
-// PartEvent ties a part to the event it completes.
+// PartEvent links a part to the event that it completes.
 type PartEvent struct {
 	ID     string `json:"id"`
 	Seq    int64  `json:"seq"`
@@ -48,9 +48,9 @@ type ToolCall struct {
 	Input      json.RawMessage `json:"input"`
 }
 
-// PartType is the type of a part that Bellhop's own hosts send. Clients ignore
-// types they do not know: other hosts send whatever the AI SDK has, so this is
-// an alias and not a type.
+// PartType is the type of a part that Bellhop's own hosts send. It is an alias of
+// string, because other hosts send any part of the AI SDK. Clients ignore unknown
+// types.
 type PartType = string
 
 // Part types.
@@ -92,7 +92,7 @@ type Resume struct {
 	OpenInteractions []string      `json:"openInteractions"` // ids of the questions that still wait for an answer
 }
 
-// ResumeVerdict tells whether a stream goes on exactly where its reader left it.
+// ResumeVerdict states whether a stream continues exactly where its reader left it.
 type ResumeVerdict = string
 
 // Resume verdicts.
@@ -102,7 +102,7 @@ const (
 )
 
 // ContextRestored is the data of a data-context-restored part. The agent had lost
-// its memory and got this much of the host's journal instead.
+// its memory and got this part of the host's journal as a replacement.
 type ContextRestored struct {
 	Turns     int  `json:"turns"`
 	Bytes     int  `json:"bytes"`

@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxValueDepth leaves room for the members, event, events array and batch
-// around a value, so that a sanitized value always passes ParseObject.
+// maxValueDepth leaves room for the levels of event, events array and batch around
+// a value, so that a sanitized value always passes ParseObject.
 const maxValueDepth = MaxDepth - 4
 
-// SanitizeText replaces what cannot be stored everywhere (U+0000, invalid
+// SanitizeText replaces characters that not every store accepts (U+0000, invalid
 // UTF-8, lone surrogates) by U+FFFD.
 func SanitizeText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// SanitizeJSON makes raw a value that a broker accepts inside an event: inside
-// its strings it does what SanitizeText does; what is no JSON, repeats a name or
-// nests too deep becomes one JSON string of the sanitized bytes. Absent stays
+// SanitizeJSON returns a value that a broker accepts inside an event. Strings are
+// changed as by SanitizeText. A value that is not JSON, repeats a name or nests too
+// deep becomes one JSON string of the sanitized bytes. An absent value stays
 // absent.
 func SanitizeJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
@@ -48,8 +48,8 @@ func quote(s string) json.RawMessage {
 }
 
 func sanitizeStrings(raw []byte) (json.RawMessage, error) {
-	// The decoder may see duplicates, the encoder refuses them: names that
-	// differ only in what is replaced become equal.
+	// The decoder accepts duplicate names, the encoder does not: names that differ
+	// only in replaced characters become equal.
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	var out bytes.Buffer
 	enc := jsontext.NewEncoder(&out)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// OpenSessionRequest is the body of POST /session on the agent host. A basic
-// broker sends SessionID and WebhookURL only.
+// OpenSessionRequest is the body of POST /session on the agent host. A basic broker
+// sends only SessionID and WebhookURL.
 type OpenSessionRequest struct {
 	SessionID  string         `json:"sessionId"`
 	WebhookURL string         `json:"webhookUrl"`
@@ -23,7 +23,7 @@ type OpenSessionRequest struct {
 	Owner       string `json:"owner,omitempty"`       // the id of the task's user, for its adoption
 }
 
-// AnnouncedTurn is a turn that the token of the response may start, once.
+// AnnouncedTurn is a turn that the token of the response may start once.
 // PromptSHA256 is the hex SHA-256 of the message's UTF-8 bytes; with "" the token
 // accepts any prompt.
 type AnnouncedTurn struct {
@@ -32,8 +32,8 @@ type AnnouncedTurn struct {
 	MessageID    string `json:"messageId,omitempty"` // of the message that the turn works on
 }
 
-// OpenSessionResponse is the response to POST /session. A basic host sends Token
-// only.
+// OpenSessionResponse is the response to POST /session. A basic host sends only
+// Token.
 type OpenSessionResponse struct {
 	Token        string     `json:"token"`
 	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
@@ -42,12 +42,12 @@ type OpenSessionResponse struct {
 	StreamCursor *string    `json:"streamCursor"` // stream id just before the open turn; null when idle
 	Status       Status     `json:"status,omitempty"`
 	Reason       string     `json:"reason,omitempty"`
-	OpenTurn     string     `json:"openTurn,omitempty"`    // the turn that runs; "" if there is none
-	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted turns that wait for the open one
+	OpenTurn     string     `json:"openTurn,omitempty"`    // the running turn, or ""
+	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted turns behind the open one
 	Capabilities []string   `json:"capabilities,omitempty"`
 }
 
-// Capabilities a host may name in OpenSessionResponse.
+// Capabilities that a host may list in OpenSessionResponse.
 const (
 	CapabilityEvents       = "events"
 	CapabilityResume       = "resume"
@@ -62,14 +62,14 @@ type PromptRequest struct {
 	WhenBusy    WhenBusy     `json:"whenBusy,omitempty"`
 }
 
-// WhenBusy is what a host does with a prompt while another turn is open. The
-// stream of a prompt that waits begins with a data-queued part.
+// WhenBusy decides about a prompt while another turn is open. The stream of a
+// queued prompt begins with a data-queued part.
 type WhenBusy = string
 
 // Values of WhenBusy. "" is WhenBusyReject.
 const (
 	WhenBusyReject    WhenBusy = "reject"    // answers 409 busy
-	WhenBusyQueue     WhenBusy = "queue"     // starts it after the open turn and all that wait already
+	WhenBusyQueue     WhenBusy = "queue"     // starts it after the open turn and all queued ones
 	WhenBusyInterrupt WhenBusy = "interrupt" // ends the open turn and starts it next
 )
 

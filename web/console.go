@@ -23,25 +23,27 @@ import (
 // Options of New.
 type Options struct {
 	Files   fs.FS  // with an index.html
-	Base    string // path under which browsers see the broker, "" or "/…" without a slash at its end
+	Base    string // path under which browsers see the broker: "", or "/…" without a trailing slash
 	Version string // of this program
 
-	// Visitor reports whether the request is signed in, which saves the page a
-	// failing call, and the origins that the page may call beside its own: the
-	// agent hosts that this user streams from. Nil means no user and no origins.
+	// Visitor reports whether the request has a session, which saves the page a
+	// failing call. It also returns the origins that the page may call besides its
+	// own: the agent hosts that this user streams from. Nil means no user and no
+	// origins.
 	Visitor func(r *http.Request) (signedIn bool, origins []string)
 }
 
-// Console serves the console's files. It compresses each once and keeps it in memory.
+// Console serves the console's files. It compresses each file once and keeps it in
+// memory.
 type Console struct {
 	o     Options
-	pages [2]*asset // without a session, with one
+	pages [2]*asset // for visitors without and with a session
 
 	mu     sync.Mutex
 	assets map[string]*asset
 }
 
-// asset is a file as it is sent.
+// asset is a file ready to be sent.
 type asset struct {
 	body, compressed []byte // compressed is nil if it would not be smaller
 	media, tag       string
@@ -50,7 +52,7 @@ type asset struct {
 const (
 	indexFile = "index.html"
 
-	// hashed files are those whose name changes with their content.
+	// hashed is the folder of files whose name changes with their content.
 	hashed    = "assets/"
 	immutable = "public, max-age=31536000, immutable"
 
@@ -60,7 +62,7 @@ const (
 )
 
 // New reads index.html and writes the configuration into it. Relative names become
-// absolute, because the page is shown under many paths.
+// absolute, because the page is served under many paths.
 func New(o Options) (*Console, error) {
 	page, err := fs.ReadFile(o.Files, indexFile)
 	if err != nil {
@@ -79,7 +81,7 @@ func New(o Options) (*Console, error) {
 			return nil, err
 		}
 		c.pages[i] = newAsset(indexFile, slices.Concat(before, config, after))
-		c.pages[i].tag = "" // the policy in the header varies for the same bytes
+		c.pages[i].tag = "" // the policy in the header varies although the bytes are the same
 	}
 	return c, nil
 }
@@ -94,8 +96,8 @@ func cutSlot(page []byte) (before, after []byte, err error) {
 }
 
 // Serve responds to a GET or HEAD for a file of the console or for one of its
-// pages: any path without a file that a browser requests. It reports whether it
-// has responded.
+// pages: any path that a browser requests and that has no file. It reports whether
+// it has responded.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -116,7 +118,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// asset returns a file, which is read once; nil if there is none.
+// asset returns a file, which is read once, or nil.
 func (c *Console) asset(name string) *asset {
 	if path.Clean(name) != name || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 		return nil
@@ -128,7 +130,7 @@ func (c *Console) asset(name string) *asset {
 	}
 	body, err := fs.ReadFile(c.o.Files, name)
 	if err != nil {
-		return nil // not cached: clients can invent any number of names
+		return nil // not cached, because clients can request any number of names
 	}
 	a := newAsset(name, body)
 	c.assets[name] = a
@@ -171,7 +173,7 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 	if strings.HasPrefix(name, hashed) {
 		header.Set("Cache-Control", immutable)
 	}
-	// A file that is opened by itself must not run.
+	// A file that is opened as a page must not run scripts.
 	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 	send(w, r, a)
 }
@@ -179,7 +181,7 @@ func (c *Console) file(w http.ResponseWriter, r *http.Request, name string, a *a
 // page sends index.html with the content policy of the request's user.
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Cache-Control", "private, no-cache") // the policy names the visitor's hosts
+	header.Set("Cache-Control", "private, no-cache") // the policy contains the visitor's hosts
 	signedIn, origins := false, []string(nil)
 	if c.o.Visitor != nil {
 		signedIn, origins = c.o.Visitor(r)
@@ -196,7 +198,8 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// policy lets the page load its own files and call its own server and the hosts.
+// policy allows the page to load its own files and to call its own server and the
+// hosts.
 func policy(origins []string) string {
 	connect := strings.Join(append([]string{"'self'"}, origins...), " ")
 	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; " +
@@ -227,14 +230,14 @@ func send(w http.ResponseWriter, r *http.Request, a *asset) {
 	}
 }
 
-// has reports whether If-None-Match names the tag. A tag has no quotes within, so
-// none is found inside another.
+// has reports whether If-None-Match contains the tag. A tag has no quotes inside,
+// so no tag is found inside another.
 func has(header http.Header, tag string) bool {
 	known := strings.Join(header.Values("If-None-Match"), ",")
 	return strings.TrimSpace(known) == "*" || strings.Contains(known, tag)
 }
 
-// takesGzip reports whether Accept-Encoding has gzip with a weight above 0.
+// takesGzip reports whether Accept-Encoding contains gzip with a weight above 0.
 func takesGzip(header http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")

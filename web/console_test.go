@@ -82,10 +82,10 @@ func TestFilesAreCachedByTheirNames(t *testing.T) {
 
 func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	c := open(t, web.Options{})
-	whole, _ := get(c, "GET", "/assets/a-1.js")
+	complete, _ := get(c, "GET", "/assets/a-1.js")
 	small, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", "br, gzip")
-	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len() >= whole.Body.Len() {
-		t.Fatalf("%v, %d of %d bytes", small.Header(), small.Body.Len(), whole.Body.Len())
+	if small.Header().Get("Content-Encoding") != "gzip" || small.Body.Len() >= complete.Body.Len() {
+		t.Fatalf("%v, %d of %d bytes", small.Header(), small.Body.Len(), complete.Body.Len())
 	}
 	for accepted, want := range map[string]string{"gzip;q=0": "", "GZIP; Q=0.5": "gzip", "identity, gzip ;q=0.0": "", "xgzip": "", "br": "", "": ""} {
 		rec, _ := get(c, "GET", "/assets/a-1.js", "Accept-Encoding", accepted)
@@ -97,7 +97,7 @@ func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(reader); err != nil || string(got) != whole.Body.String() {
+	if got, err := io.ReadAll(reader); err != nil || string(got) != complete.Body.String() {
 		t.Errorf("%q, %v", got, err)
 	}
 	head, _ := get(c, "HEAD", "/assets/a-1.js")
@@ -144,7 +144,7 @@ func TestPageWithoutConfigurationElementIsRejected(t *testing.T) {
 	}
 }
 
-// The page of a program without a console, and the build if there is one.
+// Tests both the page without a console and, if present, the build.
 func TestEmbeddedFilesLoadNothingFromOtherOrigins(t *testing.T) {
 	files, built := web.Build()
 	rec, ok := get(open(t, web.Options{Files: files}), "GET", "/")

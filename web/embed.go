@@ -11,8 +11,8 @@ var dist embed.FS
 //go:embed fallback
 var fallback embed.FS
 
-// Build returns the embedded build of the console. Without one ok is false, and
-// the files are those of a page that explains how to build it ("make console").
+// Build returns the embedded build of the console. If there is none, ok is false,
+// and the files are a page that explains how to build it ("make console").
 func Build() (files fs.FS, ok bool) {
 	if _, err := fs.Stat(dist, "dist/index.html"); err == nil {
 		return sub(dist, "dist"), true

@@ -61,7 +61,7 @@ func TestPasswordRoutesRefuseStreamTokens(t *testing.T) {
 	})
 }
 
-// Fault catalogue 73 among others.
+// Fault catalogue 73 and others.
 func TestStreamTokensOpenTheirSession(t *testing.T) {
 	h := newHost(t, nil)
 	own, foreign, reading := h.announce("s1", "t1"), h.open("s2"), h.open("s1", `"attach":true`)
@@ -139,7 +139,7 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 		t.Errorf("a new attach: %d %s", status, body)
 	}
 	h.fake.Release("gate")
-	h.finishedEvents("s1") // the turn itself goes on
+	h.finishedEvents("s1") // the turn itself continues
 }
 
 func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
@@ -153,6 +153,6 @@ func TestWithoutAPasswordOnlyLoopbackIsAnswered(t *testing.T) {
 	e := httpapi.New(httpapi.Options{})
 	(&api.API{}).Routes(e)
 	recorder := httptest.NewRecorder()
-	e.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/status", nil)) // arrived on no loopback address
+	e.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/status", nil)) // not received on a loopback address
 	expectEqual(t, "elsewhere", recorder.Body.String(), unauthorized)
 }

@@ -23,7 +23,7 @@ type API struct {
 	Password seal.Secret
 
 	PublicURL      string       // its name is accepted as Host on loopback
-	AllowedOrigins []string     // as httpapi.ParseOrigins returns them
+	AllowedOrigins []string     // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger // nil = none
 
 	// Ready returns an error while turns cannot start; nil = always ready.
@@ -41,8 +41,9 @@ type API struct {
 	endOnce  sync.Once
 }
 
-// End ends the streams of /status/events and notifies WebSocket clients. Streams of
-// sessions end with the host. Call it after Routes, by http.Server.RegisterOnShutdown.
+// End ends the streams of /status/events and notifies WebSocket clients. The
+// streams of sessions end with the host. Register it with
+// http.Server.RegisterOnShutdown after Routes.
 func (a *API) End() {
 	a.endOnce.Do(func() {
 		close(a.ended)

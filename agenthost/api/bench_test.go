@@ -22,9 +22,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Measures the delay of a line from the agent to the client, with a thousand WebSocket
-// clients of one host, twenty for each session, and twenty lines a second for each
-// client. Clients and host share the process and its cores.
+// The benchmark measures the delay of a line from the agent to the client, with a
+// thousand WebSocket clients of one host, twenty for each session, and twenty lines
+// a second for each client. Clients and host share the process and its cores.
 func BenchmarkLinesToAThousandClients(b *testing.B) {
 	const sessions, each, every, seconds = 50, 20, 50 * time.Millisecond, 5
 	fake := &providertest.Fake{Play: func(ctx context.Context, _ agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
@@ -128,7 +128,7 @@ func drain(b *testing.B, conn *websocket.Conn) []time.Duration {
 		case line.State == protocol.StateWaitingForInput:
 			return delays
 		case line.Type == protocol.LineChunk:
-			if sent, err := strconv.ParseInt(*line.Content, 10, 64); err == nil { // one, not a replay of many
+			if sent, err := strconv.ParseInt(*line.Content, 10, 64); err == nil { // a single line instead of a replay of many
 				delays = append(delays, now.Sub(time.Unix(0, sent)))
 			}
 		}

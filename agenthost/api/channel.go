@@ -61,7 +61,8 @@ func (a *channels) join(ctx context.Context, session string) (*channel, *wsline.
 		if protocol.CodeOf(err) != protocol.CodeGone {
 			return nil, nil, err
 		}
-		// The channel was closing. A new one finds out whether the session still exists.
+		// The channel was closing. A new one checks whether the session still
+		// exists.
 	}
 	return nil, nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The agent host is stopping", RetryAfter: 5}
 }
@@ -95,7 +96,7 @@ func (c *channel) release() {
 	}
 }
 
-// removeLocked is called with mu held.
+// removeLocked removes the channel. The caller holds mu.
 func (a *channels) removeLocked(c *channel) {
 	if a.byID[c.session] == c {
 		delete(a.byID, c.session)
@@ -136,7 +137,7 @@ func (c *channel) forwardFrames(ctx context.Context, stream *agenthost.Stream) {
 			c.publishFrames(ctx, batch)
 			c.mu.Unlock()
 			continue
-		case errors.Is(err, sse.ErrSlow): // this goroutine was too slow: resume
+		case errors.Is(err, sse.ErrSlow): // this goroutine was too slow and must resume
 			stream.Close()
 			if stream, err = c.resume(ctx); err == nil {
 				continue
@@ -193,7 +194,8 @@ func (c *channel) publishLines(lines []protocol.Line) {
 	c.hub.Trim()
 }
 
-// startTurn starts a turn and publishes its first line before any other of the turn.
+// startTurn starts a turn and publishes its first line before all others of the
+// turn.
 func (c *channel) startTurn(ctx context.Context, grant agenthost.Grant, req *protocol.PromptRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ type isolatedSession struct {
 	id, token, mark string
 
 	mu   sync.Mutex
-	seen []string // everything that came over any way
+	seen []string // all received data
 }
 
 func (s *isolatedSession) record(raw string) {
@@ -117,11 +117,11 @@ func (h *host) runClient(s, other *isolatedSession, rng *rand.Rand) {
 	defer func() { _ = conn.CloseNow() }()
 	send := func(line map[string]any) {
 		raw, _ := json.Marshal(line)
-		_ = conn.Write(ctx, websocket.MessageText, raw) // a refusal shows in what comes
+		_ = conn.Write(ctx, websocket.MessageText, raw) // a refusal arrives as a line or close code
 	}
 	send(map[string]any{"type": "input", "text": s.script(rng)})
 	if other != s {
-		send(map[string]any{"type": "interrupt", "session_id": s.id + "x"}) // refused, without a word about others
+		send(map[string]any{"type": "interrupt", "session_id": s.id + "x"}) // refused without information about other sessions
 	}
 	for left := 5 + rng.IntN(40); left > 0; left-- {
 		_, raw, err := conn.Read(ctx)
@@ -166,7 +166,7 @@ func (h *host) readStream(ctx context.Context, s *isolatedSession, rng *rand.Ran
 		}
 		s.record(string(frame.Data))
 		var p protocol.Part
-		_ = json.Unmarshal(frame.Data, &p) // what is no part has been seen
+		_ = json.Unmarshal(frame.Data, &p) // frames that are not parts are already recorded
 		switch p.Type {
 		case protocol.PartToolApprovalRequest:
 			h.call(request{"POST", "/session/" + s.id + "/interactions/" + p.ApprovalID + "?token=" + s.token, `{"approved":true}`, nil})

@@ -18,8 +18,8 @@ import (
 	"bellhop/protocol"
 )
 
-// zeroTime is the clock of the hubs: this package does not use the times at which
-// clients left.
+// zeroTime is the clock of the hubs, because this package does not use the times at
+// which clients left.
 func zeroTime() time.Time { return time.Time{} }
 
 func (a *API) createSession(ctx context.Context, req *agenthost.HeadlessRequest) (*createdSession, error) {
@@ -160,7 +160,7 @@ func (l *lineClient) dispatch(ctx context.Context, line *protocol.Line) error {
 	case protocol.LineAnswer, protocol.LineConfirmation:
 		return l.api.Host.Reply(ctx, l.grant.SessionID, line)
 	case protocol.LineInterrupt:
-		return l.api.Host.BeginInterrupt(l.grant.SessionID) // the state waiting_for_input follows when it has stopped
+		return l.api.Host.BeginInterrupt(l.grant.SessionID) // the state waiting_for_input follows after the stop
 	default:
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "Unknown type " + quote(line.Type),

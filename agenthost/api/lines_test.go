@@ -15,118 +15,6 @@ import (
 	"bellhop/protocol"
 )
 
-// headless opens a session without a broker.
-func (h *host) headless(body string) (id, token string) {
-	h.t.Helper()
-	status, _, answer := h.call(request{"POST", "/sessions", body, []string{bearerPassword}})
-	var opened struct {
-		SessionID string `json:"session_id"`
-		Token     string `json:"token"`
-	}
-	if err := json.Unmarshal([]byte(answer), &opened); err != nil || status != http.StatusCreated || opened.Token == "" {
-		h.t.Fatalf("open: %d %s", status, answer)
-	}
-	return opened.SessionID, opened.Token
-}
-
-// lineReader is a WebSocket client of a session.
-type lineReader struct {
-	t    *testing.T
-	conn *websocket.Conn
-	ctx  context.Context
-	seen []protocol.Line
-}
-
-func (h *host) watch(session, token string) *lineReader {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), guard)
-	h.t.Cleanup(cancel)
-	conn, resp, err := websocket.Dial(ctx, strings.Replace(h.url, "http", "ws", 1)+"/ws/"+session+"?token="+token, nil)
-	if err != nil {
-		h.t.Fatalf("dial: %v", err)
-	}
-	if resp.Body != nil {
-		_ = resp.Body.Close()
-	}
-	conn.SetReadLimit(64 << 20)
-	h.t.Cleanup(func() { _ = conn.CloseNow() })
-	return &lineReader{t: h.t, conn: conn, ctx: ctx}
-}
-
-func (r *lineReader) send(raw string) {
-	r.t.Helper()
-	if err := r.conn.Write(r.ctx, websocket.MessageText, []byte(raw)); err != nil {
-		r.t.Fatalf("send %s: %v", raw, err)
-	}
-}
-
-func (r *lineReader) next() protocol.Line {
-	r.t.Helper()
-	_, raw, err := r.conn.Read(r.ctx)
-	if err != nil {
-		r.t.Fatalf("read: %v after %s", err, r)
-	}
-	line, err := protocol.ParseLine(raw)
-	if err != nil {
-		r.t.Fatalf("line %s: %v", raw, err)
-	}
-	r.seen = append(r.seen, *line)
-	return *line
-}
-
-// readUntil reads up to a line of the given type, or to a state line of that state.
-func (r *lineReader) readUntil(kind string) protocol.Line {
-	r.t.Helper()
-	for {
-		if line := r.next(); line.Type == kind || line.State == kind {
-			return line
-		}
-	}
-}
-
-// readToClose reads to the end of the connection and returns the close code.
-func (r *lineReader) readToClose() websocket.StatusCode {
-	r.t.Helper()
-	for {
-		if _, _, err := r.conn.Read(r.ctx); err != nil {
-			return websocket.CloseStatus(err)
-		}
-	}
-}
-
-// String returns the outline of all lines that were read.
-func (r *lineReader) String() string { return strings.Join(outline(r.seen), " ") }
-
-// outline shortens lines: without ids, and adjacent chunks as one.
-func outline(lines []protocol.Line) []string {
-	var out []string
-	for _, l := range lines {
-		text := l.Type
-		switch l.Type {
-		case protocol.LineState:
-			text += ":" + l.State + strings.TrimSuffix(":"+l.Reason, ":")
-		case protocol.LineMessage, protocol.LineToolMessage:
-			text += ":" + *l.Content
-		case protocol.LineStatus:
-			text += ":" + l.Level + ":" + l.Message
-		case protocol.LineInput:
-			text += ":" + *l.Text
-		}
-		if l.Type == protocol.LineChunk && len(out) > 0 && out[len(out)-1] == text {
-			continue
-		}
-		out = append(out, text)
-	}
-	return out
-}
-
-func (r *lineReader) expect(outlined ...string) {
-	r.t.Helper()
-	if got := outline(r.seen); !slices.Equal(got, outlined) {
-		r.t.Errorf("got  %q\nwant %q", got, outlined)
-	}
-}
-
 func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 	h := newHost(t, nil)
 	id, token := h.headless("")
@@ -142,13 +30,13 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 	if confirm.ToolName != "shell" || string(confirm.Args) != `{"command":"ls"}` || ask.Prompt != "Which colour?" {
 		t.Errorf("questions: %+v, %+v", confirm, ask)
 	}
-	var said, parts strings.Builder
+	var texts, parts strings.Builder
 	for _, l := range lines.seen {
 		if l.SessionID != id {
 			t.Errorf("a line of session %q: %+v", l.SessionID, l)
 		}
 		if l.Type == protocol.LineChunk {
-			said.WriteString(*l.Content)
+			texts.WriteString(*l.Content)
 		}
 	}
 	events := map[string]bool{}
@@ -167,8 +55,8 @@ func TestLinesAndStreamShowTheSameTurn(t *testing.T) {
 			break
 		}
 	}
-	if said.String() != parts.String() || !strings.Contains(said.String(), "Hello world") {
-		t.Errorf("lines said %q, the stream %q", said.String(), parts.String())
+	if texts.String() != parts.String() || !strings.Contains(texts.String(), "Hello world") {
+		t.Errorf("lines texts %q, the stream %q", texts.String(), parts.String())
 	}
 	for _, l := range lines.seen {
 		var metadata struct {
@@ -226,7 +114,7 @@ func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 	answered := first.readUntil(protocol.LineConfirm)
 	first.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":false,"reason":"no"}`, answered.RequestID))
 	open := first.readUntil(protocol.LineConfirm)
-	_ = first.conn.CloseNow() // gone with a question open: nothing changes
+	_ = first.conn.CloseNow() // disconnected with a question open, which stays open
 
 	second := h.watch(id, token)
 	if got := second.readUntil(protocol.LineConfirm); got.RequestID != open.RequestID {
@@ -241,7 +129,7 @@ func TestAReconnectedClientGetsOnlyTheOpenQuestion(t *testing.T) {
 	}
 	third.send("{}")
 	third.next()
-	third.expect("status:error:type is required") // an idle session shows nothing, other clients' errors neither
+	third.expect("status:error:type is required") // an idle session shows neither a turn nor errors of other clients
 }
 
 func TestInvalidLinesHaveNoEffect(t *testing.T) {
@@ -335,7 +223,7 @@ func TestCloseCodes(t *testing.T) {
 		t.Errorf("invalid UTF-8: %v", got)
 	}
 	huge := h.watch(id, token)
-	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // cut while it is written
+	_ = huge.conn.Write(huge.ctx, websocket.MessageText, make([]byte, protocol.MaxLine+1)) // the connection closes during the write
 	if got := huge.readToClose(); got != websocket.StatusMessageTooBig && got != -1 {
 		t.Errorf("an overlong line: %v", got)
 	}
@@ -359,7 +247,7 @@ func TestCloseCodes(t *testing.T) {
 	last, lastToken := h.headless("")
 	stopped := h.watch(last, lastToken)
 	stopped.send("{}")
-	stopped.next() // it is in
+	stopped.next() // the message was received
 	served.End()
 	h.stop()
 	if got := stopped.readToClose(); got != websocket.StatusGoingAway {
@@ -440,7 +328,7 @@ func TestASystemNoticeReachesAllClients(t *testing.T) {
 	other, otherToken := h.headless("")
 	one, two := h.watch(id, token), h.watch(other, otherToken)
 	stream := h.stream(request{"GET", "/stream/" + id + "?follow=true&token=" + token, "", nil})
-	one.send(`{}`) // answered: both are in
+	one.send(`{}`) // the response shows that both have joined
 	one.next()
 	two.send(`{}`)
 	two.next()

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// maxTranscript bounds the lines of an open turn that a new WebSocket client gets.
+// maxTranscript limits the lines of an open turn that a new WebSocket client gets.
 // The history has all of them.
 const maxTranscript = 8 << 20
 
@@ -53,8 +53,8 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/status/events", a.statusEvents, passwordOnly)
 }
 
-// useGuards adds the middleware that also runs for unknown routes and errors: without
-// CORS headers, a browser hides the error from the page.
+// useGuards adds the middleware that must also run for unknown routes and errors:
+// without CORS headers, a browser hides the error from the page.
 func (a *API) useGuards(e *echo.Echo) {
 	publicHost, publicOrigin := "", ""
 	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {

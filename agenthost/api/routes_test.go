@@ -75,7 +75,7 @@ func TestHealthIsOpen(t *testing.T) {
 	}
 }
 
-// everyAnswer has a request for each status of the API.
+// everyAnswer returns a request for each status of the API.
 func everyAnswer(h *host) map[string]request {
 	token := h.open("s1")
 	return map[string]request{
@@ -92,7 +92,7 @@ func everyAnswer(h *host) map[string]request {
 }
 
 // Fault catalogue 78.
-func TestEveryAnswerCarriesCORSHeadersForAllowedOriginsOnly(t *testing.T) {
+func TestEveryResponseHasCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.Ready = readiness(&atomic.Bool{}) })
 	for status, q := range everyAnswer(h) {
 		t.Run(status, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestEveryAnswerCarriesCORSHeadersForAllowedOriginsOnly(t *testing.T) {
 	}
 }
 
-func TestStreamsCarryCORSHeaders(t *testing.T) {
+func TestStreamsHaveCORSHeaders(t *testing.T) {
 	h := newHost(t, nil)
 	s := h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), `{"prompt":"text hello"}`, []string{"Origin: " + console}})
 	header := s.resp.Header
@@ -152,7 +152,7 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 	}
 	e := httpapi.New(httpapi.Options{})
 	(&api.API{Password: seal.NewSecret(password), AllowedOrigins: []string{console}}).Routes(e)
-	r := httptest.NewRequest(http.MethodGet, "/healthz", nil) // not on loopback: the page is answered, and cannot read it
+	r := httptest.NewRequest(http.MethodGet, "/healthz", nil) // not on loopback: the request succeeds, but the page cannot read the response
 	r.Header.Set("Origin", "https://evil.io")
 	recorder := httptest.NewRecorder()
 	e.ServeHTTP(recorder, r)

@@ -28,7 +28,6 @@ import (
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
-	"bellhop/internal/sse"
 	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
@@ -69,7 +68,7 @@ type host struct {
 	clock *testenv.Clock
 	log   *lockedBuffer
 	data  string
-	stop  func() // ends Host.Run, as SIGTERM does, and waits for it
+	stop  func() // ends Host.Run like SIGTERM, and waits for it
 }
 
 type lockedBuffer struct {
@@ -116,7 +115,7 @@ func (acceptingBroker) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// newHost starts a host. change may modify its API and its server before.
+// newHost starts a host. Before that, change may modify its API and its server.
 func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	t.Helper()
 	h := &host{t: t, fake: &providertest.Fake{}, clock: testenv.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &lockedBuffer{}}
@@ -210,7 +209,7 @@ func (h *host) do(ctx context.Context, q request) *http.Response {
 	return resp
 }
 
-// call sends a request and reads the whole response.
+// call sends a request and reads the complete response.
 func (h *host) call(q request) (status int, header http.Header, body string) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), guard)
@@ -225,8 +224,8 @@ func (h *host) call(q request) (status int, header http.Header, body string) {
 
 const bearerPassword = "Authorization: Bearer " + password
 
-// open opens a session with more members of the body, such as `"attach":true`,
-// and returns its token.
+// open opens a session and returns its token. more has further members of the body,
+// such as `"attach":true`.
 func (h *host) open(session string, more ...string) string {
 	h.t.Helper()
 	body := fmt.Sprintf(`{"sessionId":%q,"webhookUrl":"http://127.0.0.1:1/api/agent/webhook?token=canary-webhook-token","brokerId":"b1"`, session)
@@ -245,107 +244,6 @@ func (h *host) open(session string, more ...string) string {
 func (h *host) announce(session, turn string) string {
 	h.t.Helper()
 	return h.open(session, fmt.Sprintf(`"turn":{"id":%q}`, turn))
-}
-
-// stream is an open event stream.
-type stream struct {
-	t      *testing.T
-	resp   *http.Response
-	reader *sse.Reader
-	cancel context.CancelFunc
-	ids    []string // of the frames so far
-}
-
-func (h *host) stream(q request) *stream {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), guard)
-	h.t.Cleanup(cancel)
-	resp := h.do(ctx, q)
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
-		body, _ := io.ReadAll(resp.Body)
-		h.t.Fatalf("%s %s: %d %s %s", q.method, q.path, resp.StatusCode, got, body)
-	}
-	return &stream{t: h.t, resp: resp, reader: sse.NewReader(resp.Body), cancel: cancel}
-}
-
-// prompt starts a turn and streams it.
-func (h *host) prompt(session, token, script string) *stream {
-	h.t.Helper()
-	body, err := json.Marshal(protocol.PromptRequest{Prompt: script})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return h.stream(request{"POST", "/stream/" + session + "?token=" + token, string(body), nil})
-}
-
-func (h *host) attach(session, token, query string, header ...string) *stream {
-	h.t.Helper()
-	return h.stream(request{"GET", "/stream/" + session + "?token=" + token + query, "", header})
-}
-
-// next returns the next part; io.EOF at the clean end.
-func (s *stream) next() (*protocol.Part, error) {
-	frame, err := s.reader.Next()
-	if err != nil {
-		return nil, err
-	}
-	var part protocol.Part
-	if err := json.Unmarshal(frame.Data, &part); err != nil {
-		s.t.Fatalf("frame %q: %v", frame.Data, err)
-	}
-	s.ids = append(s.ids, frame.ID)
-	return &part, nil
-}
-
-// readUntil reads up to the first part of the type and returns the parts.
-func (s *stream) readUntil(kind string) []*protocol.Part {
-	s.t.Helper()
-	var parts []*protocol.Part
-	for {
-		part, err := s.next()
-		if err != nil {
-			s.t.Fatalf("no %s in %s: %v", kind, partTypes(parts), err)
-		}
-		parts = append(parts, part)
-		if part.Type == kind {
-			return parts
-		}
-	}
-}
-
-// readAll reads to the clean end.
-func (s *stream) readAll() []*protocol.Part {
-	s.t.Helper()
-	var parts []*protocol.Part
-	for {
-		part, err := s.next()
-		if errors.Is(err, io.EOF) {
-			return parts
-		}
-		if err != nil {
-			s.t.Fatalf("after %s: %v", partTypes(parts), err)
-		}
-		parts = append(parts, part)
-	}
-}
-
-// partTypes lists the types of parts, with their texts.
-func partTypes(parts []*protocol.Part) string {
-	var list []string
-	for _, p := range parts {
-		word := p.Type
-		if p.Text != nil {
-			word += " " + *p.Text
-		}
-		if p.Type == protocol.PartDataResume {
-			var resume protocol.Resume
-			if json.Unmarshal(p.Data, &resume) == nil {
-				word += " " + resume.Verdict
-			}
-		}
-		list = append(list, word)
-	}
-	return strings.Join(list, ", ")
 }
 
 func expectEqual(t *testing.T, what, got, wanted string) {

@@ -18,7 +18,7 @@ type healthResponse struct {
 	Status string `json:"status"`
 }
 
-// healthz reports that the process answers requests.
+// healthz reports that the process responds.
 func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
 	return &healthResponse{Status: "ok"}, nil
 }

@@ -63,8 +63,8 @@ func TestStatusEventsReportChanges(t *testing.T) {
 	}
 }
 
-// Reliability AUTH-6: marked secrets go through every route and every refusal; no log line and no
-// answer but the one that hands a token out may show them.
+// Reliability AUTH-6: the test sends secrets through every route and every refusal.
+// No log line may contain them, and no response except the one that issues a token.
 func TestNoSecretIsLogged(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")

@@ -16,8 +16,8 @@ import (
 	"bellhop/protocol"
 )
 
-// backlogBatch is the number of bytes of a backlog that share one write deadline, so
-// that a slow client can receive a long backlog.
+// backlogBatch is the number of bytes of a backlog that share one write deadline,
+// so that a slow client can receive a long backlog.
 const backlogBatch = 64 << 10
 
 // startStream starts the token's turn unless it has started, and streams it.
@@ -41,7 +41,8 @@ func (a *API) startStream(c echo.Context) error {
 	if err := validateAttachments(&req); err != nil {
 		return err
 	}
-	// The turn does not belong to this request: it starts even if the client disconnects.
+	// The turn does not belong to this request: it starts even if the client
+	// disconnects.
 	stream, err := a.Host.Start(context.WithoutCancel(c.Request().Context()), grant, &req)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (a *API) attachStream(c echo.Context) error {
 		cursor = c.QueryParam("after")
 	}
 	follow := c.QueryParam("follow") == "true"
-	if version != 0 { // UI chunks have no ids, so the stream starts with the turn
+	if version != 0 { // UI chunks have no ids, so the stream begins at the start of the turn
 		cursor, follow = "", false
 	}
 	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, follow)
@@ -78,8 +79,8 @@ func (a *API) attachStream(c echo.Context) error {
 	return a.serveStream(c, stream, version)
 }
 
-// serveStream writes the stream until its end, or until the client disconnects or is
-// too slow. Those clients resume by id, so it returns no error for them.
+// serveStream writes the stream until its end, or until the client disconnects or
+// is too slow. Such a client resumes by id, so serveStream returns no error for it.
 func (a *API) serveStream(c echo.Context, stream *agenthost.Stream, version int) error {
 	defer stream.Close()
 	options, isFinished := sse.ServeOptions{Ping: a.Ping}, func() bool { return false }
@@ -95,7 +96,7 @@ func (a *API) serveStream(c echo.Context, stream *agenthost.Stream, version int)
 	if err == nil && stream.Live != nil {
 		err = sse.Serve(c.Request().Context(), w, stream.Live, options)
 	}
-	if err == nil && isFinished() { // a cut stream must not look finished
+	if err == nil && isFinished() { // a cut stream must not look complete
 		err = w.Write(uiDone)
 	}
 	if slow := errors.Is(err, sse.ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded); slow && a.Log != nil {

@@ -29,17 +29,17 @@ func TestResumeIsExact(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\ntext b\ntext c\nwait gate\ntext d")
-	whole := s.readUntil(protocol.PartTextDelta)
-	whole = append(whole, s.readUntil(protocol.PartTextDelta)...)
-	whole = append(whole, s.readUntil(protocol.PartTextDelta)...)
+	parts := s.readUntil(protocol.PartTextDelta)
+	parts = append(parts, s.readUntil(protocol.PartTextDelta)...)
+	parts = append(parts, s.readUntil(protocol.PartTextDelta)...)
 	first, last := s.ids[0], s.ids[len(s.ids)-1]
 	byHeader := h.attach("s1", token, "", "Last-Event-ID: "+first)
 	byQuery := h.attach("s1", token, "&after="+first)
 	newer := h.attach("s1", token, "&after="+first, "Last-Event-ID: "+last)
 	fromStart := h.attach("s1", token, "")
 	h.fake.Release("gate")
-	whole = append(whole, s.readAll()...)
-	expectEqual(t, "the first reader", partTypes(whole), "text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
+	parts = append(parts, s.readAll()...)
+	expectEqual(t, "the first reader", partTypes(parts), "text-start, text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish")
 	rest := "text-delta a, text-delta b, text-delta c, text-delta d, text-end, finish"
 	expectEqual(t, "Last-Event-ID", partTypes(byHeader.readAll()), "data-resume ok, "+rest)
 	expectEqual(t, "?after", partTypes(byQuery.readAll()), "data-resume ok, "+rest)
@@ -55,7 +55,7 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
-func TestAnIdleSessionAnswersNoContent(t *testing.T) {
+func TestAStreamOfAnIdleSessionIsNoContent(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	get := func(header ...string) int {
@@ -73,7 +73,7 @@ func TestAnIdleSessionAnswersNoContent(t *testing.T) {
 }
 
 // Fault catalogue 67.
-func TestUnknownCursorsAreAGapAndNotAnError(t *testing.T) {
+func TestUnknownCursorsAreAGap(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text hello\nwait gate")
@@ -212,7 +212,7 @@ func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
 	first.readAll()
 }
 
-func TestInterruptAnswersWhenTheTurnHasStopped(t *testing.T) {
+func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")
 	s := h.prompt("s1", token, "text a\nhang")
@@ -234,7 +234,7 @@ func TestASilentStreamIsKeptAlive(t *testing.T) {
 	})
 	s := h.prompt("s1", h.announce("s1", "t1"), "wait gate\ntext after")
 	lines := bufio.NewReader(s.resp.Body)
-	for pings := 0; pings < 60; { // longer than the timeout
+	for pings := 0; pings < 60; { // longer than the write timeout
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			t.Fatalf("after %d pings: %v", pings, err)
@@ -270,7 +270,7 @@ func TestShutdownEndsEveryStreamWithATerminalFrame(t *testing.T) {
 	}
 	following := h.attach("idle", h.open("idle"), "&follow=true")
 	h.stop()
-	following.readAll() // nothing was open: a clean end is all
+	following.readAll() // no turn was open, so the stream has a clean end
 	for _, s := range streams {
 		parts := s.readAll()
 		if len(parts) == 0 || !parts[len(parts)-1].Terminal() {

@@ -30,7 +30,7 @@ func TestTheUIMessageStream(t *testing.T) {
 	token := h.announce("s1", "t1")
 	const turn = `{"type":"start","messageId":"t1"} {"type":"start-step"} {"type":"text-start","id":"ID"} {"type":"text-delta","id":"ID","delta":"hello"} ` +
 		`{"type":"text-end","id":"ID"} {"type":"finish-step"} {"type":"finish","finishReason":"stop"} [DONE]`
-	told := func(s *stream) string {
+	render := func(s *stream) string {
 		t.Helper()
 		expectEqual(t, "the header", s.resp.Header.Get("X-Vercel-Ai-Ui-Message-Stream"), "v1")
 		all := strings.Join(s.chunks(), " ")
@@ -41,9 +41,9 @@ func TestTheUIMessageStream(t *testing.T) {
 		return all
 	}
 	post := request{"POST", "/stream/s1?format=ui&token=" + token, `{"prompt":"text hello"}`, nil}
-	expectEqual(t, "the stream", told(h.stream(post)), turn)
-	expectEqual(t, "told again", told(h.stream(post)), turn)
-	if five := told(h.stream(request{"POST", "/stream/s1?format=ui&v=5&token=" + token, `{"prompt":"x"}`, nil})); strings.Contains(five, "finishReason") {
+	expectEqual(t, "the stream", render(h.stream(post)), turn)
+	expectEqual(t, "the second stream", render(h.stream(post)), turn)
+	if five := render(h.stream(request{"POST", "/stream/s1?format=ui&v=5&token=" + token, `{"prompt":"x"}`, nil})); strings.Contains(five, "finishReason") {
 		t.Errorf("for version 5: %s", five)
 	}
 }
@@ -81,7 +81,7 @@ func TestUnknownStreamFormatsAreRefused(t *testing.T) {
 			expectEqual(t, q.method+" "+query, itoa(status)+" "+body, "400 "+answer)
 		}
 	}
-	h.prompt("s1", token, "text x").readAll() // nothing was started by them
+	h.prompt("s1", token, "text x").readAll() // the refused requests started no turn
 }
 
 // A stream that is cut must not look like a turn that has ended.

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,12 +17,13 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // run applies inputs one after the other, as the shell does.
 type run struct {
 	*testing.T
-	state core.State
-	at    time.Time
-	count int
-	last  *core.Step
-	kept  []core.Recorded
-	held  core.Held
+	state  core.State
+	at     time.Time
+	count  int
+	last   *core.Step
+	kept   []core.Recorded
+	held   core.Held
+	before core.State
 }
 
 func newRun(t *testing.T) *run { return &run{T: t, state: core.New("s1"), at: start} }
@@ -73,7 +75,7 @@ func openedBy(broker, turn string) core.Opened {
 		Request: protocol.OpenSessionRequest{
 			SessionID: "s1", BrokerID: broker, WebhookURL: "http://broker/hook?token=secret", Cursor: &protocol.Cursor{},
 		},
-		DefaultAgent: "fake", Token: core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(time.Hour)},
+		DefaultAgent: "fake", Token: core.TokenRecord{Hash: []byte{1}, SessionID: "s1", TurnID: turn, ExpiresAt: start.Add(tokenLifetime)},
 		WebhookExpires: start.Add(10 * time.Minute),
 	}
 	if turn != "" {
@@ -103,4 +105,55 @@ func (r *run) want(what, got, want string) {
 	if got != want {
 		r.Errorf("%s:\n got  %s\n want %s", what, got, want)
 	}
+}
+
+const tokenLifetime = time.Hour
+
+// then is do for a chain.
+func (r *run) then(inputs ...core.Input) *run {
+	r.Helper()
+	r.do(inputs...)
+	return r
+}
+
+func prompted(turn, whenBusy string) core.Prompted {
+	return core.Prompted{TurnID: turn, Kept: "go", Request: protocol.PromptRequest{Prompt: "go", WhenBusy: whenBusy}}
+}
+
+func called(id string) core.AgentCalled {
+	return core.AgentCalled{TurnID: "t1", Call: core.ToolCall{ID: id, Name: "rm", Input: json.RawMessage(`{"path":"a"}`)}}
+}
+
+func confirm(call string, ruling *core.Ruling) core.AgentAsked {
+	return core.AgentAsked{
+		TurnID: "t1", Kind: protocol.KindConfirm, Timeout: time.Minute, Ruling: ruling,
+		Question: core.Question{Prompt: "rm?", ToolCallID: call, ToolName: "rm", Level: "WARN"},
+	}
+}
+
+// finishedTurn is a turn with one text.
+func finishedTurn(turn string) []core.Input {
+	return []core.Input{
+		prompted(turn, ""), core.AgentText{TurnID: turn, Text: "hello"}, core.AgentEnded{TurnID: turn},
+	}
+}
+
+// sent is a request with the first n events of epoch 1, of the current version.
+func (r *run) sent(n int64) core.Sent {
+	sent := core.Sent{Version: r.state.Delivery.Version, Named: r.state.Record.BrokerID != "", Basic: r.state.Record.Basic}
+	for seq := range n {
+		sent.Cursors = append(sent.Cursors, protocol.Cursor{Epoch: 1, Seq: seq + 1})
+	}
+	sent.Last = core.EventRecord{
+		SessionID: "s1", Cursor: sent.Cursors[n-1], EventID: "e1", TurnID: "t1", Type: protocol.EventText,
+		Body: json.RawMessage(`{"type":"text","text":"hi"}`),
+	}
+	return sent
+}
+
+// unversioned is a request that was made before the position was moved.
+func (r *run) unversioned() core.Sent {
+	sent := r.sent(1)
+	sent.Version--
+	return sent
 }

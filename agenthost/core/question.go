@@ -21,7 +21,7 @@ const (
 
 const maxOptions = 64
 
-// OpenQuestion returns an open question; nil when there is none of that id.
+// OpenQuestion returns the open question with an id, or nil.
 func (s *State) OpenQuestion(id string) *InteractionRecord {
 	i := slices.IndexFunc(s.Questions, func(q InteractionRecord) bool { return q.ID == id })
 	if i < 0 || s.Turn == nil {
@@ -42,7 +42,7 @@ func (in AgentAsked) apply(x *Step) error {
 			return x.answerByRule(q, a, in.Ruling.Rule)
 		}
 	}
-	if x.State.OpenTurn() == in.TurnID && x.State.Turn.Stop != "" {
+	if x.opened(in.TurnID) == nil && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
 	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {

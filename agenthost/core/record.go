@@ -89,7 +89,7 @@ type TurnRecord struct {
 	LastID       protocol.StreamID
 }
 
-// PromptRecord is what a turn of a broker's session was asked: for an agent without
+// PromptRecord is the prompt of a turn of a broker's session: for an agent without
 // a memory, and for a broker that lost the message. Headless sessions have an event
 // for it.
 type PromptRecord struct {

@@ -63,7 +63,7 @@ type Step struct {
 }
 
 // Apply decides what an input changes. An error leaves everything as it was; its
-// code and message are the response to whoever sent the input.
+// code and message are the response to the sender of the input.
 func (s *State) Apply(at Moment, in Input) (*Step, error) {
 	x := &Step{State: *s, now: at.Time, id: at.ID, held: at.Held}
 	x.Rows.SessionID = s.ID

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"bellhop/agenthost/core"
@@ -15,4 +16,21 @@ func TestATurnFromPromptToFinish(t *testing.T) {
 	r.want("text", shown(r.do(core.AgentText{TurnID: "t1", Text: "hi"})), "#text-start #text-delta")
 	r.want("ended", shown(r.do(core.AgentEnded{TurnID: "t1"})),
 		"1/2 text 1/3 finish 1/4 status #text-end #finish StopTimer EndTurn SetTimer Post")
+}
+
+func TestAnInputKeepsNoImageData(t *testing.T) {
+	r := newRun(t)
+	req := protocol.PromptRequest{
+		Prompt: "look\x00", Attachments: []protocol.Attachment{{Type: protocol.AttachmentImage, MediaType: "image/png", Data: "AAAA"}},
+	}
+	x := r.do(core.HeadlessOpened{Agent: "fake"}, core.Prompted{TurnID: "t1", New: true, Request: req})
+	var e protocol.Event
+	if err := json.Unmarshal(x.Rows.Events[0].Body, &e); err != nil {
+		t.Fatal(err)
+	}
+	r.want("text", *e.Text, "look\uFFFD")
+	r.want("attachments", string(e.Input), `[{"type":"image","mediaType":"image/png","data":""}]`)
+	if req.Attachments[0].Data != "AAAA" {
+		t.Error("the agent's image is gone too")
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"bellhop/internal/table"
 )
 
-// applyWrite puts the rows of one write into the open transaction. It stops at
-// the first error: SQLite may have ended the transaction then.
+// applyWrite adds the rows of one write to the open transaction. It stops at the
+// first error, which may have ended the transaction.
 func (w *writer) applyWrite(in *agenthost.Write) error {
 	if in.DropSession {
 		return w.dropSession(in.SessionID)

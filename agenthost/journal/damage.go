@@ -30,8 +30,8 @@ func check(conn *sqlite3.Conn) error {
 	return stmt.Err()
 }
 
-// setAside renames the journal and the two files beside it in the same way, so that a
-// person can still open them.
+// setAside renames the journal and its -wal and -shm files consistently, so that an
+// operator can still open them.
 func setAside(path string, now time.Time) error {
 	aside := path + ".damaged-" + now.UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -44,7 +44,7 @@ func setAside(path string, now time.Time) error {
 }
 
 func notices(path string) []string {
-	found, _ := filepath.Glob(path + ".damaged-*") // fails for malformed patterns only
+	found, _ := filepath.Glob(path + ".damaged-*") // fails only for malformed patterns
 	var out []string
 	for _, file := range found {
 		if !strings.HasSuffix(file, "-wal") && !strings.HasSuffix(file, "-shm") {

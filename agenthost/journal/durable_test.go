@@ -6,8 +6,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What is announced must outlive the machine's power, not only the process:
-// every commit is on the disk before Write returns.
+// Announced data must survive a power failure of the machine as well as a crash of
+// the process: every commit is on the disk before Write returns.
 func TestACommitIsOnTheDisk(t *testing.T) {
 	j := opened(t, t.TempDir())
 	for pragma, wanted := range map[string]string{"synchronous": "2", "journal_mode": "wal"} {

@@ -23,8 +23,8 @@ import (
 const (
 	fileName    = "journal.db"
 	readerConns = 4
-	// checkedAtOpen is the largest file in bytes that Open reads completely to
-	// find damage. Reading this much takes about a second.
+	// checkedAtOpen is the largest file in bytes that Open checks completely for
+	// damage. Reading this much takes about a second.
 	checkedAtOpen = 256 << 20
 )
 
@@ -35,7 +35,7 @@ type Journal struct {
 	readers *sql.DB
 	lock    *os.File
 
-	mu     sync.RWMutex // guards closed against sends to requests
+	mu     sync.RWMutex // closed must not be set during a send to requests
 	closed bool
 
 	requests chan *request
@@ -71,10 +71,10 @@ func openOn(vfs, dir string, now time.Time) (*Journal, error) {
 	return j, nil
 }
 
-// location is a file, and the VFS that SQLite uses for it.
+// location is a file, with the VFS that SQLite uses for it.
 type location struct{ path, vfs string }
 
-// uri is the form in which SQLite takes both.
+// uri returns both in the form that SQLite expects.
 func (l location) uri(query url.Values) string {
 	if l.vfs != "" {
 		query.Set("vfs", l.vfs)
@@ -110,13 +110,13 @@ func open(at location, now time.Time) (*Journal, error) {
 	return j, nil
 }
 
-// Notices name the damaged journals that were set aside and still exist.
+// Notices returns the damaged journals that were set aside and still exist.
 func (j *Journal) Notices() []string { return j.notices }
 
 // Path returns the path of the journal's file.
 func (j *Journal) Path() string { return j.path }
 
-// Close waits for the writes that have begun and closes the file.
+// Close waits for the writes in progress and closes the file.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
@@ -144,7 +144,7 @@ func openReaders(at location) (*sql.DB, error) {
 }
 
 func openWriter(at location) (_ *sqlite3.Conn, err error) {
-	file, err := os.OpenFile(at.path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would use the umask
+	file, err := os.OpenFile(at.path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would create it with the umask
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func openWriter(at location) (_ *sqlite3.Conn, err error) {
 	return conn, migrate(conn)
 }
 
-// fault translates an error of SQLite into one that the domain knows.
+// fault translates an error of SQLite into an error of the domain.
 func fault(what string, err error) error {
 	switch {
 	case err == nil:
@@ -194,7 +194,7 @@ func fault(what string, err error) error {
 }
 
 // Limit makes writes fail as on a full disk when the file exceeds this many pages
-// of 4 KiB. A limit below the present size is raised to it. It lasts until Close.
+// of 4 KiB. A limit below the current size is raised to it. It applies until Close.
 func (j *Journal) Limit(ctx context.Context, pages int) error {
 	return j.exec(ctx, func(c *sqlite3.Conn) error { return c.Exec("PRAGMA max_page_count = " + strconv.Itoa(pages)) })
 }

@@ -68,7 +68,7 @@ func want[T any](t *testing.T, what string, got, want T, err error) {
 	}
 }
 
-func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
+func TestWritesAreReadAlsoAfterAReopen(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Open(dir, noon)
 	if err != nil {
@@ -153,7 +153,7 @@ func TestWhatIsWrittenIsReadAlsoAfterAReopen(t *testing.T) {
 }
 
 // A journal that the first version of the program wrote is migrated when it is opened.
-func TestAnEarlierJournalIsTakenOver(t *testing.T) {
+func TestAJournalOfAnEarlierVersionIsMigrated(t *testing.T) {
 	dir := t.TempDir()
 	schema, err := schemas.ReadFile("schema/0001_journal.sql")
 	if err != nil {
@@ -200,7 +200,8 @@ func TestAWriteIsAtomic(t *testing.T) {
 	}
 }
 
-// While one commit is held up, writers queue; a bad one among them fails alone.
+// While one commit is blocked, writers queue; an invalid one among them fails
+// alone.
 func TestWritersShareACommitAndFailAlone(t *testing.T) {
 	j := opened(t, t.TempDir())
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -300,7 +301,7 @@ func TestADamagedJournalIsSetAsideAndReported(t *testing.T) {
 	}
 }
 
-func TestAJournalOfANewerProgramIsLeftAlone(t *testing.T) {
+func TestAJournalOfANewerProgramIsNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Open(dir, noon)
 	if err != nil {
@@ -320,8 +321,8 @@ func TestAJournalOfANewerProgramIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What was acknowledged is in any later copy of the files, as a kill leaves them.
-func TestACopyTakenAtAnyMomentHoldsWhatWasAcknowledged(t *testing.T) {
+// Acknowledged data is in any later copy of the files, such as those after a kill.
+func TestACopyAtAnyMomentContainsAllAcknowledgedWrites(t *testing.T) {
 	dir := t.TempDir()
 	j := opened(t, dir)
 	for round := range int64(20) {

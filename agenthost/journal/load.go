@@ -52,7 +52,7 @@ type position struct {
 	pending int64
 }
 
-// lastFrames takes last_epoch from the row that has the maximum, as SQLite does.
+// lastFrames relies on SQLite to take last_epoch from the row with the maximum.
 var lastFrames = table.New("turns",
 	table.Text("session_id", func(p *position) *string { return &p.session }),
 	table.Integer("last_epoch", func(p *position) *int64 { return &p.frame.Epoch }),

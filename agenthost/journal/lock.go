@@ -9,7 +9,7 @@ import (
 
 // lock makes a second process on the same directory fail at its start. Without it
 // both would assign the same positions. The system releases the lock when the
-// process dies.
+// process ends.
 func lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -18,23 +18,24 @@ import (
 
 const powerCuts = 150
 
-// PROC-8: what Write has returned for survives a power cut at any moment.
-func TestWhatWasWrittenSurvivesAPowerCut(t *testing.T) {
+// Reliability PROC-8: data for which Write has returned survives a power cut at any
+// moment.
+func TestWritesSurviveAPowerCut(t *testing.T) {
 	if cutPower(t, "FULL") {
 		t.Error("a power cut lost an acknowledged event")
 	}
 }
 
-// Without syncs events must be lost: a disk that loses nothing proves nothing.
+// Without syncs events must be lost; otherwise the test's disk would prove nothing.
 func TestAJournalWithoutSyncsLosesEventsInAPowerCut(t *testing.T) {
 	if !cutPower(t, "OFF") {
 		t.Error("nothing was lost without syncs")
 	}
 }
 
-// cutPower writes events one after another, and from another goroutine cuts the
-// power at any moment. It returns whether a cut lost an event that had been
-// acknowledged before, or left no whole database.
+// cutPower writes events one after another, and cuts the power from another
+// goroutine at a random moment. It reports whether a cut lost an acknowledged event
+// or damaged the database.
 func cutPower(t *testing.T, synchronous string) (lost bool) {
 	t.Helper()
 	power := disk.New(t)
@@ -44,7 +45,7 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	err = j.exec(t.Context(), func(c *sqlite3.Conn) error { // a small WAL, so that checkpoints are cut as well
+	err = j.exec(t.Context(), func(c *sqlite3.Conn) error { // a small WAL, so that the cuts also hit checkpoints
 		return c.Exec("PRAGMA wal_autocheckpoint = 20")
 	})
 	if err == nil && synchronous != "FULL" {
@@ -79,7 +80,7 @@ func cutPower(t *testing.T, synchronous string) (lost bool) {
 	return false
 }
 
-// survived cuts the power and returns the highest event without a hole.
+// survived cuts the power and returns the highest event without a gap.
 func survived(t *testing.T, power *disk.Disk, dir string, random *rand.Rand) int64 {
 	t.Helper()
 	after := t.TempDir()
@@ -109,8 +110,8 @@ func survived(t *testing.T, power *disk.Disk, dir string, random *rand.Rand) int
 	return int64(len(events))
 }
 
-// A full disk is storage_full, loses nothing acknowledged, and service resumes
-// when there is room, without a restart.
+// A full disk is storage_full and loses no acknowledged data. When there is space
+// again, writes work without a restart.
 func TestADiskThatFillsUpIsStorageFull(t *testing.T) {
 	filling := disk.New(t)
 	dir := t.TempDir()
@@ -138,7 +139,7 @@ func TestADiskThatFillsUpIsStorageFull(t *testing.T) {
 	}
 }
 
-// outsideTransaction runs a statement of the writer that no transaction takes.
+// outsideTransaction runs a statement in the writer without a transaction.
 func outsideTransaction(j *Journal, statement string) error {
 	return j.exec(context.Background(), func(c *sqlite3.Conn) error {
 		return c.Exec("COMMIT; " + statement + "; BEGIN IMMEDIATE; SAVEPOINT request")

@@ -10,7 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// find reads rows of t; rest is what follows FROM and the table's name.
+// find reads rows of t; rest is the part after FROM and the table's name.
 func find[R any](ctx context.Context, j *Journal, t *table.Table[R], what, rest string, args ...any) ([]R, error) {
 	rows, err := j.readers.QueryContext(ctx, t.Select(rest), args...)
 	if err != nil {
@@ -31,26 +31,26 @@ func findOne[R any](ctx context.Context, j *Journal, t *table.Table[R], what, re
 	return &all[0], nil
 }
 
-// Turn returns a turn, CodeNotFound when there is none.
+// Turn returns a turn, or CodeNotFound.
 func (j *Journal) Turn(ctx context.Context, sessionID, turnID string) (*agenthost.TurnRecord, error) {
 	return findOne(ctx, j, turns, "Turn", "WHERE session_id = ? AND id = ?", sessionID, turnID)
 }
 
-// TurnsFrom returns the started turns from the one that began at or before
-// offset; -1 is the newest alone.
+// TurnsFrom returns the started turns, beginning with the last one that began at or
+// before offset. For -1 it returns only the newest turn.
 func (j *Journal) TurnsFrom(ctx context.Context, sessionID string, offset int64) ([]agenthost.TurnRecord, error) {
 	return find(ctx, j, turns, "turns", `WHERE session_id = ?1 AND started_at > 0 AND first_offset >=
 		(SELECT max(first_offset) FROM turns WHERE session_id = ?1 AND started_at > 0 AND (?2 < 0 OR first_offset <= ?2))
 		ORDER BY first_offset`, sessionID, offset)
 }
 
-// Interaction returns a question, CodeNotFound when there is none.
+// Interaction returns a question, or CodeNotFound.
 func (j *Journal) Interaction(ctx context.Context, sessionID, interactionID string) (*agenthost.InteractionRecord, error) {
 	return findOne(ctx, j, interactions, "Interaction", "WHERE session_id = ? AND id = ?", sessionID, interactionID)
 }
 
-// TurnEvents returns the events of a turn that have a part, in the order of
-// their frames.
+// TurnEvents returns the events of a turn that have a part, in the order of their
+// frames.
 func (j *Journal) TurnEvents(ctx context.Context, sessionID, turnID string) ([]agenthost.EventRecord, error) {
 	return find(ctx, j, events, "events of a turn",
 		"WHERE session_id = ? AND turn_id = ? AND frame > 0 ORDER BY frame", sessionID, turnID)
@@ -74,7 +74,7 @@ func (j *Journal) Newest(ctx context.Context, sessionID string, before protocol.
 		"WHERE session_id = ? AND (epoch, seq) < (?, ?) ORDER BY epoch DESC, seq DESC LIMIT ?", sessionID, before.Epoch, before.Seq, limit)
 }
 
-// Prompt returns what a turn was asked, "" when that was not kept.
+// Prompt returns the prompt of a turn, or "" if it was not stored.
 func (j *Journal) Prompt(ctx context.Context, sessionID, turnID string) (text string, err error) {
 	err = j.readers.QueryRowContext(ctx,
 		"SELECT text FROM prompts WHERE session_id = ? AND turn_id = ?", sessionID, turnID).Scan(&text)
@@ -84,7 +84,7 @@ func (j *Journal) Prompt(ctx context.Context, sessionID, turnID string) (text st
 	return text, fault("prompt", err)
 }
 
-// CountPending counts what Pending would return.
+// CountPending returns how many events Pending would return without a limit.
 func (j *Journal) CountPending(ctx context.Context, sessionID string, after protocol.Cursor) (int64, error) {
 	var n int64
 	err := j.readers.QueryRowContext(ctx,
@@ -92,7 +92,7 @@ func (j *Journal) CountPending(ctx context.Context, sessionID string, after prot
 	return n, fault("pending events", err)
 }
 
-// Token finds a token by its hash, CodeUnauthorized when it is unknown.
+// Token finds a token by its hash, or returns CodeUnauthorized.
 func (j *Journal) Token(ctx context.Context, hash []byte) (*agenthost.TokenRecord, error) {
 	token, err := findOne(ctx, j, tokens, "token", "WHERE hash = ?", hash)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
@@ -101,7 +101,7 @@ func (j *Journal) Token(ctx context.Context, hash []byte) (*agenthost.TokenRecor
 	return token, err
 }
 
-// DeadLetters returns the newest ones.
+// DeadLetters returns the newest dead letters.
 func (j *Journal) DeadLetters(ctx context.Context, limit int) ([]agenthost.DeadLetter, error) {
 	return find(ctx, j, deadLetters, "dead letters", "ORDER BY id DESC LIMIT ?", limit)
 }

@@ -106,7 +106,7 @@ var deadLetters = table.New("dead_letters",
 	moment("at", func(d *agenthost.DeadLetter) *time.Time { return &d.At }),
 )
 
-// blob holds bytes; nil is an empty blob.
+// blob stores bytes; nil becomes an empty blob.
 func blob[R any, B ~[]byte | ~string](name string, field func(*R) *B) table.Column[R] {
 	return table.Column[R]{
 		Name:   name,
@@ -115,7 +115,7 @@ func blob[R any, B ~[]byte | ~string](name string, field func(*R) *B) table.Colu
 	}
 }
 
-// moment holds Unix milliseconds; 0 is the zero time.
+// moment stores Unix milliseconds; 0 is the zero time.
 func moment[R any](name string, field func(*R) *time.Time) table.Column[R] {
 	return table.Column[R]{
 		Name:   name,

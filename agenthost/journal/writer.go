@@ -12,8 +12,8 @@ import (
 	"bellhop/agenthost"
 )
 
-// maxGroup limits how many requests share a commit, and so how long the first of
-// them waits for the last.
+// maxGroup limits how many requests share a commit, and therefore how long the
+// first of them waits.
 const maxGroup = 256
 
 var errClosed = errors.New("journal: closed")
@@ -25,8 +25,8 @@ type request struct {
 	done  chan struct{}
 }
 
-// Write makes w durable. It ignores the end of ctx once w is queued: the caller
-// must learn whether w was written.
+// Write makes w durable. Once w is queued it ignores the end of ctx, because the
+// caller must learn whether w was written.
 func (j *Journal) Write(ctx context.Context, w *agenthost.Write) error {
 	return j.send(ctx, &request{write: w})
 }
@@ -47,7 +47,7 @@ func (j *Journal) send(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// write runs in the only goroutine that writes, until requests is closed.
+// write is the only goroutine that writes. It ends when requests is closed.
 func (j *Journal) write(w *writer) {
 	defer close(j.done)
 	defer w.close()
@@ -80,11 +80,11 @@ type writer struct {
 	conn  *sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
 	group []*request
-	args  []any // of the statement that runs
+	args  []any // of the current statement
 }
 
 // commit sets the result of every request. If the transaction fails (a full disk
-// ends it for all requests), each request is tried alone.
+// ends it for all requests), each request is retried alone.
 func (w *writer) commit(group []*request) {
 	if err := w.transaction(group); err == nil {
 		return
@@ -196,5 +196,5 @@ func (w *writer) close() {
 	for _, stmt := range w.stmts {
 		_ = stmt.Close()
 	}
-	_ = w.conn.Close() // checkpoints; if that fails, the next Open does it
+	_ = w.conn.Close() // Close runs a checkpoint; if it fails, the next Open does
 }

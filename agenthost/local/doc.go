@@ -6,7 +6,7 @@
 // commands. Package agenthost owns the effect of a status, the WorkspaceManager
 // the workspaces.
 //
-// Every request carries the workspace secret of a session. It allows the session's
-// workspace and those that its agent created. X-Workspace-Path selects one of them
-// and grants no access by itself.
+// Every request contains the workspace secret of a session. The secret allows the
+// session's workspace and those that its agent created. X-Workspace-Path selects
+// one of them and grants no access by itself.
 package local

@@ -20,7 +20,8 @@ type hookRequest struct {
 	Notification string `json:"notification_type"`
 }
 
-// hook answers {} to every valid hook, which leaves all decisions to the program.
+// hook responds with {} to every valid hook, which leaves all decisions to the
+// program.
 func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
 	report := agenthost.HookReport{Program: in.SessionID}
 	switch {

@@ -117,16 +117,16 @@ func TestASecretSurvivesARestartAndIsNeverLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := 0
+	texts := 0
 	for _, l := range lines {
 		if l.Content != nil && strings.Contains(*l.Content, "[redacted]") {
-			said++
+			texts++
 		}
 		if l.Content != nil && strings.Contains(*l.Content, spec.Local.Secret) {
-			t.Errorf("said: %s", *l.Content)
+			t.Errorf("got: %s", *l.Content)
 		}
 	}
-	if said == 0 {
+	if texts == 0 {
 		t.Error("nothing was masked")
 	}
 	s.end()

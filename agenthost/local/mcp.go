@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// maxCall caps a request to /mcp.
+// maxCallBody limits a request to /mcp.
 const maxCallBody = 256 << 10
 
 const instructions = `These tools are about the workspace you work in: its state, notes that outlive you, further workspaces of the same project, and commands that the operator allows. Files are not their business.`
@@ -54,7 +54,7 @@ func (s *Server) mcpHandler() http.Handler {
 	s.addTools(server)
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: log, MaxRequestBodyBytes: maxCallBody,
-		DisableLocalhostProtection: true, // internal/httpapi guards Host
+		DisableLocalhostProtection: true, // internal/httpapi checks the Host header
 	})
 }
 

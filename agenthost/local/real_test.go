@@ -104,7 +104,7 @@ func (s *testHost) approveAll(id string) {
 			if line.Type == protocol.LineConfirm {
 				reply := &protocol.Line{Type: protocol.LineConfirmation, RequestID: line.RequestID, Value: &yes}
 				if err := s.host.Reply(s.Context(), id, reply); err != nil {
-					s.Log(err) // answered already
+					s.Log(err) // already answered
 				}
 				break
 			}
@@ -134,8 +134,8 @@ func TestHooksOfARealClaudeInATerminal(t *testing.T) {
 	args := append(slices.Clone(terminal.Command[1:]), "--print", "SLOW 10")
 	person := exec.CommandContext(t.Context(), terminal.Command[0], args...)
 	person.Dir, person.Env = terminal.Dir, append(terminal.Env, "PATH="+os.Getenv("PATH"))
-	var said bytes.Buffer
-	person.Stdout, person.Stderr = &said, &said
+	var output bytes.Buffer
+	person.Stdout, person.Stderr = &output, &output
 	if err := person.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestHooksOfARealClaudeInATerminal(t *testing.T) {
 	})
 	s.waitForWorkspace(spec.Dir, protocol.StatusIdle, "")
 	if err := person.Wait(); err != nil {
-		t.Errorf("%v: %s", err, said.String())
+		t.Errorf("%v: %s", err, output.String())
 	}
 	if strings.Contains(s.log.String(), `"status":4`) {
 		t.Errorf("a hook was refused\n%s", s.log)

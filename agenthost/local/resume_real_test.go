@@ -13,8 +13,8 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// After a restart of the host each agent knows the earlier conversation: from its own
-// memory, or if that is lost from restored context.
+// After a restart of the host each agent knows the earlier conversation, from its
+// own memory or, if that is lost, from the restored record.
 func TestRealAgentsContinueAfterARestart(t *testing.T) {
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRealAgentsContinueAfterARestart(t *testing.T) {
 			}
 			id := opened.SessionID
 			const record = "your own memory of it is gone"
-			for life, want := range []struct{ word, said string }{
+			for life, want := range []struct{ word, earlier string }{
 				{"xylograph", ""}, {"second", "xylograph"}, {"third", "xylograph"},
 			} {
 				if life == 2 {
@@ -35,15 +35,15 @@ func TestRealAgentsContinueAfterARestart(t *testing.T) {
 				}
 				before := len(llm.Requests())
 				s.turn(id, "The word of this turn is "+want.word)
-				var heard bytes.Buffer
+				var received bytes.Buffer
 				for _, r := range llm.Requests()[before:] {
-					heard.Write(r.Body)
+					received.Write(r.Body)
 				}
-				if !bytes.Contains(heard.Bytes(), []byte(want.word)) || !bytes.Contains(heard.Bytes(), []byte(want.said)) {
-					t.Errorf("in its life %d the model did not hear of %q and %q", life+1, want.word, want.said)
+				if !bytes.Contains(received.Bytes(), []byte(want.word)) || !bytes.Contains(received.Bytes(), []byte(want.earlier)) {
+					t.Errorf("after start %d the model did not get %q and %q", life+1, want.word, want.earlier)
 				}
-				if told := bytes.Contains(heard.Bytes(), []byte(record)); told != (life == 2) {
-					t.Errorf("in its life %d the model was told the record: %t", life+1, told)
+				if restored := bytes.Contains(received.Bytes(), []byte(record)); restored != (life == 2) {
+					t.Errorf("after start %d the model got the record: %t", life+1, restored)
 				}
 				s.end()
 				s.start()

@@ -37,8 +37,8 @@ type Server struct {
 	endLifetime  context.CancelFunc
 }
 
-// End stops the running commands. Call it after Routes, by
-// http.Server.RegisterOnShutdown.
+// End stops the running commands. Register it with http.Server.RegisterOnShutdown
+// after Routes.
 func (s *Server) End() { s.endLifetime() }
 
 // Routes registers every route on e, which httpapi.New returned.

@@ -12,9 +12,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on a workspace's metadata.
+// Limits on a workspace's metadata.
 const (
-	maxKeys  = 60      // leaves four of the workspace's keys for the host
+	maxKeys  = 60      // four of the workspace's keys remain for the host
 	maxValue = 4 << 10 // bytes
 )
 
@@ -180,7 +180,8 @@ func (s *Server) setMetadata(ctx context.Context, in *setInput) (*metadataOutput
 	return s.visibleMetadata(ctx, g.Path)
 }
 
-// create creates a workspace and records the session, which alone may use it.
+// create creates a workspace and records its session. Only this session may use the
+// workspace.
 func (s *Server) create(ctx context.Context, in *createInput) (*createOutput, error) {
 	g := grantOf(ctx)
 	info, err := s.Workspaces.Create(ctx, g.Project, in.Name)

@@ -151,7 +151,7 @@ func TestCommandsRunInTheWorkspaceAndAreBounded(t *testing.T) {
 	}
 	id, spec := s.session()
 	me := s.connect(asAgent{secret: spec.Local.Secret})
-	got, _ := s.tool(me, "workspace_getStatus", nil) // makes the directory
+	got, _ := s.tool(me, "workspace_getStatus", nil) // this call creates the directory
 	dir, err := filepath.EvalSymlinks(spec.Dir)
 	if err != nil {
 		t.Fatal(err, got)
@@ -187,7 +187,7 @@ func TestACommandStopsWhenItsCallerLeaves(t *testing.T) {
 	if _, err := me.CallTool(ctx, &sdk.CallToolParams{Name: "workspace_executeCommand", Arguments: map[string]any{"command": "slow"}}); err == nil {
 		t.Error("the command ended by itself")
 	}
-	s.end() // the server's handlers end, and goleak finds what does not
+	s.end() // ends the server's handlers; goleak finds any others
 }
 
 func TestAToolResultEqualsItsText(t *testing.T) {

@@ -16,7 +16,7 @@ func TestFindOnThePath(t *testing.T) {
 	for _, c := range []struct {
 		rule, has, want string
 		code            protocol.Code
-		says            []string
+		wantWords       []string
 	}{
 		{"the pinned version is taken", "1.2.3", "", "", nil},
 		{"a newer patch is taken", "1.2.9", "", "", nil},
@@ -37,7 +37,7 @@ func TestFindOnThePath(t *testing.T) {
 			}
 			got, err := w.cache().Find(t.Context(), "fake", setup.Want{Version: c.want})
 			if c.code != "" {
-				expectError(t, err, c.code, c.says...)
+				expectError(t, err, c.code, c.wantWords...)
 				return
 			}
 			if err != nil || got.Path() != w.path["fake"] || got.Version != c.has || got.Source != setup.SourcePath {
@@ -76,13 +76,14 @@ func TestAChangedProgramIsAskedForItsVersionAgain(t *testing.T) {
 }
 
 func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
-	for _, c := range []struct{ rule, node, says string }{
+	for _, c := range []struct{ rule, node, wantWords string }{
 		{"new enough", "20.1.0", ""},
 		{"too old", "18.20.0", "the one on the PATH is 18.20.0"},
 		{"none", "", "it is not on the PATH"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			// The "program" is a script of sh; this node runs it after its own version.
+			// The program is a script of sh. This fake node runs it after printing
+			// its own version.
 			w := newTestRegistry(t, program("1.2.3"))
 			w.agent.Node, w.agent.Program = 20, ""
 			if c.node != "" {
@@ -93,8 +94,8 @@ func TestAProgramThatNeedsNodeIsStartedWithIt(t *testing.T) {
 				}
 			}
 			got, _, err := w.newInstaller().Install(t.Context(), "fake")
-			if c.says != "" {
-				expectError(t, err, protocol.CodeInvalid, c.says, "Node.js 20 or newer")
+			if c.wantWords != "" {
+				expectError(t, err, protocol.CodeInvalid, c.wantWords, "Node.js 20 or newer")
 				return
 			}
 			want := []string{w.path["node"], filepath.Join(w.dir, "cache", "fake", "1.2.3", "bin", "fake")}
@@ -115,7 +116,7 @@ func TestAnAgentWithDependenciesIsInstalledFromItsLockFile(t *testing.T) {
 	w.path["node"] = w.script("node", "22.0.0")
 	npm := filepath.Join(w.dir, "npm")
 	script := `#!/bin/sh
-echo "$* $npm_config_registry" >"` + w.dir + `/said"
+echo "$* $npm_config_registry" >"` + w.dir + `/arguments"
 grep -q '"lockfileVersion"' package-lock.json || exit 1
 mkdir -p node_modules/` + w.agent.Package + `/dist
 echo '{"version":"` + w.agent.Version + `"}' >node_modules/` + w.agent.Package + `/package.json
@@ -129,9 +130,9 @@ echo ok >` + w.agent.Main + "\n"
 	if err != nil || !fresh || got.Command[0] != w.path["node"] || !strings.HasSuffix(got.Path(), w.agent.Main) {
 		t.Fatalf("%+v, %v, %v", got, fresh, err)
 	}
-	said, _ := os.ReadFile(filepath.Join(w.dir, "said"))
-	if !strings.Contains(string(said), "ci --ignore-scripts") || !strings.Contains(string(said), w.server.URL+prefix) {
-		t.Errorf("npm was called with %s", said)
+	arguments, _ := os.ReadFile(filepath.Join(w.dir, "arguments"))
+	if !strings.Contains(string(arguments), "ci --ignore-scripts") || !strings.Contains(string(arguments), w.server.URL+prefix) {
+		t.Errorf("npm was called with %s", arguments)
 	}
 
 	if err := os.WriteFile(npm, []byte("#!/bin/sh\necho 'npm error code E404'\nexit 1\n"), 0o755); err != nil {

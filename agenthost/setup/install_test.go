@@ -45,7 +45,7 @@ func TestInstallUnpacksThePinnedPackage(t *testing.T) {
 	if last.Total == 0 || last.Done != last.Total {
 		t.Errorf("progress ended at %+v", last)
 	}
-	for name, mode := range map[string]os.FileMode{"bin/fake": 0o755, "share/deep/file": 0o644} { // no setuid, not the packer's modes
+	for name, mode := range map[string]os.FileMode{"bin/fake": 0o755, "share/deep/file": 0o644} { // without setuid, and without the modes of the packer
 		info, err := os.Stat(filepath.Join(folder, name))
 		if err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v, want %v", name, info, err, mode)
@@ -72,11 +72,11 @@ func TestInstallUnpacksThePinnedPackage(t *testing.T) {
 func TestInstallErrors(t *testing.T) {
 	with := func(extra ...entry) []entry { return append(program("1.2.3"), extra...) }
 	for _, c := range []struct {
-		rule    string
-		entries []entry
-		change  func(w *testRegistry)
-		code    protocol.Code
-		says    []string
+		rule      string
+		entries   []entry
+		change    func(w *testRegistry)
+		code      protocol.Code
+		wantWords []string
 	}{
 		{
 			"a package that was tampered with", program("1.2.3"),
@@ -106,7 +106,7 @@ func TestInstallErrors(t *testing.T) {
 			[]string{"was interrupted", "sent no data for too long"},
 		},
 		{
-			"a program that says another version", program("1.2.4"),
+			"a program that prints another version", program("1.2.4"),
 			nil, protocol.CodeInvalid,
 			[]string{"reports version 1.2.4, wanted is 1.2.3", "Nothing was installed"},
 		},
@@ -165,9 +165,9 @@ func TestInstallErrors(t *testing.T) {
 			}
 			_, _, err := w.installer.Install(t.Context(), "fake")
 			if c.code != "" {
-				expectError(t, err, c.code, c.says...)
-			} else if err == nil || !strings.Contains(err.Error(), c.says[0]) {
-				t.Errorf("%v, want %q", err, c.says[0])
+				expectError(t, err, c.code, c.wantWords...)
+			} else if err == nil || !strings.Contains(err.Error(), c.wantWords[0]) {
+				t.Errorf("%v, want %q", err, c.wantWords[0])
 			}
 			w.expectNothingInstalled()
 			if _, err := os.Stat(filepath.Join(w.dir, "evil")); err == nil {
@@ -188,7 +188,7 @@ func TestConcurrentInstallsDownloadOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	var installs atomic.Int64
 	for range 4 {
-		installer := w.newInstaller() // as other processes
+		installer := w.newInstaller() // like another process
 		wg.Go(func() {
 			_, fresh, err := installer.Install(t.Context(), "fake")
 			if err != nil {
@@ -224,7 +224,8 @@ func TestAnInterruptedInstallLeavesNothing(t *testing.T) {
 func TestTheRemainsOfAKilledInstallAreRemoved(t *testing.T) {
 	w := newTestRegistry(t, program("1.2.3"))
 	home := filepath.Join(w.dir, "cache", "fake")
-	// What a killed process may leave: its folder, and a version without its marker.
+	// Possible remains of a killed process: its folder, and a version without its
+	// marker.
 	for _, name := range []string{".new-123/package/bin", "1.2.3/bin"} {
 		if err := os.MkdirAll(filepath.Join(home, name), 0o755); err != nil {
 			t.Fatal(err)

@@ -34,12 +34,12 @@ type entry struct {
 	link          string
 }
 
-const says = "#!/bin/sh\necho \"fake %s (test)\"\n"
+const versionScript = "#!/bin/sh\necho \"fake %s (test)\"\n"
 
 func program(version string) []entry {
 	return []entry{
 		{name: "package/package.json", content: "{}", mode: 0o644},
-		{name: "package/bin/fake", content: fmt.Sprintf(says, version), mode: 0o4755},
+		{name: "package/bin/fake", content: fmt.Sprintf(versionScript, version), mode: 0o4755},
 		{name: "package/share/deep/file", content: "data", mode: 0o600},
 	}
 }
@@ -72,14 +72,14 @@ func integrity(content []byte) string {
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// testRegistry is a registry below a path, with one agent, and a cache.
+// testRegistry is a registry at a URL with a path. It has one agent and a cache.
 type testRegistry struct {
 	t         *testing.T
 	dir       string
 	server    *httptest.Server
 	agent     setup.Agent
 	platform  setup.Platform
-	path      map[string]string // of LookPath
+	path      map[string]string // results of LookPath
 	installer *setup.Installer
 
 	mu       sync.Mutex
@@ -175,7 +175,7 @@ func (w *testRegistry) requestCount(path string) int {
 func (w *testRegistry) script(name, version string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
-	if err := os.WriteFile(path, fmt.Appendf(nil, says, version), 0o755); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, versionScript, version), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
 	return path

@@ -95,7 +95,7 @@ func TestNPMRegistryReadsVariablesAndNPM(t *testing.T) {
 		{"the variable wins", variable("npm_config_registry", "https://one.invalid"), bin, "https://one.invalid"},
 		{"also in capitals", variable("NPM_CONFIG_REGISTRY", "https://two.invalid"), bin, "https://two.invalid"},
 		{"else npm is asked", variable("", ""), bin, "https://registry.invalid/path/"},
-		{"without both the error says what to set", variable("", ""), t.TempDir(), ""},
+		{"without both the error names the variable", variable("", ""), t.TempDir(), ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Setenv("PATH", c.path)

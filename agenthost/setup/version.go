@@ -19,7 +19,8 @@ import (
 // reads 350 MB.
 const versionTimeout = 30 * time.Second
 
-// maxVersionOutput is more than any program prints; further output is dropped.
+// maxVersionOutput is more than the tested programs print; further output is
+// dropped.
 const maxVersionOutput = 64 << 10
 
 var versionPattern = regexp.MustCompile(`\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?`)

@@ -91,7 +91,7 @@ func short(t *testing.T, backlog [][]byte) string {
 			}
 			out = append(out, fmt.Sprintf("%s[%s,%s]%v", r.Verdict, r.From, r.To, r.OpenInteractions))
 		default:
-			out = append(out, string(p.Type))
+			out = append(out, p.Type)
 		}
 	}
 	return strings.Join(out, " ")

@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on a diff.
+// Limits of a diff.
 const (
 	maxDiffFiles   = 2000
 	maxPatchOutput = 16 << 20
@@ -204,7 +204,7 @@ func diffStatus(letter string) protocol.DiffStatus {
 	}
 }
 
-// readPatch fills diff.Patch. It includes only whole files, up to
+// readPatch fills diff.Patch. It includes only complete files, up to
 // protocol.MaxPatch bytes.
 func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree string, diff *protocol.Diff) error {
 	out, err := m.git.run(ctx, call{
@@ -231,7 +231,7 @@ func (m *Manager) readPatch(ctx context.Context, repo repository, base, tree str
 }
 
 // splitPatch splits a patch into its files. Content lines begin with a sign or a
-// space, so none looks like a header.
+// space, so none can pass for a header.
 func splitPatch(patch []byte) [][]byte {
 	const header = "diff --git "
 	var out [][]byte

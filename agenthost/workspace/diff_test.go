@@ -41,7 +41,7 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 		"deleted": {func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "old.txt"))) }, "deleted old.txt"},
 		"binary":  {func(t *testing.T, dir string) { write(t, dir, "logo.png", "\x89PNG\x00\x01") }, "added logo.png binary"},
 		"another mode": {func(t *testing.T, dir string) {
-			must(t, os.Chmod(filepath.Join(dir, "README"), 0o755)) //nolint:gosec // the case
+			must(t, os.Chmod(filepath.Join(dir, "README"), 0o755)) //nolint:gosec // a change of mode is the case
 		}, "modified README"},
 		"a file that became a link": {func(t *testing.T, dir string) {
 			must(t, os.Remove(filepath.Join(dir, "README")))

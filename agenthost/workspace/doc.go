@@ -21,8 +21,8 @@
 //	shared    a project without commits, or worktree: false: the project's directory itself
 //	found     no project and no repository, because git is missing or the session is older than records
 //
-// Agents can change anything in a repository that they have worked in, so git
+// Agents can change everything in a repository in which they have worked, so git
 // runs as if every repository were hostile: it starts no hook, filter, monitor,
-// pager or other program that the configuration names, never asks for a
-// password, has bounds on output and time, and does not follow .git files.
+// pager or other configured program, never asks for a password, has limits on
+// output and time, and does not follow .git files.
 package workspace

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tryRun is run for commands that may fail.
+// tryRun runs a command that may fail.
 func tryRun(dir string, args ...string) error {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -17,7 +17,7 @@ func tryRun(dir string, args ...string) error {
 }
 
 // setTraps configures every program that a repository can make git start. Each
-// would write into the file whose name is returned.
+// would write into the returned file.
 func setTraps(t *testing.T, dir string) string {
 	t.Helper()
 	sprung := filepath.Join(t.TempDir(), "sprung")

@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on the metadata of one workspace, the last two in bytes.
+// Limits of the metadata of one workspace, the last two in bytes.
 const (
 	maxMetadata      = 64
 	maxMetadataKey   = 64
@@ -49,7 +49,7 @@ func (m *Manager) SetMetadata(ctx context.Context, path, key string, value *stri
 	return m.updateMetadata(rec, key, value)
 }
 
-// updateMetadata is called with the lock of the metadata held.
+// updateMetadata changes the file. The caller holds the lock of the metadata.
 func (m *Manager) updateMetadata(rec *record, key string, value *string) error {
 	values, err := m.readMetadata(rec)
 	if err != nil {

@@ -50,7 +50,7 @@ func commitIn(t *testing.T, dir string) {
 	run(t, dir, "commit", "--quiet", "-m", "work")
 }
 
-func TestRemoveKeepsWork(t *testing.T) {
+func TestRemoveKeepsUnfinishedWork(t *testing.T) {
 	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
@@ -78,7 +78,7 @@ func TestRemoveKeepsWork(t *testing.T) {
 }
 
 // Reliability 94: a worktree with uncommitted work is not deleted without force.
-func TestDeleteRefusesWork(t *testing.T) {
+func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
 			shop := newRepository(t)
@@ -165,7 +165,7 @@ func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 	write(t, works, "a.txt", "a")
 	made, err := k.Create(t.Context(), "shop", "feature")
 	must(t, err)
-	for _, id := range []string{"idle", "works"} { // deleted by a host that crashed before it looked
+	for _, id := range []string{"idle", "works"} { // deleted by a host that crashed before it checked the work
 		must(t, os.RemoveAll(filepath.Join(k.data, "state", id)))
 	}
 	for _, dry := range []bool{true, false} {

@@ -15,7 +15,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Caps on reading files that git does not track.
+// Limits on reading files that git does not track.
 const (
 	defaultUntrackedFiles = 50_000
 	defaultUntrackedBytes = 512 << 20

@@ -16,7 +16,7 @@ import (
 // source is the git repository of a project.
 type source struct {
 	gitDir      string // the git directory that all worktrees share
-	prefix      string // subdirectory that the project is; "" = the whole repository
+	prefix      string // subdirectory of the project; "" = the complete repository
 	startCommit string // commit that new worktrees start from; "" = the repository has none
 }
 

@@ -210,7 +210,7 @@ type migrateStatusCommand struct {
 	databaseFlags `embed:""`
 }
 
-// Run shows where the schema stands.
+// Run prints the migrations and when they were applied.
 func (c migrateStatusCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.MigrationStatus)
 }

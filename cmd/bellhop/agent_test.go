@@ -95,11 +95,11 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 				t.Errorf("asked %+v", question)
 			}
 			h.send(`{"type":"confirmation","request_id":"` + question.RequestID + `","value":true}`)
-			said := h.readUntil(protocol.LineMessage)
-			if *said.Content != "All done. Tool said: Changed 1 place in README.md." {
-				t.Errorf("said %q", *said.Content)
+			message := h.readUntil(protocol.LineMessage)
+			if *message.Content != "All done. Tool said: Changed 1 place in README.md." {
+				t.Errorf("got %q", *message.Content)
 			}
-			if got := string(said.Metadata); got != `{"model":"`+provider+`/mock-1","usage":{"inputTokens":20,"outputTokens":40,"totalTokens":60}}` {
+			if got := string(message.Metadata); got != `{"model":"`+provider+`/mock-1","usage":{"inputTokens":20,"outputTokens":40,"totalTokens":60}}` {
 				t.Errorf("metadata %s", got)
 			}
 			if line := h.readUntil(protocol.LineState); line.Reason != protocol.WaitingDone {
@@ -125,9 +125,9 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 func TestExitCodesOfAgentTasks(t *testing.T) {
 	llm := mockllm.New(t)
 	for name, c := range map[string]struct {
-		args []string
-		want int
-		says string
+		args     []string
+		want     int
+		wantText string
 	}{
 		"done":            {[]string{"--task", "list"}, 0, ""},
 		"failed":          {[]string{"--task", "fail"}, 1, "The task ended with reason error"},
@@ -145,7 +145,7 @@ func TestExitCodesOfAgentTasks(t *testing.T) {
 			if c.args[0] == "--task" {
 				h.readUntil(protocol.LineState)
 			}
-			if code := h.waitExit(); code != c.want || !strings.Contains(h.stderr.String(), c.says) {
+			if code := h.waitExit(); code != c.want || !strings.Contains(h.stderr.String(), c.wantText) {
 				t.Errorf("exit code %d: %s", code, h.stderr)
 			}
 		})

@@ -98,8 +98,8 @@ func (agentsInstallCommand) Help() string {
   bellhop agents install opencode claude`
 }
 
-// Run installs the programs in turn. After a failure it continues with the next
-// one, and returns the last error.
+// Run installs the programs one after another. After a failure it continues with
+// the next one, and returns the last error.
 func (c agentsInstallCommand) Run(env *environment) error {
 	cache, err := c.openCache()
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// Every test that docs/catalogue.md names exists, and every case that applies has
-// a test.
+// Every test that docs/catalogue.md names must exist, and every case that applies
+// must have a test.
 func TestTheCatalogueNamesTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "catalogue.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := map[string]int{} // how many tests a case has
+	rows := map[string]int{} // number of tests per case
 	named := regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`")
 	known := map[string]map[string]bool{}
 	for line := range strings.Lines(string(page)) {

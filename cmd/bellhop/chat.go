@@ -118,7 +118,7 @@ func (c *chat) chooseTask(ctx context.Context) (*protocol.Task, error) {
 	if n, err := strconv.Atoi(strings.TrimSpace(line)); ok && err == nil && n >= 1 && n <= len(page.Tasks) {
 		return &page.Tasks[n-1], nil
 	}
-	return nil, nil //nolint:nilnil // no task chosen is an answer here
+	return nil, nil //nolint:nilnil // the user may choose no task
 }
 
 // useColor evaluates --color. With auto it is true on a terminal unless NO_COLOR

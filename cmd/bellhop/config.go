@@ -17,8 +17,9 @@ import (
 	"bellhop/protocol"
 )
 
-// secretFileResolver reads the file that NAME_FILE names, for every flag with the
-// tag `secret:""` whose variable NAME is not set. Containers provide secrets as files.
+// secretFileResolver reads the secret file of every flag with the tag `secret:""`:
+// the variable NAME_FILE contains its path. It is used only if NAME is not set.
+// Containers provide secrets as files.
 type secretFileResolver struct {
 	lookup func(string) (string, bool)
 	read   func(string) ([]byte, error)
@@ -29,7 +30,7 @@ func (secretFileResolver) Validate(*kong.Application) error { return nil }
 // Resolve returns the file's content without the final line end, or nil.
 func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if !flag.Tag.Has("secret") {
-		return nil, nil //nolint:nilnil // tells kong that this resolver has no value
+		return nil, nil //nolint:nilnil // nil means that this resolver has no value
 	}
 	for _, name := range flag.Envs {
 		path, ok := s.lookup(name + "_FILE")
@@ -45,7 +46,7 @@ func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Fl
 		}
 		return strings.TrimRight(string(content), "\r\n"), nil
 	}
-	return nil, nil //nolint:nilnil // tells kong that this resolver has no value
+	return nil, nil //nolint:nilnil // nil means that this resolver has no value
 }
 
 // databaseFlags are the flags that 'serve' and the administration commands share.

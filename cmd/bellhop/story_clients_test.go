@@ -17,7 +17,7 @@ import (
 type clients struct {
 	group sync.WaitGroup
 	mu    sync.Mutex
-	ends  map[string]int // last frames, and how many readers ended with each
+	ends  map[string]int // last frames, and how many readers got each
 	errs  map[string]int
 }
 
@@ -71,7 +71,7 @@ func (w *storyState) lastFrame(ctx context.Context, url, token string, began cha
 	for reader := sse.NewReader(res.Body); ; first = false {
 		frame, err := reader.Next()
 		if err != nil {
-			return last, nil // how a stream ends is told by its last frame
+			return last, nil // the last frame shows how the stream ended
 		}
 		if first {
 			began <- struct{}{}

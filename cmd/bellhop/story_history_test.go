@@ -27,7 +27,7 @@ func compareHistory(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Now().After(limit) {
-			ts.Fatalf("the journal says\n%s\nthe history says\n%s", journaled, kept)
+			ts.Fatalf("the journal has\n%s\nthe history has\n%s", journaled, kept)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func storyEnvironment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// waitReady waits until every server of a process answers, and stores their URLs.
+// waitReady waits until every server of a process responds, and stores their URLs.
 func (w *storyState) waitReady(ts *testscript.TestScript, name string, servers int) {
 	n := w.processes[name]
 	var found [][]string

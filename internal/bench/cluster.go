@@ -114,11 +114,11 @@ func (r *run) connect(c *cluster, database string) *pgx.Conn {
 
 // Rows of the reference measurement: about 300 bytes, and one unique index.
 const (
-	yardstick = `CREATE TABLE yardstick (
+	reference = `CREATE TABLE reference_rows (
 		task bigint NOT NULL, id bigint NOT NULL, body text NOT NULL, at timestamptz NOT NULL, UNIQUE (task, id))`
 	oneRow = `\set task random(1, 1024)
 \set id random(1, 9000000000000000000)
-INSERT INTO yardstick VALUES (:task, :id, '%s', now());
+INSERT INTO reference_rows VALUES (:task, :id, '%s', now());
 `
 )
 

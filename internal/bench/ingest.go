@@ -20,7 +20,7 @@ type ingestion struct {
 // ingest posts webhooks and, in turns, writes rows with pgbench and COPY.
 func ingest(r *run) []row {
 	s := &ingestion{run: r, pg: r.cluster()}
-	must(r.connect(s.pg, "postgres").Exec(r.ctx, yardstick))
+	must(r.connect(s.pg, "postgres").Exec(r.ctx, reference))
 	host := r.stub()
 	s.broker, s.load = r.broker(s.pg, host.url), r.role("load")
 	s.load.do("Tasks", s.targets(host))

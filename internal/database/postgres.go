@@ -34,15 +34,9 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	if opts.Patience == 0 {
 		opts.Patience = 2 * time.Second
 	}
-	config, err := pgx.ParseConfig(rawURL)
+	config, err := parsePostgresURL(rawURL)
 	if err != nil {
-		// Not wrapped, because the parser's error may quote the URL with its
-		// password.
-		return nil, &protocol.Error{
-			Code:    protocol.CodeInvalid,
-			Message: "BELLHOP_DATABASE_URL cannot be read",
-			Hint:    "it looks like postgres://user:password@host:5432/name?sslmode=require; percent-encode special characters in the password",
-		}
+		return nil, err
 	}
 	config.ConnectTimeout = connectTimeout
 	defaults(config.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "bellhop"})
@@ -89,6 +83,20 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	}
 	db.reader = db.writer
 	return db, nil
+}
+
+// parsePostgresURL does not wrap the parser's error, which may quote the URL with its
+// password.
+func parsePostgresURL(rawURL string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(rawURL)
+	if err != nil {
+		return nil, &protocol.Error{
+			Code:    protocol.CodeInvalid,
+			Message: "BELLHOP_DATABASE_URL cannot be read",
+			Hint:    "it looks like postgres://user:password@host:5432/name?sslmode=require; percent-encode special characters in the password",
+		}
+	}
+	return config, nil
 }
 
 // probePostgres tests whether the server responds on a new connection.

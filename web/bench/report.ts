@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
-/** Prints the figures that each measurement noted. A Playwright reporter has to be a default export. */
+/** Prints the figures that each measurement recorded. A Playwright reporter has to be a default export. */
 export default class Figures implements Reporter {
   onTestEnd(test: TestCase, result: TestResult): void {
     console.log(`\n${test.title}${result.status === 'passed' ? '' : `: ${result.status}`}`);

@@ -1,11 +1,11 @@
 import { expect, test } from './kit/test.ts';
 
-// The browser logs each connection that the proxy breaks off.
+// The browser logs each connection that the proxy cuts.
 const broken = /net::ERR_|Failed to fetch/;
 
 const counted = (n: number) => Array.from({ length: n }, (_, i) => `w${i + 1}`);
 
-test('a stream that is cut again and again loses no word and doubles none', async ({ bell, far, world, guard }) => {
+test('a stream that is cut repeatedly loses no word and doubles none', async ({ bell, far, world, guard }) => {
   guard.allow(broken);
   const task = await world.api.newTask('cuts', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
@@ -27,7 +27,7 @@ test('without a network the page reports it, and catches up afterwards', async (
   guard.allow(broken);
   const task = await world.api.newTask('away', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
-  // Cut every route to the host, the relay of the broker too.
+  // Block every route to the host, including the relay of the broker.
   await bell.page.route('**/api/agent/stream/**', (route) => route.abort());
   await bell.send('drip 300 25');
   await expect.poll(() => bell.words()).toContain('w5');

@@ -4,7 +4,7 @@ import { expect, test } from './kit/test.ts';
 test('a delivery that was refused shows why, and is retried by hand', async ({ bell, world }) => {
   const receiver = await new Receiver().start();
   let broken = true;
-  // The receiver rejects for good. A failure that may pass would be retried, maybe just before the click.
+  // The receiver rejects permanently. A temporary failure would be retried, possibly just before the click.
   receiver.answer = () => (broken ? [400, { error: 'the receiver is being repaired' }] : [200, {}]);
   const { page } = bell;
   try {

@@ -2,7 +2,7 @@ import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
 
-test('what a turn changed is shown by file, with counts, unified and split', async ({ bell }) => {
+test('the changes of a turn are shown by file, with counts, unified and split', async ({ bell }) => {
   await bell.newTask('write lobby.md: # Lobby\n\nOpen day and night.\nKeys are at the desk.');
   await expect(bell.allow).toBeEnabled();
   await bell.page.keyboard.press('Control+Enter');

@@ -65,7 +65,7 @@ test('right-to-left tricks do not reorder a command that is to be allowed', asyn
   await bell.done();
 });
 
-test('a terminal’s escapes are colours at most', async ({ bell, far, world }) => {
+test('terminal escapes produce only colours', async ({ bell, far, world }) => {
   const bomb = `\u001b[31mred\u001b[0m \u001b]8;;javascript:alert(1)\u0007link\u001b]8;;\u0007 \u001b[2J\u001b[999999999;999999999Hmoved ${'\u001b[1;3;4;7;38;5;200m'.repeat(5000)}\u001b]0;owned\u0007 last words`;
   await receive(bell, world, far, `tool ${base64(bomb)}`);
   await bell.thread
@@ -108,7 +108,7 @@ test('a line of 1 MiB leaves the page usable', async ({ bell, far, world }) => {
   ).toBe(true);
 });
 
-test('ten thousand parts a second: keys are answered meanwhile, and no word is lost', async ({ bell, far, world }) => {
+test('at ten thousand parts a second the page responds to keys and loses no word', async ({ bell, far, world }) => {
   const task = await world.api.newTask('flood', { hostId: far.id, agent: 'mischief' });
   await bell.open(task);
   await bell.send('flood 20000');

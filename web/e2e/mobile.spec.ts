@@ -1,8 +1,8 @@
 import { expect, test as base } from './kit/test.ts';
-import { furnish, shoot, tour, visit } from './kit/tour.ts';
+import { createSamples, shoot, tour, visit } from './kit/tour.ts';
 
-const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>({
-  known: [async ({ world }, use) => use(await furnish(world)), { scope: 'worker' }],
+const test = base.extend<object, { known: Awaited<ReturnType<typeof createSamples>> }>({
+  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker' }],
 });
 
 test.use({ viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
@@ -12,7 +12,7 @@ test('every page fits a phone at night', async ({ bell, known }) => {
   await visit(bell.page, tour(bell, known), 'phone');
 });
 
-test('a task from list to answer with a thumb', async ({ bell }) => {
+test('a task from list to answer on a touch screen', async ({ bell }) => {
   const { page } = bell;
   await page.goto('/');
   await page.getByRole('button', { name: 'New task' }).tap();

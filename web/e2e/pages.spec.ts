@@ -1,24 +1,24 @@
 import { accessible } from './kit/axe.ts';
 import { Console } from './kit/console.ts';
 import { expect, test as base } from './kit/test.ts';
-import { furnish, shoot, tour, visit } from './kit/tour.ts';
+import { createSamples, shoot, tour, visit } from './kit/tour.ts';
 import { openWorld } from './kit/world.ts';
 
 /** The tasks and notebooks that the pages show, made once per worker. */
-const test = base.extend<object, { known: Awaited<ReturnType<typeof furnish>> }>({
-  known: [async ({ world }, use) => use(await furnish(world)), { scope: 'worker' }],
+const test = base.extend<object, { known: Awaited<ReturnType<typeof createSamples>> }>({
+  known: [async ({ world }, use) => use(await createSamples(world)), { scope: 'worker' }],
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(colorScheme, () => {
     test.use({ colorScheme });
 
-    test('every page is free of errors, of calls elsewhere and of what axe finds', async ({ bell, known }) => {
+    test('every page is free of errors, foreign requests and axe violations', async ({ bell, known }) => {
       test.slow();
       await visit(bell.page, tour(bell, known), colorScheme);
     });
 
-    test('the sign-in page too', async ({ stranger: page }) => {
+    test('the sign-in page too', async ({ signedOut: page }) => {
       await page.goto('/');
       await expect(page.getByRole('heading', { name: 'Sign in to Bellhop' })).toBeVisible();
       await shoot(page, `signin-${colorScheme}`);

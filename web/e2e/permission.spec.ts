@@ -100,7 +100,7 @@ test('an open permission survives a reload, shows in the title, and is answered 
   expect(written(world, 'inbox.txt')).toContain('from the inbox');
 });
 
-test('stopping takes the question away', async ({ bell, world }) => {
+test('stopping removes the question', async ({ bell, world }) => {
   const id = await bell.newTask('write stopped.txt: never');
   await expect(bell.dock).toBeVisible();
   await bell.stop.click();

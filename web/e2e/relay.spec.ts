@@ -56,7 +56,7 @@ test('a host that a browser cannot reach is streamed through the broker by itsel
   }
 });
 
-test('by default not a byte of a stream passes the broker', async ({ bell, world }) => {
+test('by default no byte of a stream goes through the broker', async ({ bell, world }) => {
   const seen = streams(bell.page);
   await bell.newTask('slow 5');
   await bell.done();

@@ -23,7 +23,7 @@ test('text grows while the agent writes, and is complete after a reload', async 
   expect(await bell.answer()).toBe(before);
 });
 
-test('a reload in the middle of a turn goes on with the turn', async ({ bell }) => {
+test('a reload during a turn continues the turn', async ({ bell }) => {
   await bell.newTask('slow 30');
   await expect(bell.thread).toContainText('1 2 3 4 5');
   await bell.page.reload();
@@ -66,7 +66,7 @@ test('a message written while the agent works waits, can be changed, and is sent
   expect(asked).toEqual(['ask Go on?', 'slow 5']);
 });
 
-test('a question is answered in words', async ({ bell }) => {
+test('a question is answered with text', async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');
   await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');

@@ -8,38 +8,38 @@ import (
 	"strings"
 )
 
-// Versions of the AI SDK that a stream can be written for. What is written for 6
-// is read by 7 too.
+// Versions of the AI SDK that a stream can be written for. Version 7 can also read
+// a stream for 6.
 const (
-	V5 = 5 // no approvals: they are data-approval parts
+	V5 = 5 // without approvals, which become data-approval parts
 	V6 = 6
-	V7 = 7 // answers to approvals too
+	V7 = 7 // with answers to approvals
 )
 
 // Done ends a stream.
 const Done = "[DONE]"
 
-// Converter converts the parts of one turn. A turn that is told again, after a gap
-// or from its start, is converted by a new one.
+// Converter converts the parts of one turn. A repeated turn, after a gap or from
+// its start, needs a new Converter.
 type Converter struct {
 	messageID string
 	version   int
 
 	started bool
 	ended   bool
-	stepped bool     // inside of a step
+	stepped bool     // inside a step
 	open    []block  // text and reasoning, in order
-	inputs  []string // calls whose input streams
+	inputs  []string // calls whose input is being streamed
 	called  map[string]bool
 	invalid map[string]bool
 	settled map[string]bool
-	asked   map[string]*call // by approval
+	asked   map[string]*call // by approval id
 }
 
 type block struct{ kind, id string }
 
-// New returns a converter for a turn; messageID is the same whenever the turn is
-// told. version is V5, V6 or V7.
+// New returns a converter for a turn. messageID must be the same for every
+// conversion of the turn. version is V5, V6 or V7.
 func New(messageID string, version int) *Converter {
 	return &Converter{
 		messageID: messageID, version: version,
@@ -47,8 +47,8 @@ func New(messageID string, version int) *Converter {
 	}
 }
 
-// Convert returns the chunks of a native part, as JSON; none for what readers have
-// no use for.
+// Convert returns the chunks of a native part as JSON, or none if readers do not
+// need the part.
 func (c *Converter) Convert(native []byte) ([][]byte, error) {
 	var p part
 	if err := json.Unmarshal(native, &p); err != nil {
@@ -78,7 +78,8 @@ func encode(c *chunk) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
-// Ended reports whether the turn's end has been told: only then Done may be.
+// Ended reports whether the end of the turn was converted. Only then may Done be
+// sent.
 func (c *Converter) Ended() bool { return c.ended }
 
 func (c *Converter) convert(p *part) []chunk {
@@ -98,12 +99,12 @@ func (c *Converter) convert(p *part) []chunk {
 		return c.data(p)
 	case p.Type == "finish", p.Type == "abort", p.Type == "error":
 		return c.end(p)
-	default: // start, raw, ping, and what is newer than this
+	default: // start, raw, ping, and newer types
 		return nil
 	}
 }
 
-// inStep puts chunks into a step, beginning one if there is none.
+// inStep adds the start of a step to chunks, unless a step is open.
 func (c *Converter) inStep(chunks ...chunk) []chunk {
 	return append(c.step(), chunks...)
 }
@@ -170,7 +171,8 @@ func (c *Converter) attached(p *part) []chunk {
 	return nil
 }
 
-// data passes Bellhop's own parts on: questions stay, the rest is shown once.
+// data forwards Bellhop's own parts: questions are persistent data, all others are
+// transient.
 func (c *Converter) data(p *part) []chunk {
 	switch p.Type {
 	case "data-ask":
@@ -193,7 +195,7 @@ func (c *Converter) end(p *part) []chunk {
 			end.Reason = p.Reason
 		}
 	case "finish":
-		if c.version > V5 { // early versions of 5 know no reason, and refuse what they do not know
+		if c.version > V5 { // early versions of 5 do not know the reason and reject unknown members
 			end.FinishReason = cmp.Or(p.FinishReason, "other")
 		}
 		if len(p.TotalUsage) > 0 && string(p.TotalUsage) != "{}" {

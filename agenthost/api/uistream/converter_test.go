@@ -43,7 +43,7 @@ func lines(t *testing.T, path string) []string {
 	return out
 }
 
-// plain is a chunk without what Bellhop adds on purpose, and without random ids.
+// plain returns a chunk without random ids and without Bellhop's own additions.
 func plain(t *testing.T, raw string) string {
 	t.Helper()
 	var m map[string]any
@@ -63,17 +63,17 @@ func plain(t *testing.T, raw string) string {
 	return string(out)
 }
 
-// twice is what version 5 of the SDK says again of a call that it has called wrong.
+// twice is the chunk that version 5 of the SDK repeats for an invalid call.
 const twice = `"tool-output-error","toolCallId":"call-3"`
 
-// What three versions of the SDK make of their own parts is what this makes of
-// them, but for the two marks on tools and the usage.
-func TestTheSDKsOwnStreams(t *testing.T) {
+// This package converts parts as three versions of the SDK do, except for the two
+// marks on tools and the usage.
+func TestStreamsOfTheSDKAreConvertedAlike(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		version int
-		before  []string // the turn that the recording goes on with
-		skip    int      // chunks of that
+		before  []string // the turn that the recording continues
+		skip    int      // number of chunks of that turn
 	}{
 		{name: "v5.turn1", version: uistream.V5},
 		{name: "v6.turn1", version: uistream.V6},
@@ -93,7 +93,7 @@ func TestTheSDKsOwnStreams(t *testing.T) {
 			for i := range got {
 				got[i] = plain(t, got[i])
 			}
-			if c.version == uistream.V5 { // its early readers refuse the reason
+			if c.version == uistream.V5 { // early readers of version 5 reject the reason
 				want[len(want)-1] = strings.ReplaceAll(want[len(want)-1], `"finishReason":"stop",`, "")
 			}
 			if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the chunks that the converter returns into testdata/corpus")
 
-// A corpusCase is read by the TypeScript client's tests too (web/client/test/unit/corpus.test.ts):
-// neither converter can change alone.
+// A corpusCase is also read by the TypeScript client's tests
+// (web/client/test/unit/corpus.test.ts), so neither converter can change alone.
 type corpusCase struct {
 	Name   string            `json:"name"`
 	Parts  []json.RawMessage `json:"parts"`
@@ -28,14 +28,14 @@ type corpusCase struct {
 	Client *override         `json:"client,omitempty"`
 }
 
-// An override has the chunks of the TypeScript converter for the versions for
-// which they differ on purpose.
+// An override has the chunks of the TypeScript converter for the versions for which
+// they differ on purpose.
 type override struct {
 	Why    string     `json:"why"`
 	Chunks chunkLists `json:"chunks"`
 }
 
-// chunkLists are the chunks by version of the AI SDK: "v5", "v6 v7", "v5 v6 v7".
+// chunkLists has the chunks by version of the AI SDK: "v5", "v6 v7", "v5 v6 v7".
 type chunkLists map[string][]json.RawMessage
 
 var sdkVersions = []int{uistream.V5, uistream.V6, uistream.V7}
@@ -70,7 +70,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// The corpus has every part that Bellhop's hosts send.
+// The corpus must contain every part that Bellhop's hosts send.
 func TestCorpusCoversEveryPart(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range corpusFiles(t) {
@@ -121,7 +121,7 @@ func readCorpus(t *testing.T, path string) []corpusCase {
 	return cases
 }
 
-// grouped puts versions with the same chunks together.
+// grouped merges versions with the same chunks.
 func grouped(got map[int][]string) chunkLists {
 	names := map[string]string{}
 	for _, version := range sdkVersions {
@@ -139,7 +139,7 @@ func grouped(got map[int][]string) chunkLists {
 	return lists
 }
 
-// writeCorpus puts every part and every chunk on a line of its own.
+// writeCorpus writes every part and every chunk on its own line.
 func writeCorpus(t *testing.T, path string, cases []corpusCase) {
 	t.Helper()
 	var out strings.Builder
@@ -195,7 +195,7 @@ func texts(raw []json.RawMessage) []string {
 	for i := range raw {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, raw[i]); err != nil {
-			panic(err) // it was decoded before
+			panic(err) // the value was decoded before
 		}
 		out[i] = compact.String()
 	}

@@ -2,7 +2,7 @@ package uistream
 
 import "encoding/json"
 
-// part is a native part, with the members of every type.
+// part is a native part, with the members of all types.
 type part struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -48,7 +48,7 @@ type file struct {
 	Base64Data string `json:"base64Data"`
 }
 
-// chunk is a UI message chunk, with the members of every type.
+// chunk is a UI message chunk, with the members of all types.
 type chunk struct {
 	Type      string `json:"type"`
 	ID        string `json:"id,omitempty"`
@@ -63,8 +63,8 @@ type chunk struct {
 	Output         json.RawMessage `json:"output,omitempty"`
 	Preliminary    bool            `json:"preliminary,omitempty"`
 
-	// Both are set on every chunk of a tool: the page does not know the agent's
-	// tools, and must not run them.
+	// Both are set on every chunk of a tool, because the page does not know the
+	// agent's tools and must not run them.
 	Dynamic          bool `json:"dynamic,omitempty"`
 	ProviderExecuted bool `json:"providerExecuted,omitempty"`
 
@@ -89,8 +89,8 @@ type metadata struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// errorText is what a page may show of an error: a string, or what a JavaScript
-// Error leaves in JSON.
+// errorText returns the text of an error that a page may show: a string, or the
+// message of a JavaScript Error in JSON.
 func errorText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && text != "" {

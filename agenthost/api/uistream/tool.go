@@ -27,12 +27,12 @@ func (c *Converter) tool(p *part) []chunk {
 	case "tool-result":
 		end := chunk{Type: "tool-output-available", Output: p.Output, Preliminary: p.Preliminary}
 		if end.Output == nil {
-			end.Output = json.RawMessage("null") // JavaScript's undefined
+			end.Output = json.RawMessage("null") // undefined in JavaScript
 		}
 		return c.settle(&p.call, end)
 	case "tool-error":
 		if c.invalid[p.ToolCallID] {
-			return nil // its call said so
+			return nil // the chunk of the call reported the error already
 		}
 		return c.settle(&p.call, chunk{Type: "tool-output-error", ErrorText: errorText(p.Error)})
 	case "tool-output-denied":
@@ -87,7 +87,7 @@ func (c *Converter) settle(k *call, end chunk) []chunk {
 	return append(chunks, c.of(end))
 }
 
-// denied is an error to version 5, which knows no denial.
+// denied returns an error for version 5, which has no denials.
 func (c *Converter) denied(k *call) []chunk {
 	if c.version == V5 {
 		return c.settle(k, chunk{Type: "tool-output-error", ErrorText: "Denied"})
@@ -112,7 +112,8 @@ func (c *Converter) request(p *part) []chunk {
 	return append(chunks, chunk{Type: p.Type, ApprovalID: p.ApprovalID, ToolCallID: p.ToolCall.ToolCallID})
 }
 
-// response tells of an answer. To readers without such a chunk the result does.
+// response reports the answer to an approval. For versions without such a chunk,
+// the result reports it.
 func (c *Converter) response(p *part) []chunk {
 	k := c.asked[p.ApprovalID]
 	if k == nil || p.Approved == nil {
@@ -133,7 +134,7 @@ func (c *Converter) approval(id string, data map[string]any) chunk {
 	data["toolCallId"], data["toolName"], data["input"] = k.ToolCallID, k.ToolName, inputOf(k)
 	encoded, err := json.Marshal(data)
 	if err != nil {
-		encoded = json.RawMessage("{}") // an input that is no JSON
+		encoded = json.RawMessage("{}") // the input is not JSON
 	}
 	return chunk{Type: "data-approval", ID: id, Data: encoded}
 }

@@ -41,7 +41,7 @@ CREATE TABLE turns (
 CREATE INDEX turns_started ON turns (session_id, first_offset) WHERE started_at > 0;
 CREATE INDEX turns_unfinished ON turns (session_id) WHERE state <> 'finished';
 
--- Bodies are large, so this one keeps its row ids.
+-- Bodies are large, so this table keeps its row ids.
 CREATE TABLE events (
     session_id  TEXT    NOT NULL,
     epoch       INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- What a session was told and where it works, for agents that lost their memory
+-- Prompts and working directories of sessions, for agents that lost their memory
 -- and for programs that outlive the host.
 CREATE TABLE prompts (
     session_id TEXT NOT NULL,

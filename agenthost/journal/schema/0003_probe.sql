@@ -1,4 +1,4 @@
--- One row that is written to find out whether the disk takes writes.
+-- One row that is written to test whether the disk accepts writes.
 CREATE TABLE probe (
     id    INTEGER PRIMARY KEY CHECK (id = 1),
     value INTEGER NOT NULL

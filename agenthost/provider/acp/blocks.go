@@ -9,12 +9,12 @@ const (
 	reasoning
 )
 
-// blocks ends the blocks that the protocol only begins: a block is over when another kind
-// or another message begins, a tool is called or the turn ends.
+// blocks ends text blocks, because the protocol only begins them. A block ends when
+// another kind or another message begins, a tool is called or the turn ends.
 type blocks struct {
 	out     agenthost.Output
 	kind    int
-	message string // id of the open block's message, "" if the agent has none
+	message string // id of the open block's message; "" if the agent sends none
 }
 
 func (b *blocks) add(kind int, message, delta string) error {

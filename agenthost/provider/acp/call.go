@@ -12,7 +12,7 @@ import (
 // call is a tool call of this turn, as far as the agent has described it.
 type call struct {
 	stdio.Call
-	latest    update // members of all its updates, the last one of each
+	latest    update // members of all its updates; a later update replaces earlier values
 	announced bool
 }
 
@@ -48,8 +48,8 @@ func (c *call) merge(u update) {
 	}
 }
 
-// toolUpdate maps a tool_call or tool_call_update. A call is announced when its input is
-// complete: while it is pending, agents send it piece by piece.
+// toolUpdate maps a tool_call or tool_call_update. A call is announced when its
+// input is complete: while the call is pending, agents send the input in parts.
 func (t *turn) toolUpdate(u update) error {
 	if u.ToolCallID == "" {
 		t.Skip("a tool call without an id")
@@ -84,8 +84,8 @@ func (t *turn) announce(c *call) error {
 	return t.Announce(&c.Call)
 }
 
-// announceAll shows the calls that wait for their input: the agent has gone on, so that it
-// is complete.
+// announceAll shows the calls whose input was incomplete. The agent has continued,
+// so their input is now complete.
 func (t *turn) announceAll() error {
 	for _, c := range t.calls {
 		if err := t.announce(c); err != nil {
@@ -95,10 +95,10 @@ func (t *turn) announceAll() error {
 	return nil
 }
 
-// tool returns the agent's own name of the tool, or else its kind.
+// tool returns the agent's own name of the tool, or otherwise its kind.
 func (u *update) tool() string {
 	name := cmp.Or(u.Meta.ClaudeCode.ToolName, u.Name)
-	// Gemini CLI puts it before the id: write_file__call_1.
+	// Gemini CLI puts the name before the id: write_file__call_1.
 	if end := strings.LastIndex(u.ToolCallID, "__"); name == "" && end > 0 {
 		name = u.ToolCallID[:end]
 	}
@@ -108,8 +108,8 @@ func (u *update) tool() string {
 	return cmp.Or(name, u.Title, "tool")
 }
 
-// input returns the agent's own input, or else what is known of it: what changes, which
-// files it is about, which command runs.
+// input returns the agent's own input. If there is none, it builds one from the
+// changes, files or command of the call.
 func (u *update) input() json.RawMessage {
 	if present(u.RawInput) {
 		return u.RawInput
@@ -136,8 +136,8 @@ func (u *update) input() json.RawMessage {
 	return stdio.Encode(input)
 }
 
-// output returns the agent's own output, or else the text in the update that ends the call:
-// the text of earlier updates does not belong to the result.
+// output returns the agent's own output, or otherwise the text in the update that
+// ends the call. The text of earlier updates is not part of the result.
 func (c *call) output(last update) json.RawMessage {
 	if present(c.latest.RawOutput) {
 		return c.latest.RawOutput

@@ -16,14 +16,14 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// The replay of a loaded session is over when nothing has come for replayQuiet, or after
-// replayMost.
+// The replay of a loaded session has ended when no update has come for replayQuiet,
+// or after replayMost.
 const (
 	replayQuiet = 300 * time.Millisecond
 	replayMost  = 10 * time.Second
 )
 
-// message is what a turn receives; one member is set.
+// message is an input of a turn. Exactly one member is set.
 type message struct {
 	update   *update
 	question *question
@@ -43,9 +43,9 @@ type connection struct {
 	deliver   func(message) bool
 	rpc       *sdk.Connection
 	responses *io.PipeWriter // to the SDK
-	updated   chan struct{}  // gets a value when an update comes
+	updated   chan struct{}  // receives a value at each update
 
-	// The goroutine of Run uses them.
+	// Only the goroutine of Run uses these.
 	session      sdk.SessionId
 	capabilities sdk.AgentCapabilities
 }
@@ -55,19 +55,19 @@ func connect(p *program, child *stdio.Child, deliver func(message) bool) *connec
 	read, write := io.Pipe()
 	c.responses = write
 	c.rpc = sdk.NewConnection(c.request, child, read)
-	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
+	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // the SDK logs complete messages
 	go func() {                                    // the SDK may close the connection by itself
 		<-c.rpc.Done()
-		child.Leave()
+		child.CloseInput()
 		_ = read.Close()
 	}()
 	return c
 }
 
-// Decode returns an update and passes everything else to the SDK. The turn takes an
-// update before the next line is read: the SDK itself would run a request beside the
-// updates before it, and close the connection of an agent that sends updates faster than
-// they are made durable.
+// Decode returns an update, and passes all other messages to the SDK. The turn
+// handles an update before the next line is read. The SDK would run a request
+// concurrently with earlier updates, and would close the connection of an agent
+// that sends updates faster than they are stored.
 func (c *connection) Decode(line []byte) (message, error) {
 	var head struct {
 		ID     json.RawMessage `json:"id"`
@@ -100,7 +100,7 @@ func (c *connection) HangUp() {
 	<-c.rpc.Done()
 }
 
-// Reject drops an update that comes between turns, such as the replay of a loaded session.
+// Reject drops an update between turns, such as the replay of a loaded session.
 func (c *connection) Reject(message) {}
 
 // Begin implements stdio.Connection.
@@ -108,8 +108,8 @@ func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[message] {
 	return &turn{Turn: t, connection: c, blocks: blocks{out: t.Out}}
 }
 
-// Open loads the session, or makes a new one if the agent cannot or does not know it.
-func (c *connection) Open(ctx context.Context, native string, out agenthost.Output) (id string, memoryLost bool, err error) {
+// Open loads the session, or creates a new one if the agent cannot load it.
+func (c *connection) Open(ctx context.Context, sessionID string, out agenthost.Output) (id string, memoryLost bool, err error) {
 	hello, err := send[sdk.InitializeResponse](ctx, c, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "bellhop", Version: "1"},
@@ -118,12 +118,12 @@ func (c *connection) Open(ctx context.Context, native string, out agenthost.Outp
 		return "", false, err
 	}
 	c.capabilities = hello.AgentCapabilities
-	models, err := c.load(ctx, native)
+	models, err := c.load(ctx, sessionID)
 	if err != nil {
 		return "", false, err
 	}
 	if c.session == "" {
-		memoryLost = native != ""
+		memoryLost = sessionID != ""
 		created, err := send[sdk.NewSessionResponse](ctx, c, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{
 			Meta: distrust(c.spec.Dir), Cwd: c.spec.Dir, McpServers: c.servers(),
 		})
@@ -135,28 +135,28 @@ func (c *connection) Open(ctx context.Context, native string, out agenthost.Outp
 	return string(c.session), memoryLost, c.configure(ctx, models, out)
 }
 
-// load loads the session of an earlier life, if there is one and the agent can. It
+// load loads an earlier session, if there is one and the agent supports it. It
 // returns when the agent has sent its replay of the session.
-func (c *connection) load(ctx context.Context, native string) (*sdk.SessionModelState, error) {
-	if native == "" || !c.capabilities.LoadSession {
+func (c *connection) load(ctx context.Context, sessionID string) (*sdk.SessionModelState, error) {
+	if sessionID == "" || !c.capabilities.LoadSession {
 		return nil, nil
 	}
 	loaded, err := send[sdk.LoadSessionResponse](ctx, c, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{
-		Meta: distrust(c.spec.Dir), SessionId: sdk.SessionId(native), Cwd: c.spec.Dir, McpServers: c.servers(),
+		Meta: distrust(c.spec.Dir), SessionId: sdk.SessionId(sessionID), Cwd: c.spec.Dir, McpServers: c.servers(),
 	})
 	switch {
-	case err != nil && (c.child.IsLeaving() || ctx.Err() != nil):
+	case err != nil && (c.child.IsEnding() || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		c.child.Log.Warn("agent cannot load its session", "agent", c.options.Name, "err", err)
 		return nil, nil
 	}
-	c.session = sdk.SessionId(native)
+	c.session = sdk.SessionId(sessionID)
 	return loaded.Models, c.awaitReplay(ctx)
 }
 
-// awaitReplay waits until no update has come for a while: an agent may answer
-// session/load before it replays the session.
+// awaitReplay waits until no update has arrived for a while, because an agent may
+// answer session/load before it replays the session.
 func (c *connection) awaitReplay(ctx context.Context) error {
 	limit := time.NewTimer(replayMost)
 	defer limit.Stop()
@@ -178,8 +178,8 @@ func (c *connection) awaitReplay(ctx context.Context) error {
 	}
 }
 
-// servers returns the MCP servers of the session: the host's own, if the agent can use
-// MCP over HTTP.
+// servers returns the MCP servers of the session: the host's server, if the agent
+// supports MCP over HTTP.
 func (c *connection) servers() []sdk.McpServer {
 	if c.spec.Local == nil || !c.capabilities.McpCapabilities.Http {
 		return []sdk.McpServer{}
@@ -190,7 +190,7 @@ func (c *connection) servers() []sdk.McpServer {
 	}}}
 }
 
-// configure sets the mode and the model. A loaded session has those it had.
+// configure sets the mode and the model. A loaded session keeps its own.
 func (c *connection) configure(ctx context.Context, models *sdk.SessionModelState, out agenthost.Output) error {
 	if mode := c.options.Mode; mode != "" {
 		request := sdk.SetSessionModeRequest{SessionId: c.session, ModeId: sdk.SessionModeId(mode)}
@@ -203,8 +203,8 @@ func (c *connection) configure(ctx context.Context, models *sdk.SessionModelStat
 	case model == "":
 		return nil
 	case models == nil:
-		c.child.Log.Warn("agent cannot be told a model", "agent", c.options.Name)
-		out.Notice("warning", "The agent cannot be told the model "+model+", it uses its own")
+		c.child.Log.Warn("agent does not support choosing a model", "agent", c.options.Name)
+		out.Notice("warning", "The agent cannot use the model "+model+"; it uses its own")
 		return nil
 	case string(models.CurrentModelId) == model:
 		return nil
@@ -221,7 +221,7 @@ func (c *connection) set(ctx context.Context, method string, params any) error {
 	return readable(err)
 }
 
-// send does a request; its error is readable and begins with the method.
+// send sends a request. Its error is readable and begins with the method.
 func send[T any](ctx context.Context, c *connection, method string, params any) (T, error) {
 	result, err := sdk.SendRequest[T](c.rpc, ctx, method, params)
 	if err != nil {
@@ -230,8 +230,8 @@ func send[T any](ctx context.Context, c *connection, method string, params any) 
 	return result, err
 }
 
-// request answers what the agent asks of the host: permission, and nothing else, as nothing
-// else is advertised.
+// request answers a request of the agent. The host supports only permission
+// requests and advertises nothing else.
 func (c *connection) request(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	if method != sdk.ClientMethodSessionRequestPermission {
 		return nil, sdk.NewMethodNotFound(method)

@@ -31,33 +31,33 @@ const (
 	begun = initialize + sessionNew + prompted
 )
 
-// saying is an update of the session.
-func saying(update string) string {
+// updated returns an update of the session.
+func updated(update string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"method":"session/update","params":{"sessionId":"s","update":%s}}}`+"\n", update)
 }
 
 func chunk(text string) string {
-	return saying(fmt.Sprintf(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}`, text))
+	return updated(fmt.Sprintf(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}`, text))
 }
 
-// asking is a permission request for the call c1, with these options.
+// asking returns a permission request for the call c1, with these options.
 func asking(id int, options string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"id":%d,"method":"session/request_permission","params":{"sessionId":"s","options":%s,`+
 		`"toolCall":{"toolCallId":"c1","title":"Write x","kind":"edit","rawInput":{"path":"x"}}}}}`+"\n", id, options)
 }
 
-// answered expects an outcome.
+// answered is a line that expects an outcome.
 func answered(id int, outcome string) string {
 	return fmt.Sprintf(`{"dir":"in","msg":{"id":%d,"result":{"outcome":%s}}}`+"\n", id, outcome)
 }
 
 const (
-	usual     = `[{"kind":"allow_always","name":"Always","optionId":"a"},{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_once","name":"No","optionId":"n"}]`
-	completed = `{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"}`
-	withdrawn = `{"outcome":"cancelled"}`
+	usual      = `[{"kind":"allow_always","name":"Always","optionId":"a"},{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_once","name":"No","optionId":"n"}]`
+	completed  = `{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"}`
+	notDecided = `{"outcome":"cancelled"}`
 )
 
-// fixture has the options of the provider under test.
+// fixture adds the options of the provider under test.
 type fixture struct {
 	*providertest.Fixture
 	options acp.Options

@@ -14,12 +14,13 @@ import (
 //go:embed gemini.json
 var geminiTemplate string
 
-// geminiModel lets Gemini CLI decide by itself.
+// geminiModel makes Gemini CLI choose the model itself.
 const geminiModel = "auto"
 
-// Gemini makes a provider of Gemini CLI. Options.Command returns how it is
-// started without arguments, Node.js first; GEMINI_API_KEY is in Options.Env or
-// in the session's, GOOGLE_GEMINI_BASE_URL too where the API is elsewhere.
+// Gemini creates a provider of Gemini CLI. Options.Command returns its command line
+// without arguments, beginning with Node.js. GEMINI_API_KEY must be in Options.Env
+// or in the session's variables, and so must GOOGLE_GEMINI_BASE_URL for another API
+// address.
 func Gemini(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "gemini")
 	command, prepare := options.Command, options.Prepare

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// Recordings of the real program, cut to one turn each.
+// Recordings of the real programs, one turn each.
 func TestRecordings(t *testing.T) {
 	deny := agenthost.Answer{Reason: "no"}
 	allow := agenthost.Answer{Approved: true}
@@ -32,14 +32,14 @@ func TestRecordings(t *testing.T) {
 		record("claude-reject", "a rejected call that fails is denied and the agent goes on", "WRITE acp-rejected.txt", deny, ""),
 		record("claude-bash-fails", "a command that fails is an error with its output", "BASH echo oops >&2; exit 3", allow, ""),
 		record("claude-task", "the agent tool is a call like any other", "TASK go", allow, ""),
-		record("claude-cancel-permission", "a permission request that the agent gives up is withdrawn", "WRITE acp-never.txt", deny, providertest.KindConfirm),
+		record("claude-cancel-permission", "a permission request that the agent cancels is cancelled", "WRITE acp-never.txt", deny, providertest.KindConfirm),
 		record("codex-write", "an approved call is carried out", "WRITE acp-hello.txt", allow, ""),
 		record("codex-reject", "an agent that ends its turn for a rejection has finished", "WRITE acp-rejected.txt", deny, ""),
 		record("opencode-write", "a call is announced before its permission is asked", "WRITE acp-hello.txt", allow, ""),
 	}, func(base *providertest.Fixture, r providertest.Recording) {
 		f := fixtureOf(base)
 		if strings.HasPrefix(r.Name, "codex-") {
-			f.options.Mode = "read-only" // its own does not ask before it edits
+			f.options.Mode = "read-only" // its default mode edits without asking
 		}
 	})
 }

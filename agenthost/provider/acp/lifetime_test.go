@@ -16,14 +16,14 @@ import (
 )
 
 func TestSessions(t *testing.T) {
-	history := saying(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"old question"}}`) + chunk("old answer") +
-		saying(`{"sessionUpdate":"tool_call","toolCallId":"c0","kind":"edit","status":"completed"}`)
+	history := updated(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"old question"}}`) + chunk("old answer") +
+		updated(`{"sessionUpdate":"tool_call","toolCallId":"c0","kind":"edit","status":"completed"}`)
 	load := `{"dir":"in","msg":{"id":2,"method":"session/load","params":{"sessionId":"s"}}}` + "\n"
 	loaded := `{"dir":"out","msg":{"id":2,"result":{}}}` + "\n"
 	refused := `{"dir":"out","msg":{"id":2,"error":{"code":-32602,"message":"Invalid session identifier"}}}` + "\n"
-	anew := `{"dir":"in","msg":{"id":%,"method":"session/new"}}
+	newSession := `{"dir":"in","msg":{"id":%,"method":"session/new"}}
 {"dir":"out","msg":{"id":%,"result":{"sessionId":"s2"}}}
-{"dir":"in","msg":{"id":9,"method":"session/prompt","params":{"sessionId":"s2","prompt":[{"type":"text","text":"what was said\n\nhello"}]}}}
+{"dir":"in","msg":{"id":9,"method":"session/prompt","params":{"sessionId":"s2","prompt":[{"type":"text","text":"earlier conversation\n\nhello"}]}}}
 ` + chunk("new answer") + `{"dir":"out","msg":{"id":9,"result":{"stopReason":"end_turn"}}}` + "\n"
 	forgetful := strings.Replace(initialize, `"loadSession":true`, `"loadSession":false`, 1)
 	answer := prompted + chunk("new answer") + ended
@@ -34,18 +34,18 @@ func TestSessions(t *testing.T) {
 		{"a replay before the response is not of the turn", initialize + load + history + loaded + answer, nil},
 		{"a replay behind the response is not of the turn", initialize + load + loaded + history + answer, nil},
 		{
-			"a session that cannot be loaded is replaced by one that is told what was said", initialize + load + refused + anew,
+			"a session that cannot be loaded is replaced by one that is told earlier conversation", initialize + load + refused + newSession,
 			[]string{providertest.KindNative, providertest.KindRestored},
 		},
 		{
-			"an agent that cannot load is told what was said", forgetful + anew,
+			"an agent that cannot load gets the record", forgetful + newSession,
 			[]string{providertest.KindNative, providertest.KindRestored},
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, strings.ReplaceAll(c.script, "%", "5"))
 			f.Spec.Native = "s"
-			out := &providertest.Recorder{Memory: "what was said"}
+			out := &providertest.Recorder{Memory: "earlier conversation"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {
@@ -69,7 +69,7 @@ func TestATurnAfterStopLoadsTheSession(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
+func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
 	f := newFixture(t, begun+ended+`{"dir":"in","msg":{"method":"session/prompt"}}
 {"dir":"exit","msg":0}
 `, initialize+sessionLoad+prompted+chunk("here")+ended)
@@ -79,7 +79,7 @@ func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
 
 func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f := newFixture(t, begun+chunk("I die")+
-		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"execute","title":"rm x","status":"pending"}`)+
+		updated(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"execute","title":"rm x","status":"pending"}`)+
 		`{"dir":"stderr","msg":"panic: oh no"}
 {"dir":"exit","msg":3}
 `, initialize+sessionLoad+prompted+ended)
@@ -91,7 +91,7 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
 }
 
-func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 	f := newFixture(t, begun+asking(9, usual)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
@@ -170,7 +170,7 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	f := newFixture(t, begun+saying(`{"sessionUpdate":"usage_update","used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}`)+
+	f := newFixture(t, begun+updated(`{"sessionUpdate":"usage_update","used":30,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}`)+
 		`{"dir":"out","msg":{"id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":20,"totalTokens":30,"thoughtTokens":5,"cachedReadTokens":1}}}}`+"\n")
 	outcome := f.Run(&providertest.Recorder{}, "hello")
 	var got, want any
@@ -221,7 +221,7 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
+func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_SECRET", "canary")
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+ended)
 	f.Spec.Env = []string{"OWN=1"}

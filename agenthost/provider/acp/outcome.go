@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// finished reads the response to the prompt.
+// finished maps the response to the prompt.
 func (t *turn) finished(f *finish) *agenthost.Outcome {
 	if f.err != nil {
 		return stdio.Failure("The agent reports a failure: " + readable(f.err).Error())
@@ -27,15 +27,15 @@ func (t *turn) finished(f *finish) *agenthost.Outcome {
 		return &agenthost.Outcome{FinishReason: protocol.FinishContentFilter}
 	case sdk.StopReasonCancelled:
 		if slices.ContainsFunc(t.calls, func(c *call) bool { return c.Denied() }) {
-			break // an agent that ends its turn when a call is denied
+			break // such an agent ends its turn when a call is denied
 		}
 		return stdio.Aborted()
 	}
 	return &agenthost.Outcome{FinishReason: protocol.FinishStop}
 }
 
-// usage combines what the agent reports: the protocol's usage, the quota that several
-// agents put beside it, and the model's context that the session takes.
+// usage combines the reports of the agent: the protocol's usage, the quota that
+// several agents add, and how much of the model's context the session uses.
 func usage(response sdk.PromptResponse, context stdio.Object) json.RawMessage {
 	all := stdio.Object{}
 	var quota struct {
@@ -69,8 +69,8 @@ func usage(response sdk.PromptResponse, context stdio.Object) json.RawMessage {
 	return stdio.Encode(all)
 }
 
-// readable makes an error of the agent one for people: its message, which may be the
-// model provider's response, and its details.
+// readable makes an error of the agent readable for users: its message, which may
+// be the model provider's response, and its details.
 func readable(err error) error {
 	var refused *sdk.RequestError
 	if !errors.As(err, &refused) {

@@ -12,17 +12,18 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// question is a permission request that waits for its answer.
+// question is an unanswered permission request.
 type question struct {
-	ctx     context.Context // ends when the agent gives the request up
+	ctx     context.Context // ends when the agent cancels the request
 	request sdk.RequestPermissionRequest
-	reply   chan sdk.RequestPermissionOutcome // takes one
+	reply   chan sdk.RequestPermissionOutcome // receives one value
 }
 
 func (q *question) answer(outcome sdk.RequestPermissionOutcome) { q.reply <- outcome }
 
-// permission passes a request to the running turn, behind all that the agent sent before
-// it, and waits for the answer. Between turns it is cancelled, as no user can decide it.
+// permission passes a request to the running turn, after all earlier messages of
+// the agent, and waits for the answer. A request between turns is cancelled,
+// because no user can decide it.
 func (c *connection) permission(ctx context.Context, request sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
 	q := &question{ctx: ctx, request: request, reply: make(chan sdk.RequestPermissionOutcome, 1)}
 	if !c.deliver(message{question: q}) {
@@ -36,8 +37,8 @@ func (c *connection) permission(ctx context.Context, request sdk.RequestPermissi
 	}
 }
 
-// permit puts a permission request to the user in the background. The request may be the
-// first message about its call.
+// permit asks the user about a permission request in the background. The request
+// may be the first message about its call.
 func (t *turn) permit(q *question) error {
 	var u update
 	if readable := json.Unmarshal(stdio.Encode(q.request.ToolCall), &u) == nil; !readable || u.ToolCallID == "" {
@@ -57,8 +58,8 @@ func (t *turn) permit(q *question) error {
 	}
 	t.Question(id, func(ctx context.Context) error {
 		defer context.AfterFunc(q.ctx, func() {
-			if !isClosed(t.connection.rpc.Done()) { // else the program is gone, and the question expires with it
-				t.Withdraw(id, nil)
+			if !isClosed(t.connection.rpc.Done()) { // otherwise the program has exited, and the question expires with it
+				t.CancelQuestion(id, nil)
 			}
 		})()
 		answer, err := t.Out.Confirm(ctx, asked)
@@ -72,8 +73,8 @@ func (t *turn) permit(q *question) error {
 	return nil
 }
 
-// choose returns the option that decides this call only. The host remembers answers itself:
-// an agent that is told to remember changes its mode for good.
+// choose returns the option that decides only this call. The host remembers answers
+// itself, because an agent that remembers an answer changes its mode permanently.
 func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sdk.RequestPermissionOutcome {
 	kind := sdk.PermissionOptionKindAllowOnce
 	if !approved {
@@ -86,7 +87,7 @@ func (t *turn) choose(c *call, approved bool, options []sdk.PermissionOption) sd
 		}
 	}
 	if approved {
-		t.Out.Notice("warning", "The agent does not let this call be allowed once, so it is cancelled")
+		t.Out.Notice("warning", "The agent offers no permission for only this call, so the call is cancelled")
 	}
 	return sdk.NewRequestPermissionOutcomeCancelled()
 }

@@ -11,22 +11,22 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// Options say which program to run and how. Command is required.
+// Options configure the program. Command is required.
 type Options struct {
-	Name string // in messages to the user; "" = "acp"
+	Name string // the agent's name in messages to the user; "" = "acp"
 
-	// Command returns the program and its arguments. Its error is Run's: it names the
-	// command that installs the program.
+	// Command returns the program and its arguments. Run returns its error, which
+	// names the command that installs the program.
 	Command func(ctx context.Context) ([]string, error)
 
-	Env []string // for every session, KEY=value
+	Env []string // variables for every session, KEY=value
 
-	// Prepare writes what the program reads from the session's home when it starts,
-	// such as the agent's own configuration files; nil = nothing to do.
+	// Prepare writes the files that the program reads from the session's home when
+	// it starts, such as its configuration; nil = nothing to do.
 	Prepare func(spec agenthost.AgentSpec) error
 
-	// Mode is the session mode to set, for agents whose own does not ask before
-	// it edits; "" = the agent's own.
+	// Mode is the session mode to set. It is needed for agents whose default mode
+	// edits without asking; "" keeps the agent's default.
 	Mode string
 
 	// Records is the directory for process.Sweep; "" keeps no record.
@@ -40,13 +40,13 @@ type Options struct {
 // Provider runs Options.Command for every session.
 type Provider struct{ options Options }
 
-// New makes a provider; it does not look for the program.
+// New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "acp")
 	return &Provider{options: options}
 }
 
-// Open makes an agent; its first Run starts the program.
+// Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	if p.options.Command == nil {
 		return nil, errors.New("acp: no command configured")
@@ -56,7 +56,7 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	return stdio.New(config, spec, &program{options: o, spec: spec}), nil
 }
 
-// maxLine is below the SDK's own limit, beyond which it closes the connection.
+// maxLine is below the SDK's own limit, above which the SDK closes the connection.
 const maxLine = 10<<20 - 1<<10
 
 // telemetryOff disables telemetry, error reporting and auto-update in agents that support
@@ -84,7 +84,7 @@ func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 			return nil, nil, fmt.Errorf("prepare the agent %s: %w", p.options.Name, err)
 		}
 	}
-	own := append([]string{"NO_COLOR=1"}, telemetryOff...) // its stderr is shown to people
+	own := append([]string{"NO_COLOR=1"}, telemetryOff...) // users see its stderr
 	return args, stdio.Environment(own, p.options.Env, p.spec.Env, []string{"HOME=" + p.spec.StateDir}), nil
 }
 

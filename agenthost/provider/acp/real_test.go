@@ -18,13 +18,13 @@ import (
 	"bellhop/protocol"
 )
 
-// kind is one real agent with a scripted model.
+// kind is a real agent with a scripted model.
 type kind struct {
 	name string
 	make func(acp.Options) *acp.Provider
 	env  func(url string) []string
 	mcp  string // how the model calls the host's tool
-	kept string // where it keeps its sessions, below its home
+	kept string // where the agent keeps its sessions, below its home
 }
 
 var kinds = []kind{
@@ -91,19 +91,19 @@ func TestContractWithTheRealPrograms(t *testing.T) {
 							t.Fatal(err)
 						}
 					},
-					Kept: func(t *testing.T, spec agenthost.AgentSpec) {
+					AwaitMemory: func(t *testing.T, spec agenthost.AgentSpec) {
 						providertest.AwaitWritten(t, filepath.Join(spec.StateDir, k.kept), "hello")
 					},
-					Rested:  func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
-					Kill:    func(t *testing.T) { providertest.KillRecorded(t, options.Records) },
-					Running: func() []string { return providertest.Recorded(t, options.Records) },
+					AgeMemory: func(t *testing.T, spec agenthost.AgentSpec) { age(t, spec.StateDir) },
+					Kill:      func(t *testing.T) { providertest.KillRecorded(t, options.Records) },
+					Running:   func() []string { return providertest.Recorded(t, options.Records) },
 				}
 			})
 		})
 	}
 }
 
-func TestTheRealProgramsFailuresAreOutcomes(t *testing.T) {
+func TestFailuresOfTheRealProgramsAreOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) {
 		outcome, err := r.Open(t).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: "FAIL400"}, &providertest.Recorder{})
 		if err != nil || outcome.FinishReason != protocol.FinishError || !strings.Contains(outcome.Err, "mock error 400") {
@@ -112,7 +112,7 @@ func TestTheRealProgramsFailuresAreOutcomes(t *testing.T) {
 	})
 }
 
-func TestTheRealProgramsWriteTheFileAfterTheAnswerOnly(t *testing.T) {
+func TestTheRealProgramsWriteTheFileOnlyAfterTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) { r.WritesAfterTheAnswer(t) })
 }
 
@@ -126,13 +126,14 @@ func TestTheRealProgramsResumeAfterSIGKILL(t *testing.T) {
 	})
 }
 
-func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
 	each(t, func(t *testing.T, _ kind, r *providertest.Real) { r.EndsCommandsOnInterrupt(t) })
 }
 
-// age makes the chats of Gemini CLI older than this minute, which is in their
-// names: within the same one, a load starts the chat anew under its own name
-// and finds nothing to load. (A session is then restored from the journal.)
+// age renames the chats of Gemini CLI, so that they are older than this minute,
+// which is part of their names. Within the same minute, loading a session would
+// start a new chat of the same name and find nothing to load. (The session would
+// then be restored from the journal.)
 func age(t *testing.T, home string) {
 	t.Helper()
 	chats, err := filepath.Glob(filepath.Join(home, ".gemini", "tmp", "*", "chats", "session-*"))

@@ -10,8 +10,8 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// A repository's settings would start servers, run hooks and allow tools; its
-// memory is read.
+// A repository's settings could start servers, run hooks and allow tools, so they
+// are ignored. Its memory is read.
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {

@@ -24,11 +24,11 @@ func TestChoices(t *testing.T) {
 	}{
 		{"yes is once, never always", usual, `{"outcome":"selected","optionId":"y"}`, true, false},
 		{"no is once", usual, `{"outcome":"selected","optionId":"n"}`, false, true},
-		{"what cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`, withdrawn, true, false},
-		{"what cannot be rejected once is cancelled", `[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`, withdrawn, false, true},
+		{"what cannot be allowed once is not allowed", `[{"kind":"allow_always","name":"Always","optionId":"a"}]`, notDecided, true, false},
+		{"what cannot be rejected once is cancelled", `[{"kind":"allow_once","name":"Yes","optionId":"y"},{"kind":"reject_always","name":"Never","optionId":"n"}]`, notDecided, false, true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+saying(completed)+ended)
+			f := newFixture(t, begun+asking(0, c.options)+answered(0, c.outcome)+updated(completed)+ended)
 			out := providertest.Answering(agenthost.Answer{Approved: c.approved})
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			if results := out.Of(providertest.KindResult); len(results) != 1 || results[0].Result.Denied != c.denied {
@@ -38,7 +38,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-func TestASecondPromptWhileBusyIsRefusedForItWouldCancelTheFirst(t *testing.T) {
+func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
 	f := newFixture(t, begun+chunk("busy")+cancelled)
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "first"})
@@ -49,12 +49,12 @@ func TestASecondPromptWhileBusyIsRefusedForItWouldCancelTheFirst(t *testing.T) {
 	f.Interrupt(end)
 }
 
-func TestACancelAnswersEveryOpenPermissionAndThoseThatStillCome(t *testing.T) {
+func TestACancelAnswersOpenAndLaterPermissions(t *testing.T) {
 	other := strings.ReplaceAll(asking(1, usual), "c1", "c2")
 	late := strings.ReplaceAll(asking(2, usual), "c1", "c3")
 	f := newFixture(t, begun+asking(0, usual)+other+
 		`{"dir":"ins","msg":[{"id":0,"result":{"outcome":{"outcome":"cancelled"}}},{"id":1,"result":{"outcome":{"outcome":"cancelled"}}},{"method":"session/cancel"}]}`+"\n"+
-		late+answered(2, withdrawn)+`{"dir":"out","msg":{"id":3,"result":{"stopReason":"cancelled"}}}`+"\n")
+		late+answered(2, notDecided)+`{"dir":"out","msg":{"id":3,"result":{"stopReason":"cancelled"}}}`+"\n")
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
 	if err := out.WaitFor(t.Context(), providertest.KindConfirm, 2); err != nil {
@@ -66,11 +66,11 @@ func TestACancelAnswersEveryOpenPermissionAndThoseThatStillCome(t *testing.T) {
 	}
 }
 
-func TestAPermissionThatTheAgentGivesUpIsWithdrawn(t *testing.T) {
+func TestAPermissionThatTheAgentCancelsIsCancelled(t *testing.T) {
 	f := newFixture(t, begun+asking(0, usual)+strings.ReplaceAll(asking(1, usual), "c1", "c2")+
-		answered(1, `{"outcome":"selected","optionId":"y"}`)+ // both have been asked by now
+		answered(1, `{"outcome":"selected","optionId":"y"}`)+ // both questions are open by now
 		`{"dir":"out","msg":{"method":"$/cancel_request","params":{"requestId":0}}}`+"\n"+
-		answered(0, withdrawn)+saying(completed)+ended)
+		answered(0, notDecided)+updated(completed)+ended)
 	asked, gone := make(chan struct{}), make(chan struct{})
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
 		if q.ToolCallID == "c2" {
@@ -87,7 +87,7 @@ func TestAPermissionThatTheAgentGivesUpIsWithdrawn(t *testing.T) {
 }
 
 func TestAPermissionBetweenTurnsIsCancelled(t *testing.T) {
-	f := newFixture(t, begun+ended+`{"dir":"gate"}`+"\n"+asking(0, usual)+answered(0, withdrawn)+saying(completed)+
+	f := newFixture(t, begun+ended+`{"dir":"gate"}`+"\n"+asking(0, usual)+answered(0, notDecided)+updated(completed)+
 		`{"dir":"in","msg":{"id":4,"method":"session/prompt"}}
 {"dir":"out","msg":{"id":4,"result":{"stopReason":"end_turn"}}}
 `)
@@ -117,9 +117,9 @@ func silent(t *testing.T) *providertest.Recorder {
 	return out
 }
 
-func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheAgentGoesOn(t *testing.T) {
+func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheNextUpdate(t *testing.T) {
 	f := newFixture(t, begun+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"n"}`)+chunk("I go on")+
-		saying(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)+ended)
+		updated(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)+ended)
 	out := providertest.Answering(agenthost.Answer{})
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	var kinds []string
@@ -137,13 +137,13 @@ func TestARejectedCallWithoutAnUpdateIsDeniedBeforeTheAgentGoesOn(t *testing.T) 
 
 func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
 	piece := func(kind, id, text string) string {
-		return saying(fmt.Sprintf(`{"sessionUpdate":%q,"messageId":%q,"content":{"type":"text","text":%q}}`, kind, id, text))
+		return updated(fmt.Sprintf(`{"sessionUpdate":%q,"messageId":%q,"content":{"type":"text","text":%q}}`, kind, id, text))
 	}
 	f := newFixture(t, begun+
 		piece("agent_message_chunk", "m1", "one ")+piece("agent_message_chunk", "m1", "block")+
 		piece("agent_message_chunk", "m2", "another")+
 		piece("agent_thought_chunk", "m2", "hm")+piece("agent_message_chunk", "m2", "third")+
-		saying(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"read","status":"in_progress"}`)+saying(completed)+
+		updated(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"read","status":"in_progress"}`)+updated(completed)+
 		piece("agent_message_chunk", "m2", "fourth")+ended)
 	out := &providertest.Recorder{}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
@@ -153,12 +153,13 @@ func TestTextEndsWithItsMessageItsKindAndATool(t *testing.T) {
 }
 
 func TestUpdatesBeforeAPermissionRequestAreShownBeforeIt(t *testing.T) {
-	// The SDK alone would run the request beside the updates before it.
+	// Without the order of lines, the SDK would run the request concurrently with
+	// earlier updates.
 	var many strings.Builder
-	for range 2000 { // more than it holds, too
+	for range 2000 { // more updates than the SDK's queue holds
 		many.WriteString(chunk("x"))
 	}
-	f := newFixture(t, begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+saying(completed)+ended)
+	f := newFixture(t, begun+many.String()+asking(0, usual)+answered(0, `{"outcome":"selected","optionId":"y"}`)+updated(completed)+ended)
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	f.Want(f.Run(out, "hello"), providertest.Finished)
 	if got := out.Texts(); len(got) != 1 || len(got[0]) != 2000 {
@@ -186,13 +187,13 @@ func TestStopReasons(t *testing.T) {
 	}
 }
 
-func TestNewerKindsOfUpdatesAreNoError(t *testing.T) {
+func TestUnknownKindsOfUpdatesAreIgnored(t *testing.T) {
 	f := newFixture(t, begun+
-		saying(`{"sessionUpdate":"hologram_update","depth":3}`)+
-		saying(`{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`)+
-		saying(`{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AAAA"}}`)+
-		saying(`{"sessionUpdate":"tool_call","title":"no id"}`)+
-		saying(`{"sessionUpdate":7}`)+`{"dir":"raw","msg":"Debugger listening"}`+"\n"+
+		updated(`{"sessionUpdate":"hologram_update","depth":3}`)+
+		updated(`{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`)+
+		updated(`{"sessionUpdate":"agent_message_chunk","content":{"type":"image","data":"AAAA"}}`)+
+		updated(`{"sessionUpdate":"tool_call","title":"no id"}`)+
+		updated(`{"sessionUpdate":7}`)+`{"dir":"raw","msg":"Debugger listening"}`+"\n"+
 		`{"dir":"out","msg":{"method":"_vendor/thing","params":{}}}`+"\n"+
 		`{"dir":"out","msg":{"id":8,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/etc/passwd"}}}
 {"dir":"in","msg":{"id":8,"error":"*"}}
@@ -204,7 +205,7 @@ func TestNewerKindsOfUpdatesAreNoError(t *testing.T) {
 	}
 }
 
-func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
+func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
 {"dir":"in","msg":{"method":"never"}}
 `)

@@ -10,11 +10,12 @@ import (
 	"bellhop/internal/configfile"
 )
 
-// maxMemory is as much of a repository's memory as is copied for Gemini CLI.
+// maxMemory is how many bytes of a repository's memory are copied for Gemini CLI.
 const maxMemory = 64 << 10
 
-// distrust makes claude-agent-acp read the memory of the workspace and nothing else of it;
-// other agents ignore it, as the protocol demands for _meta.
+// distrust makes claude-agent-acp read only the memory of the workspace and ignore
+// its settings. Other agents ignore this member, as the protocol requires for
+// _meta.
 func distrust(dir string) stdio.Object {
 	return stdio.Object{"claudeCode": stdio.Object{"options": stdio.Object{
 		"settingSources":        []string{"user"},
@@ -23,16 +24,16 @@ func distrust(dir string) stdio.Object {
 	}}}
 }
 
-// writeTrust writes whether Gemini CLI may trust the workspace. One that has settings for
-// it is not trusted: they start servers, run hooks and allow tools without asking. Gemini
-// CLI then reads no memory of the workspace either, which is why it is copied, and uses no
-// MCP server, not even the host's.
+// writeTrust writes whether Gemini CLI may trust the workspace. A workspace with
+// settings for Gemini CLI is not trusted, because they start servers, run hooks and
+// allow tools without asking. Gemini CLI then reads no memory of the workspace
+// either, so the memory is copied. It also uses no MCP server, not even the host's.
 func writeTrust(spec agenthost.AgentSpec) error {
 	level, text := "TRUST_FOLDER", ""
 	if configures(spec.Dir) {
 		level, text = "DO_NOT_TRUST", stdio.ReadMemory(filepath.Join(spec.Dir, "GEMINI.md"), maxMemory)
 		if spec.Log != nil {
-			spec.Log.Warn("the repository configures Gemini CLI, which does not trust it and has none of the host's tools", "dir", spec.Dir)
+			spec.Log.Warn("the repository configures Gemini CLI, so it is not trusted and the host's tools are not available", "dir", spec.Dir)
 		}
 	}
 	folders := map[string]string{spec.Dir: level}

@@ -18,14 +18,14 @@ type turn struct {
 
 	blocks      blocks
 	calls       []*call
-	permissions int          // requests so far
+	permissions int          // number of requests so far
 	cancelled   bool         // session/cancel was sent
 	context     stdio.Object // of the newest usage update
 	usage       json.RawMessage
 }
 
-// Prompt sends the prompt. The response is one more message, behind all that the agent
-// sent before it.
+// Prompt sends the prompt. The response is delivered as a message, after all
+// earlier messages of the agent.
 func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored string) error {
 	c := t.connection
 	content := []sdk.ContentBlock{}
@@ -34,16 +34,16 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 	}
 	for _, attachment := range prompt.Attachments {
 		if attachment.Type != "image" || !c.capabilities.PromptCapabilities.Image {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not take attachments of the type %.40q", attachment.Type))
+			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
 			continue
 		}
 		content = append(content, sdk.ImageBlock(attachment.Data, attachment.MediaType))
 	}
 	go func() {
-		// Not under the turn's context: session/cancel ends the request.
+		// Without the turn's context, because session/cancel ends the request.
 		request := sdk.PromptRequest{SessionId: c.session, Prompt: content}
 		response, err := sdk.SendRequest[sdk.PromptResponse](c.rpc, context.Background(), sdk.AgentMethodSessionPrompt, request)
-		if err != nil && (c.child.IsLeaving() || isClosed(c.rpc.Done())) {
+		if err != nil && (c.child.IsEnding() || isClosed(c.rpc.Done())) {
 			return // the engine reports the program's exit
 		}
 		c.deliver(message{finish: &finish{response: response, err: err}})
@@ -60,7 +60,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Cancel implements stdio.Exchange. It does not wait for a program that does not read.
+// Cancel implements stdio.Exchange. It does not block if the program does not read.
 func (t *turn) Cancel(ctx context.Context) {
 	if !t.cancelled {
 		t.cancelled = true
@@ -85,7 +85,8 @@ func (t *turn) Drain(m message, muted bool) (stopped bool, err error) {
 	return false, err
 }
 
-// Close implements stdio.Exchange. Calls whose input was still awaited are announced.
+// Close implements stdio.Exchange. It announces the calls whose input was
+// incomplete.
 func (t *turn) Close(cancelled bool) error {
 	if cancelled {
 		return t.blocks.end()
@@ -96,13 +97,13 @@ func (t *turn) Close(cancelled bool) error {
 	if err := t.blocks.end(); err != nil {
 		return err
 	}
-	return t.overdue()
+	return t.resolveDenied()
 }
 
 // Usage implements stdio.Exchange.
 func (t *turn) Usage() json.RawMessage { return t.usage }
 
-// Handle maps one message; an outcome ends the turn.
+// Handle maps one message. An outcome ends the turn.
 func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	switch {
 	case m.question != nil:
@@ -114,7 +115,7 @@ func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	}
 }
 
-// update maps one session update; kinds that show nothing are ignored.
+// update maps one session update and ignores invisible kinds.
 func (t *turn) update(u update) error {
 	switch u.Kind {
 	case "agent_message_chunk":
@@ -152,14 +153,14 @@ func (t *turn) chunk(kind int, u update) error {
 	if err := t.announceAll(); err != nil {
 		return err
 	}
-	if err := t.overdue(); err != nil {
+	if err := t.resolveDenied(); err != nil {
 		return err
 	}
 	return t.blocks.add(kind, u.MessageID, delta)
 }
 
-// overdue gives denied calls the result that some agents leave out.
-func (t *turn) overdue() error {
+// resolveDenied gives denied calls the result that some agents leave out.
+func (t *turn) resolveDenied() error {
 	for _, c := range t.calls {
 		if !c.Denied() {
 			continue

@@ -6,13 +6,12 @@ import (
 )
 
 // update is a session update, or the tool call of a permission request. It is
-// read here and not by the SDK, whose types refuse kinds and members that they
-// do not know.
+// decoded here, because the SDK's types reject unknown kinds and members.
 type update struct {
 	Kind string `json:"sessionUpdate"`
 
 	// Chunks.
-	Content   json.RawMessage `json:"content"` // of calls: a list
+	Content   json.RawMessage `json:"content"` // for calls: a list
 	MessageID string          `json:"messageId"`
 
 	// Calls.
@@ -34,7 +33,7 @@ type update struct {
 
 	Mode string `json:"currentModeId"`
 
-	// What the session takes of the model's context, and has cost.
+	// How much of the model's context the session uses, and its cost.
 	Used int64           `json:"used"`
 	Size int64           `json:"size"`
 	Cost json.RawMessage `json:"cost"`
@@ -65,7 +64,7 @@ func (u *update) blocks() []block {
 	return list
 }
 
-// present reports whether a JSON value has content.
+// present reports whether a JSON value is not empty.
 func present(raw json.RawMessage) bool {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", "{}", "[]", `""`:

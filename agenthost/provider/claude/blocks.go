@@ -6,13 +6,13 @@ import (
 	"bellhop/agenthost"
 )
 
-// blocks are the open blocks of the main agent. The deltas of a block come first, then the
-// whole block, then the end of it in the stream, which adds nothing and is missing when
-// the stream is cut.
+// blocks holds the open blocks of the main agent. The deltas of a block come first,
+// then the complete block, then its end in the stream, which adds nothing and is
+// missing if the stream is cut.
 type blocks struct {
 	out       agenthost.Output
 	streamed  string // deltas of the text block
-	closed    int    // how much of it a tool call of a sub-agent has closed
+	closed    int    // how much of it the tool calls of sub-agents have closed
 	reasoning bool
 }
 
@@ -24,7 +24,8 @@ func (b *blocks) text(delta string) error {
 	return b.out.Text(delta)
 }
 
-// endText ends the text block. If a call closed a part of it, only the rest is a block.
+// endText ends the text block. If a call closed a part of it, only the remaining
+// text is a block.
 func (b *blocks) endText(final string) error {
 	if err := b.endReasoning(); err != nil {
 		return err
@@ -43,7 +44,8 @@ func (b *blocks) think(delta string) error {
 	return b.out.Reasoning(delta)
 }
 
-// thought ends the reasoning block; one that was not streamed is shown at once.
+// thought ends the reasoning block. Reasoning that was not streamed is shown at
+// once.
 func (b *blocks) thought(final string) error {
 	if !b.reasoning && final != "" {
 		if err := b.think(final); err != nil {
@@ -61,13 +63,13 @@ func (b *blocks) endReasoning() error {
 	return b.out.EndReasoning()
 }
 
-// interrupt ends what a tool call closes.
+// interrupt ends the blocks that a tool call closes.
 func (b *blocks) interrupt() error {
 	b.closed = len(b.streamed)
 	return b.endReasoning()
 }
 
-// close leaves no block open.
+// close closes all open blocks.
 func (b *blocks) close() error {
 	if err := b.interrupt(); err != nil {
 		return err

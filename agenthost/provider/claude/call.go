@@ -8,11 +8,11 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// unnamed is the id of a call without one.
+// unnamed replaces the id of a call without one.
 const unnamed = "call"
 
-// call announces a call of the main agent or of a sub-agent once: the message with it and
-// the request for its permission come in either order.
+// call announces a call of the main agent or of a sub-agent once. The message with
+// the call and the request for its permission may arrive in either order.
 func (t *turn) call(id, name string, input json.RawMessage) (*stdio.Call, error) {
 	id = cmp.Or(id, unnamed)
 	if c := t.Find(id); c != nil {
@@ -25,15 +25,15 @@ func (t *turn) call(id, name string, input json.RawMessage) (*stdio.Call, error)
 	return c, t.Announce(c)
 }
 
-// result gives the call its result. Not every version of the program reports that a call
-// was denied.
+// result records the result of the call. Not every version of the program reports
+// that a call was denied.
 func (t *turn) result(c *stdio.Call, output json.RawMessage, isError, rejected bool) error {
 	c.SetDenied(isError && (c.Denied() || rejected))
 	return t.Result(c, output, isError)
 }
 
-// user maps the results of calls. The rest of the message is the prompt's echo, or text
-// from the program to the model.
+// user maps the results of calls. The other parts of the message are the prompt's
+// echo, or text from the program to the model.
 func (t *turn) user(m *chat) error {
 	rejected := map[string]bool{}
 	for _, meta := range m.Results {
@@ -55,7 +55,7 @@ func (t *turn) user(m *chat) error {
 	return nil
 }
 
-// plainText returns the text of a result; one with images in it stays as it is.
+// plainText returns the text of a result. A result with images is not changed.
 func plainText(content json.RawMessage) json.RawMessage {
 	var text string
 	var blocks []block

@@ -15,11 +15,11 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// playChat in the environment makes this test binary a Claude Code that answers
+// playChat is the variable that makes this test binary a Claude Code which answers
 // every prompt.
 const playChat = "CLAUDE_TEST_CHAT"
 
-// chat is one line of the host.
+// chatLine is one line from the host.
 type chatLine struct {
 	Type      string `json:"type"`
 	RequestID string `json:"request_id"`
@@ -39,7 +39,7 @@ type chatLine struct {
 	} `json:"message"`
 }
 
-// chat talks until the end of its input.
+// chat answers prompts until the end of its input.
 func chat() {
 	lines := make(chan chatLine)
 	go func() {
@@ -90,7 +90,7 @@ func reply(prompt string, lines <-chan chatLine) string {
 	case "ask":
 		return requested("AskUserQuestion", `{"questions":[{"question":"Colour?"}]}`, lines)
 	}
-	fmt.Println(delta("hello ") + "\n" + delta("you") + "\n" + whole("hello you"))
+	fmt.Println(delta("hello ") + "\n" + delta("you") + "\n" + fullText("hello you"))
 	return ends
 }
 
@@ -120,7 +120,7 @@ func requested(tool, input string, lines <-chan chatLine) string {
 			return `{"type":"control_cancel_request","request_id":"r1"}` + "\n" + taken + "\n" + cut
 		case line.Type == "control_response":
 			fmt.Println(gives("a", fmt.Sprintf(`,"content":"done","is_error":%v`, line.Response.Response.Behavior == "deny")))
-			fmt.Println(whole("so be it"))
+			fmt.Println(fullText("so be it"))
 			return ends
 		}
 	}

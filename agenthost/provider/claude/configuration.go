@@ -18,8 +18,8 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// write expands a template into a file of the session's own folder and returns
-// its path.
+// write expands a template into a file of the session's own folder and returns its
+// path.
 func (p *program) write(template, name string) (string, error) {
 	text, err := templates.ReadFile("templates/" + template)
 	if err != nil {
@@ -39,8 +39,9 @@ func (p *program) variables() map[string]string {
 	return variables
 }
 
-// writeMCP configures the host's MCP server; "" if it has no listener. Its few tools are
-// always offered: otherwise the model would have to search for them.
+// writeMCP configures the host's MCP server and returns the file, or "" if the host
+// has no listener. Its few tools are always offered, because the model would
+// otherwise have to search for them.
 func (p *program) writeMCP() (string, error) {
 	if p.spec.Local == nil || p.spec.Local.MCPURL == "" {
 		return "", nil
@@ -48,8 +49,8 @@ func (p *program) writeMCP() (string, error) {
 	return p.write("mcp.json", "bellhop-mcp.json")
 }
 
-// writeHooks makes the terminal client report to the host; "" if it has no
-// listener.
+// writeHooks makes the terminal client report to the host. It returns the file, or
+// "" if the host has no listener.
 func (p *program) writeHooks() (string, error) {
 	if p.spec.Local == nil || p.spec.Local.HookURL == "" {
 		return "", nil
@@ -57,7 +58,7 @@ func (p *program) writeHooks() (string, error) {
 	return p.write("hooks.json", "bellhop-settings.json")
 }
 
-// folder returns where the program keeps its sessions.
+// folder returns the directory in which the program keeps its sessions.
 func (p *program) folder() string {
 	env := environment(p.options, p.spec)
 	if folder := stdio.Lookup(env, "CLAUDE_CONFIG_DIR"); folder != "" {
@@ -66,14 +67,14 @@ func (p *program) folder() string {
 	return filepath.Join(stdio.Lookup(env, "HOME"), ".claude")
 }
 
-// stateFile returns where the program remembers what it has asked the person.
+// stateFile returns the file in which the program stores the answers of its user.
 func (p *program) stateFile() string {
 	env := environment(p.options, p.spec)
 	return filepath.Join(cmp.Or(stdio.Lookup(env, "CLAUDE_CONFIG_DIR"), stdio.Lookup(env, "HOME")), ".claude.json")
 }
 
-// seed answers what the terminal client asks a person who starts it for the first time: it
-// would stop there, at a page of the vendor's. Existing values stay.
+// seed writes the answers that the terminal client requires at its first start;
+// otherwise it would stop at an introduction of the vendor. Existing values stay.
 func (p *program) seed() error {
 	text, err := templates.ReadFile("templates/state.json")
 	if err != nil {
@@ -107,7 +108,7 @@ func (p *program) seed() error {
 	return configfile.Write(path, "${STATE}", map[string]string{"STATE": string(merged)}, nil)
 }
 
-// merge adds to state what it does not have.
+// merge adds the members to state that it does not have.
 func merge(state, more map[string]any) map[string]any {
 	if state == nil {
 		state = map[string]any{}
@@ -125,8 +126,9 @@ func merge(state, more map[string]any) map[string]any {
 	return state
 }
 
-// approveKey lets the terminal client use the key of its environment, which it identifies by
-// its end; otherwise it asks first, with no as the default.
+// approveKey allows the terminal client to use the API key of its environment,
+// which it identifies by the end of the key. Otherwise it asks first, with no as
+// the default.
 func (p *program) approveKey(state map[string]any) {
 	const shown = 20
 	key := stdio.Lookup(environment(p.options, p.spec), "ANTHROPIC_API_KEY")

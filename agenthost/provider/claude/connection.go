@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// lostSession is what the program prints about a session that it does not know.
+// lostSession is the program's error text for an unknown session.
 const lostSession = "No conversation found"
 
 // connection implements stdio.Connection.
@@ -34,7 +34,7 @@ func (c *connection) Decode(line []byte) (message, error) {
 }
 
 // Open waits until the program answers the handshake. The id of a new session is
-// announced later, when the program has written the session.
+// reported later, when the program has stored the session.
 func (c *connection) Open(ctx context.Context, _ string, _ agenthost.Output) (id string, memoryLost bool, err error) {
 	p := c.program
 	late := time.NewTimer(p.options.Start)
@@ -53,7 +53,8 @@ func (c *connection) Open(ctx context.Context, _ string, _ agenthost.Output) (id
 	}
 }
 
-// startFailed is the error of a program that has ended before it accepted a prompt.
+// startFailed returns the error of a program that exited before it accepted a
+// prompt.
 func (c *connection) startFailed() error {
 	p := c.program
 	summary := c.child.ExitSummary("The agent " + p.options.Name + " ended before it could take a prompt")
@@ -64,7 +65,7 @@ func (c *connection) startFailed() error {
 	return protocol.Errorf(protocol.CodeUnavailable, "%s", summary)
 }
 
-// Reject denies a request: between turns no user can allow it.
+// Reject denies a request, because no user can allow it between turns.
 func (c *connection) Reject(m message) {
 	if m.Type == "control_request" {
 		c.child.Offer(controlResponse(m.request.RequestID, deny("No turn is running: nobody can allow this.")))

@@ -1,31 +1,35 @@
-// Package claude runs Claude Code by its own binary: one program per session,
-// stream-json and the control protocol over stdin and stdout, no Node.
+// Package claude runs Claude Code by its own binary: one program per session, with
+// stream-json and the control protocol on stdin and stdout. It does not need
+// Node.js.
 //
-// It owns the mapping between the program's messages and agenthost.Output, the permission
-// and question requests of the control protocol, the program's configuration files, and
-// which session it resumes. Turns and the program are stdio's, templates
-// internal/configfile's. Options.Find says where the program is.
+// It owns the mapping between the program's messages and agenthost.Output, the
+// permission and question requests of the control protocol, the program's
+// configuration files, and the choice of the session to resume. Turns and the
+// program belong to package stdio, templates to internal/configfile. Options.Find
+// returns the path of the program.
 //
-//	no program ── Run ──► starting ──► turn ──► idle ──┐
-//	    ▲                                ▲─── Run ─────┘
-//	    └── Stop, Terminal: end of input, SIGINT, SIGTERM, SIGKILL; or it exits
+// \tno program ── Run ──► starting ──► turn ──► idle ──┐
+// \t    ▲                                ▲─── Run ─────┘
+// \t    └── Stop, Terminal: end of input, SIGINT, SIGTERM, SIGKILL; or it exits
 //
-// A turn is the program's answer to the prompt and everything it does unasked because of it:
-// sub-agents and commands in the background outlive the first result, and the program then
-// begins a turn of its own to report them.
+// A turn is the program's answer to the prompt and all work that follows from it:
+// sub-agents and background commands outlive the first result, and the program then
+// begins a turn by itself to report them.
 //
-//	prompt ─► init … result ─┬─ nothing runs, the program is idle ─► Outcome
-//	              ▲          └─ background tasks run ─┐
-//	              └── init without a prompt ◄─────────┘ the task ended
+// \tprompt ─► init … result ─┬─ nothing runs, the program is idle ─► Outcome
+// \t              ▲          └─ background tasks run ─┐
+// \t              └── init without a prompt ◄─────────┘ the task ended
 //
-// A command left running in the background, such as a server, therefore holds
-// the turn open until it is interrupted, which ends the command too.
+// Therefore a background command that does not end, such as a server, keeps the
+// turn open until it is interrupted, which ends the command too.
 //
-// A program that is killed loses what it has not written to its session yet, some tenths of a
-// second. If it has written nothing there is no session, and the next program gets the record
-// of the conversation with its prompt.
+// A killed program loses the part of its session that it has not stored yet, some
+// tenths of a second. If it has stored nothing, the session does not exist, and the
+// next program gets the record of the conversation with its prompt.
 //
-// A limit: a connection to the model that is cut in the middle of a text may end, after the
+// Known limit: if the connection to the model is cut in the middle of a text, the
+// program may retry and then report a success with half the text. Its messages do
+// not differ from those of a complete answer.
 // program's own retries, as a clean success with half the text. Its messages do not differ
 // from those of a complete answer.
 package claude

@@ -8,8 +8,8 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// telemetryOff disables all traffic but that to the model; the program tries a request that
-// fails only a few times.
+// telemetryOff disables all traffic except to the model, and limits the retries of
+// a failed request.
 var telemetryOff = []string{
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	"DISABLE_TELEMETRY=1",
@@ -18,29 +18,29 @@ var telemetryOff = []string{
 	"CLAUDE_CODE_MAX_RETRIES=2",
 }
 
-// stateEvents makes the program report when it is idle: the only sign that no turn without
-// a prompt follows.
+// stateEvents makes the program report when it is idle. No other message shows that
+// no turn without a prompt follows.
 const stateEvents = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1"
 
-// memory makes the program read the memory (CLAUDE.md, .claude/rules) of the directories in
-// --add-dir.
+// memory makes the program read the memory (CLAUDE.md, .claude/rules) of the
+// directories in --add-dir.
 const memory = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
 
 func environment(options Options, spec agenthost.AgentSpec) []string {
 	return stdio.Environment(stdio.Inherit("TERM"), []string{stateEvents}, own(options, spec))
 }
 
-// own returns the part of the environment that the terminal client needs too.
+// own returns the variables that the terminal client needs too.
 func own(options Options, spec agenthost.AgentSpec) []string {
 	return slices.Concat([]string{"HOME=" + spec.StateDir, memory}, telemetryOff, options.Env, spec.Env)
 }
 
-// alarms are tools by which the program begins a turn at some later time, when no Run shows
-// it.
+// alarms are tools by which the program starts a turn at a later time, when no Run
+// could show it.
 const alarms = "ScheduleWakeup,CronCreate"
 
-// arguments returns those of the headless program. session is --resume or --session-id with
-// its id.
+// arguments returns the arguments of the headless program. session is --resume or
+// --session-id with its id.
 func arguments(path string, session []string, spec agenthost.AgentSpec, mcp string) []string {
 	args := []string{
 		path, "-p",
@@ -52,10 +52,10 @@ func arguments(path string, session []string, spec agenthost.AgentSpec, mcp stri
 	return append(append(args, session...), common(spec, mcp)...)
 }
 
-// common returns the arguments of both clients. A repository is not trusted: its settings
-// would allow tools without asking, and its hooks, servers and key helpers run by themselves.
-// Ignoring its settings also leaves out its memory, which is only text; --add-dir brings that
-// back.
+// common returns the arguments of both clients. A repository is not trusted: its
+// settings could allow tools without asking, and its hooks, servers and key helpers
+// run by themselves. Ignoring its settings also excludes its memory, which is only
+// text; --add-dir includes the memory again.
 func common(spec agenthost.AgentSpec, mcp string) []string {
 	args := []string{"--setting-sources", "user", "--add-dir=" + spec.Dir}
 	if model := strings.TrimSpace(spec.Model); model != "" {

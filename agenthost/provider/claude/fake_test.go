@@ -16,23 +16,23 @@ import (
 	"testing"
 )
 
-// playFake in the environment makes this test binary a Claude Code that plays a
-// script: the file of that name, or, if there is one, the file with the number
-// of its life behind a dot. The lines of a script:
+// playFake is the variable that makes this test binary a Claude Code which plays a
+// script: the file of that name. If there is a file with this name and the number
+// of the start as its extension, that file is played. The lines of a script:
 //
-//	<           wait for a line of the host
-//	{…}         send this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
-//	            the last control request, ${SESSION} the session of the arguments
-//	raw: …      send this as it is
-//	big: N      send a line of N bytes
-//	err: …      write this to stderr
-//	exit: N     end
-//	<?          wait for a line or for the end of the input
-//	numb        ignore signals but SIGKILL from here on
-//	deaf        ignore everything else too
+// \t<            wait for a line from the host
+// \t{…}          send this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
+// \t             the last control request, ${SESSION} the session of the arguments
+// \traw: …       send this unchanged
+// \tbig: N       send a line of N bytes
+// \terr: …       write this to stderr
+// \texit: N      exit
+// \t<?           wait for a line or for the end of the input
+// \tno-signals   ignore all signals but SIGKILL from here on
+// \thang         ignore signals and input from here on
 //
-// The end of a script waits for the end of the input. Before the script comes
-// the handshake, unless its first line is "mute".
+// After its last line the script waits for the end of the input. It begins with the
+// handshake, unless its first line is "no-handshake".
 const playFake = "CLAUDE_TEST_FAKE"
 
 // life is one start of the fake.
@@ -62,7 +62,7 @@ func fake() {
 		p.ids["${SESSION}"] = os.Args[i+1]
 	}
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
-	if lines[0] != "mute" {
+	if lines[0] != "no-handshake" {
 		p.receive()
 		p.send(`{"type":"control_response","response":{"subtype":"success","request_id":"${CONTROL}","response":{"commands":[]}}}`)
 	}
@@ -95,14 +95,14 @@ func (p *player) step(line string) {
 		os.Exit(code)
 	case "<?":
 		_, _ = p.in.ReadBytes('\n')
-	case "numb":
+	case "no-signals":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
-	case "deaf":
+	case "hang":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 		never := make(chan os.Signal, 1)
 		signal.Notify(never, syscall.SIGUSR1)
 		<-never
-	case "mute":
+	case "no-handshake":
 	default:
 		p.send(line)
 	}
@@ -115,7 +115,7 @@ func (p *player) send(line string) {
 	fmt.Println(line)
 }
 
-// receive takes one line of the host; the program ends with its input.
+// receive reads one line from the host. The program exits at the end of its input.
 func (p *player) receive() {
 	raw, err := p.in.ReadBytes('\n')
 	if err != nil {
@@ -159,7 +159,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// lives are the starts of a fake with that HOME.
+// lives returns the starts of a fake with that HOME.
 func lives(t *testing.T, home string) []life {
 	t.Helper()
 	var all []life
@@ -173,8 +173,8 @@ func lives(t *testing.T, home string) []life {
 	return all
 }
 
-// received are the lines that a fake with that HOME took, without the handshakes
-// and with the ids of prompts named.
+// received returns the lines that a fake with that HOME read, without the
+// handshakes and with names for the ids of prompts.
 func received(t *testing.T, home string) []string {
 	t.Helper()
 	var lines []string

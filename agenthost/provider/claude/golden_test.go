@@ -15,13 +15,13 @@ import (
 
 var update = flag.Bool("update", false, "write what the recordings become")
 
-// Recordings of the real program (2.1.328) and what they become: testdata/CASE
-// holds program.txt, its side, and output.golden, ours.
+// Recordings of the real program (2.1.328) and the resulting output: testdata/CASE
+// has program.txt, the program's lines, and output.golden.
 func TestRecordingsBecomeOutput(t *testing.T) {
 	allowed := agenthost.Answer{Approved: true, Text: "Blue"}
 	for name, c := range map[string]struct {
 		answer    agenthost.Answer
-		interrupt string // the kind of entry to wait for
+		interrupt string // interrupt at the first entry of this kind
 	}{
 		"text":                     {},
 		"thinking":                 {},

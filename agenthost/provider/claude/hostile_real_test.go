@@ -11,8 +11,8 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// hostile is a repository that would allow itself everything and run programs
-// of its own. What runs leaves a file whose name begins with EVIL.
+// hostile creates a repository whose settings allow everything and run programs.
+// Each program that runs creates a file whose name begins with EVIL.
 func hostile(t *testing.T, dir string) {
 	t.Helper()
 	evil := func(name string) string {
@@ -32,8 +32,8 @@ func hostile(t *testing.T, dir string) {
 	})
 }
 
-// trust seeds the terminal client's settings for the workspace: with them the
-// program would believe a repository even more.
+// trust makes the terminal client trust the workspace. The program would then obey
+// a repository even more.
 func trust(t *testing.T, s *subject) {
 	t.Helper()
 	terminal(t, s)

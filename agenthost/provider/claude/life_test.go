@@ -24,29 +24,29 @@ const (
 	notified = `{"type":"system","subtype":"task_notification","task_id":"b1","status":"completed"}`
 )
 
-func TestATurnIsOverOnlyWhenNothingOfItGoesOn(t *testing.T) {
+func TestATurnEndsOnlyWhenAllItsWorkHasEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines    []string
 		followUp time.Duration
 		shown    []string
 	}{
 		"a result with a task in the background is not the end": {
-			[]string{task, whole("one"), ends, noTask, notified, begins, whole("two")}, 0, []string{`end "one"`, `end "two"`},
+			[]string{task, fullText("one"), ends, noTask, notified, begins, fullText("two")}, 0, []string{`end "one"`, `end "two"`},
 		},
 		"a turn without a prompt follows before the result": {
-			[]string{task, whole("one"), noTask, notified, ends, begins, whole("two")}, 0, []string{`end "one"`, `end "two"`},
+			[]string{task, fullText("one"), noTask, notified, ends, begins, fullText("two")}, 0, []string{`end "one"`, `end "two"`},
 		},
 		"a program that tells its state has the word": {
-			[]string{works, task, whole("one"), ends, idle, notified, noTask, works, begins, whole("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
+			[]string{works, task, fullText("one"), ends, idle, notified, noTask, works, begins, fullText("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
 		},
 		"an idle in the middle, while a task runs, is spurious": {
-			[]string{works, task, ends, idle, whole("one"), notified, noTask, works, begins, whole("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
+			[]string{works, task, ends, idle, fullText("one"), notified, noTask, works, begins, fullText("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
 		},
 		"a program that says it is at work is waited for": {
-			[]string{works, task, whole("one"), ends, notified, noTask, begins, whole("two"), ends, idle}, time.Nanosecond, []string{`end "one"`, `end "two"`},
+			[]string{works, task, fullText("one"), ends, notified, noTask, begins, fullText("two"), ends, idle}, time.Nanosecond, []string{`end "one"`, `end "two"`},
 		},
 		"a turn without a prompt that never comes": {
-			[]string{task, whole("one"), ends, notified, noTask}, time.Nanosecond, []string{`end "one"`},
+			[]string{task, fullText("one"), ends, notified, noTask}, time.Nanosecond, []string{`end "one"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestATurnIsOverOnlyWhenNothingOfItGoesOn(t *testing.T) {
 	}
 }
 
-// Reading the subtype alone would make each of them a success.
+// If only the subtype counted, each of them would be a success.
 func TestResultsBecomeOutcomes(t *testing.T) {
 	failed := func(words string) agenthost.Outcome {
 		return agenthost.Outcome{FinishReason: protocol.FinishError, Err: words}
@@ -115,7 +115,7 @@ func TestResultsBecomeOutcomes(t *testing.T) {
 
 func TestAnInterrupt(t *testing.T) {
 	t.Run("waits until the prompt's turn has begun: one before it would be of nothing", func(t *testing.T) {
-		s := open(t, opening{}, script("<", whole("early"), begins, "<", cut))
+		s := open(t, opening{}, script("<", fullText("early"), begins, "<", cut))
 		if got := s.interrupt(t, &providertest.Recorder{}, providertest.KindEndText, 1); got.Reason != protocol.ReasonAborted {
 			t.Errorf("got %+v", got)
 		}
@@ -126,7 +126,7 @@ func TestAnInterrupt(t *testing.T) {
 			return agenthost.Answer{Approved: true}, nil
 		}}
 		requests, cancels := many("")
-		s := open(t, opening{}, script(slices.Concat([]string{"<", begins}, requests, []string{"<"}, cancels, []string{taken, cut})...)+turn(whole("two")))
+		s := open(t, opening{}, script(slices.Concat([]string{"<", begins}, requests, []string{"<"}, cancels, []string{taken, cut})...)+turn(fullText("two")))
 		if got := s.interrupt(t, out, providertest.KindConfirm, len(requests)); got.Reason != protocol.ReasonAborted {
 			t.Errorf("got %+v", got)
 		}
@@ -136,7 +136,7 @@ func TestAnInterrupt(t *testing.T) {
 		}
 	})
 	t.Run("ends a command in the background with the program, which is resumed", func(t *testing.T) {
-		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("numb", "<", works, begins, task, whole("started"), ends, idle, "<?", idle, noTask, "deaf"), turn(whole("again")))
+		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("no-signals", "<", works, begins, task, fullText("started"), ends, idle, "<?", idle, noTask, "hang"), turn(fullText("again")))
 		out := &providertest.Recorder{}
 		if got := s.interrupt(t, out, providertest.KindEndText, 1); got.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
 			t.Errorf("got %+v, left %q", got, providertest.Running(t)())
@@ -147,13 +147,13 @@ func TestAnInterrupt(t *testing.T) {
 		}
 	})
 	t.Run("that is ignored takes the program, with SIGKILL at last", func(t *testing.T) {
-		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("<", begins, delta("so"), "deaf"))
+		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("<", begins, delta("so"), "hang"))
 		if got := s.interrupt(t, &providertest.Recorder{}, providertest.KindText, 1); got.Reason != protocol.ReasonAborted || len(providertest.Running(t)()) > 0 {
 			t.Errorf("got %+v, left %q", got, providertest.Running(t)())
 		}
 	})
 	t.Run("before the program can be spoken to", func(t *testing.T) {
-		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("mute", "deaf"))
+		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, script("no-handshake", "hang"))
 		outcome := make(chan agenthost.Outcome)
 		go func() {
 			o, err := s.Run(context.Background(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
@@ -176,7 +176,7 @@ func TestAnInterrupt(t *testing.T) {
 
 func started(home string) bool { return exists(filepath.Join(home, "started")) }
 
-func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
+func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 	var all, last []string
 	for i := 1; i <= 60; i++ {
 		all = append(all, fmt.Sprintf("err: line %d", i))
@@ -184,7 +184,7 @@ func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
 			last = append(last, fmt.Sprintf("line %d", i))
 		}
 	}
-	s := open(t, opening{}, script("<", begins, delta("so"))+script(all...)+script("exit: 3"), turn(whole("again")))
+	s := open(t, opening{}, script("<", begins, delta("so"))+script(all...)+script("exit: 3"), turn(fullText("again")))
 	out := &providertest.Recorder{}
 	got := s.run(t, out)
 	want := "The agent claude exited during the turn: exit status 3\n" + strings.Join(last, "\n")
@@ -202,20 +202,20 @@ func TestAKillWhileAPermissionIsPending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, opening{}, string(recording)+script("exit: 137"), turn(whole("again")))
+	s := open(t, opening{}, string(recording)+script("exit: 137"), turn(fullText("again")))
 	out := &providertest.Recorder{}
 	if got := s.run(t, out); got.Reason != protocol.ReasonAgentExited || len(out.Of(providertest.KindConfirm)) != 1 {
 		t.Errorf("got %+v, %q", got, shown(out))
 	}
 	out = &providertest.Recorder{}
 	s.run(t, out)
-	if got := shown(out); len(got) != 1 { // it is not asked again
+	if got := shown(out); len(got) != 1 { // the user is not asked again
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestAProgramThatExitedWhileIdleIsStartedAgain(t *testing.T) {
-	s := open(t, opening{}, turn(whole("one"))+script("exit: 0"), turn(whole("two")))
+	s := open(t, opening{}, turn(fullText("one"))+script("exit: 0"), turn(fullText("two")))
 	s.run(t, &providertest.Recorder{})
 	out := &providertest.Recorder{}
 	s.run(t, out)
@@ -227,17 +227,17 @@ func TestAProgramThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 const lost = "No conversation found with session ID: 0f0f"
 
 func TestResume(t *testing.T) {
-	t.Run("a new session has an id of ours, which is told when it exists", func(t *testing.T) {
+	t.Run("a new session has an id of ours, which is reported when it exists", func(t *testing.T) {
 		s := open(t, opening{}, turn())
 		out := &providertest.Recorder{}
 		s.run(t, out)
 		args := lives(t, s.spec.StateDir)[0].Args
 		at := slices.Index(args, "--session-id")
-		if native := out.Of(providertest.KindNative); at < 0 || len(native) != 1 || native[0].Text != args[at+1] || slices.Contains(args, "--resume") {
-			t.Errorf("told %+v, started with %q", native, args)
+		if sessionID := out.Of(providertest.KindNative); at < 0 || len(sessionID) != 1 || sessionID[0].Text != args[at+1] || slices.Contains(args, "--resume") {
+			t.Errorf("reported %+v, started with %q", sessionID, args)
 		}
 	})
-	t.Run("a known one is resumed and nothing is told again", func(t *testing.T) {
+	t.Run("a known one is resumed and not reported again", func(t *testing.T) {
 		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, turn())
 		out := &providertest.Recorder{Memory: "memory "}
 		s.run(t, out)
@@ -247,19 +247,19 @@ func TestResume(t *testing.T) {
 	})
 	t.Run("an unknown id: one retry without it, with what was said before", func(t *testing.T) {
 		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}},
-			script("mute", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["`+lost+`"]}`, "err: "+lost, "exit: 1"), turn(whole("hi")))
+			script("no-handshake", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["`+lost+`"]}`, "err: "+lost, "exit: 1"), turn(fullText("hi")))
 		out := &providertest.Recorder{Memory: "memory "}
 		s.run(t, out)
-		got, native := lives(t, s.spec.StateDir), out.Of(providertest.KindNative)
-		if len(got) != 2 || slices.Contains(got[1].Args, "--resume") || len(native) != 1 || native[0].Text == "0f0f" {
-			t.Errorf("started %+v, told %+v", got, native)
+		got, sessionID := lives(t, s.spec.StateDir), out.Of(providertest.KindNative)
+		if len(got) != 2 || slices.Contains(got[1].Args, "--resume") || len(sessionID) != 1 || sessionID[0].Text == "0f0f" {
+			t.Errorf("started %+v, reported %+v", got, sessionID)
 		}
 		if prompt := received(t, s.spec.StateDir)[0]; !strings.Contains(prompt, `"memory go"`) {
 			t.Errorf("asked %s", prompt)
 		}
 	})
 	t.Run("any other failure is an error: a retry would lose the session", func(t *testing.T) {
-		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, script("mute", "err: error: unknown option '--nosuch'", "exit: 1"))
+		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}}, script("no-handshake", "err: error: unknown option '--nosuch'", "exit: 1"))
 		_, err := s.Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
 		if want := "The agent claude ended before it could take a prompt: exit status 1\nerror: unknown option '--nosuch'"; err == nil || err.Error() != want {
 			t.Errorf("got %v", err)
@@ -274,8 +274,8 @@ func TestResume(t *testing.T) {
 		s.run(t, out)
 		s.run(t, &providertest.Recorder{})
 		args := lives(t, s.spec.StateDir)[1].Args
-		if native := out.Of(providertest.KindNative); len(native) != 1 || native[0].Text != "1e1e" || args[slices.Index(args, "--resume")+1] != "1e1e" {
-			t.Errorf("told %+v, started with %q", native, args)
+		if sessionID := out.Of(providertest.KindNative); len(sessionID) != 1 || sessionID[0].Text != "1e1e" || args[slices.Index(args, "--resume")+1] != "1e1e" {
+			t.Errorf("reported %+v, started with %q", sessionID, args)
 		}
 	})
 	t.Run("an output that cannot tell the memory ends the turn", func(t *testing.T) {
@@ -287,12 +287,12 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// silent is an output that has no memory to tell.
+// silent is an output without a record of the conversation.
 type silent struct{ *providertest.Recorder }
 
 func (*silent) Restored(context.Context) (string, error) { return "", providertest.ErrOutput }
 
-func TestATurnThatCannotBegin(t *testing.T) {
+func TestATurnThatCannotBeginReturnsAnError(t *testing.T) {
 	missing := errors.New("run: bellhop agents install claude")
 	never := func(t *testing.T, s *subject, prompt agenthost.Prompt, want func(error) bool) {
 		t.Helper()
@@ -307,7 +307,7 @@ func TestATurnThatCannotBegin(t *testing.T) {
 		never(t, s, agenthost.Prompt{Text: "go"}, func(err error) bool { return errors.Is(err, missing) })
 	})
 	t.Run("the program does not answer", func(t *testing.T) {
-		s := open(t, opening{options: claude.Options{Start: time.Millisecond, Grace: 50 * time.Millisecond}}, script("mute", "deaf"))
+		s := open(t, opening{options: claude.Options{Start: time.Millisecond, Grace: 50 * time.Millisecond}}, script("no-handshake", "hang"))
 		never(t, s, agenthost.Prompt{Text: "go"}, func(err error) bool { return protocol.CodeOf(err) == protocol.CodeUnavailable })
 	})
 	t.Run("a prompt over the line limit is refused", func(t *testing.T) {

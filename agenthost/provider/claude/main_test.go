@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// found is a Find of a known program.
+// found returns a Find that always succeeds.
 func found(path string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return path, nil }
 }

@@ -8,8 +8,8 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// message is one line of the program. One of the pointers is set, by the line's type; none
-// for a line that has no meaning here.
+// message is one line of the program. Depending on the line's type, one of the
+// pointers is set, or none if the line has no meaning here.
 type message struct {
 	envelope
 	chat    *chat    // assistant, user
@@ -19,14 +19,14 @@ type message struct {
 	request *request // control_request, control_cancel_request
 	reply   *reply   // control_response
 
-	followUp *followUp // instead of a line: this wait is over
+	followUp *followUp // not a line: the end of this wait
 }
 
 type envelope struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
-	Parent    string `json:"parent_tool_use_id"` // the call of the sub-agent that sent it
+	Parent    string `json:"parent_tool_use_id"` // the call that started the sub-agent
 }
 
 // chat is a message of the conversation.
@@ -46,7 +46,7 @@ type chat struct {
 	} `json:"tool_result_meta"`
 }
 
-// block is a piece of a message.
+// block is a block of a message.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -59,7 +59,7 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// blocks returns the message's blocks; a text alone is one.
+// blocks returns the message's blocks. A message that is only a text has one.
 func (m *chat) blocks() []block {
 	var text string
 	if json.Unmarshal(m.Message.Content, &text) == nil {
@@ -137,8 +137,8 @@ type reply struct {
 	Subtype   string `json:"subtype"`
 }
 
-// parse reads one line; nothing of raw is kept. The error tells the user what came instead
-// of a message.
+// parse decodes one line and keeps no part of raw. The error describes the line in
+// a notice to the user.
 func parse(raw []byte) (m message, err error) {
 	if json.Unmarshal(raw, &m.envelope) != nil || m.Type == "" {
 		return m, errors.New("a line that is no message: " + stdio.Excerpt(raw))

@@ -10,15 +10,15 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// askUser is the tool by which the program asks the user; its permission request carries the
-// questions, and the response to it the answers.
+// askUser is the tool by which the program asks the user. Its permission request
+// contains the questions, and the response the answers.
 const askUser = "AskUserQuestion"
 
-// request handles a request of the program, or its withdrawal.
+// request handles a request of the program, or its cancellation.
 func (t *turn) request(m *message) error {
 	id := m.request.RequestID
 	if m.Type == "control_cancel_request" {
-		t.Withdraw(id, nil)
+		t.CancelQuestion(id, nil)
 		return nil
 	}
 	r := &m.request.Request
@@ -41,8 +41,9 @@ func (t *turn) request(m *message) error {
 	return nil
 }
 
-// confirm asks for permission. What the program suggests to allow beyond this one call is never
-// sent back: it would write into the user's repository, and let later edits run unasked.
+// confirm asks for permission. It never returns the program's suggestions for
+// further permissions: they would be written into the user's repository, and later
+// edits would run without asking.
 func (t *turn) confirm(ctx context.Context, c *stdio.Call, r *request) (any, error) {
 	answer, err := t.Out.Confirm(ctx, agenthost.Question{
 		Prompt:     question(r),
@@ -56,12 +57,12 @@ func (t *turn) confirm(ctx context.Context, c *stdio.Call, r *request) (any, err
 	case answer.Approved:
 		return allow(c.Input), nil
 	case answer.Expired:
-		answer.Reason = cmp.Or(answer.Reason, "Nobody answered in time, so that this is not allowed.")
+		answer.Reason = cmp.Or(answer.Reason, "No answer came in time, so this is not allowed.")
 	}
 	return refuse(c, cmp.Or(answer.Reason, "The user said no.")), nil
 }
 
-// question is the text that asks for permission.
+// question returns the text that asks for permission.
 func question(r *request) string {
 	text := "Allow " + cmp.Or(r.Request.DisplayName, r.Request.ToolName)
 	if r.Request.Description != "" {
@@ -76,7 +77,8 @@ func deny(message string) stdio.Object {
 	return stdio.Object{"behavior": "deny", "message": message}
 }
 
-// refuse denies a call and marks it, as not every version of the program marks its result.
+// refuse denies a call and marks it, because not every version of the program marks
+// its result.
 func refuse(c *stdio.Call, message string) stdio.Object {
 	c.SetDenied(true)
 	return deny(message)
@@ -93,8 +95,8 @@ type asked struct {
 	} `json:"questions"`
 }
 
-// ask puts the questions to the user one after the other. Without an answer to each of them the
-// tool is denied: an empty one would pass for the user's.
+// ask asks the user the questions one after the other. Unless all are answered, the
+// tool is denied, because an empty answer would count as the user's.
 func (t *turn) ask(ctx context.Context, c *stdio.Call) (any, error) {
 	var input asked
 	fields := map[string]json.RawMessage{}

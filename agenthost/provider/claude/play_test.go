@@ -20,13 +20,13 @@ type subject struct {
 	spec agenthost.AgentSpec
 }
 
-// opening are changes to what the agent is opened with.
+// opening holds changes to the options and the spec of the agent.
 type opening struct {
 	spec    agenthost.AgentSpec
 	options claude.Options
 }
 
-// open makes an agent whose program plays the scripts, one for each life.
+// open creates an agent whose program plays the scripts, one for each start.
 func open(t *testing.T, o opening, scripts ...string) *subject {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
@@ -66,7 +66,7 @@ func open(t *testing.T, o opening, scripts ...string) *subject {
 	return &subject{Agent: a, spec: o.spec}
 }
 
-// run plays one turn and checks that it kept the contract.
+// run plays one turn and checks the contract of agenthost.Agent.
 func (s *subject) run(t *testing.T, out *providertest.Recorder) agenthost.Outcome {
 	t.Helper()
 	outcome, err := s.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "go"}, out)
@@ -80,7 +80,7 @@ func (s *subject) run(t *testing.T, out *providertest.Recorder) agenthost.Outcom
 	return outcome
 }
 
-// interrupt plays a turn until n entries of a kind have come, and interrupts it.
+// interrupt plays a turn, and interrupts it after n entries of a kind.
 func (s *subject) interrupt(t *testing.T, out *providertest.Recorder, kind string, n int) agenthost.Outcome {
 	t.Helper()
 	outcome := make(chan agenthost.Outcome)
@@ -107,8 +107,8 @@ func (s *subject) interrupt(t *testing.T, out *providertest.Recorder, kind strin
 	return o
 }
 
-// shown is what the output got, without empty ends of blocks and without the
-// start of a new session.
+// shown returns what the output received, without empty ends of blocks and without
+// the start of a new session.
 func shown(out *providertest.Recorder) []string {
 	lines := []string{}
 	for _, e := range out.Entries() {

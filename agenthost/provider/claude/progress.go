@@ -8,24 +8,24 @@ import (
 	"bellhop/protocol"
 )
 
-// progress follows the program's turns to see when nothing of ours goes on. The
-// zero progress has seen nothing.
+// progress follows the program's own turns, to detect when all work for the prompt
+// has ended. The zero progress has seen nothing.
 type progress struct {
-	echoed   bool // the program has taken the prompt
-	inTurn   bool // init was seen, its result not
+	echoed   bool // the program has accepted the prompt
+	inTurn   bool // init arrived, and the result did not yet
 	states   bool // the program reports when it is idle
-	idle     bool // its last report
-	tasks    int  // in the background
+	idle     bool // the last such report
+	tasks    int  // running background tasks
 	notified bool // a task ended: a turn without a prompt may follow
 
 	last *agenthost.Outcome // of the results so far
 	cost cost
 
 	interrupted bool // the interrupt was sent
-	stopped     bool // the program has stopped since
+	stopped     bool // the program has stopped afterwards
 }
 
-// track updates the progress with one message. id is that of the prompt.
+// track updates the progress with one message. id is the id of the prompt.
 func (p *progress) track(id string, m *message) {
 	switch {
 	case m.result != nil:
@@ -57,8 +57,8 @@ func (p *progress) system(m *message) {
 	}
 }
 
-// result records the end of one of the program's turns. An error among several results
-// stays the outcome, whatever the later turns report.
+// result records the end of one of the program's turns. If one of several results
+// is an error, the error stays the outcome.
 func (p *progress) result(r *result) {
 	p.inTurn = false
 	p.stopped = p.stopped || p.interrupted && !p.states
@@ -69,37 +69,38 @@ func (p *progress) result(r *result) {
 	}
 }
 
-// begun reports whether the program works on the prompt.
+// begun reports whether the program works, or has worked, on the prompt.
 func (p *progress) begun() bool { return p.echoed || p.inTurn || p.last != nil }
 
-// busy reports whether the program works on anything.
+// busy reports whether the program is working.
 func (p *progress) busy() bool { return p.inTurn || p.tasks > 0 }
 
-// over reports whether the prompt has its answer and nothing more will come.
+// over reports whether the prompt has its answer and no further turn will come.
 func (p *progress) over() bool {
 	return p.answered() && !p.busy() && !p.notified && p.quiet()
 }
 
-// quiet reports whether the program has not reported that it is at work.
+// quiet reports whether the program has not reported that it is working.
 func (p *progress) quiet() bool { return !p.states || p.idle }
 
-// answered reports whether there is an outcome. A program that has taken the prompt and is
-// idle again without a result will give none.
+// answered reports whether there is an outcome. If the program accepted the prompt
+// and is idle again without a result, no result will come.
 func (p *progress) answered() bool {
 	return p.last != nil || p.states && p.idle && p.echoed && !p.inTurn
 }
 
-// expecting reports whether nothing goes on and only a turn without a prompt is awaited.
+// expecting reports whether nothing is running and only a turn without a prompt may
+// still come.
 func (p *progress) expecting() bool {
 	return p.last != nil && !p.busy() && p.notified && p.quiet()
 }
 
-// interruptible reports whether it is time to send the interrupt.
+// interruptible reports whether the interrupt can be sent now.
 func (p *progress) interruptible() bool { return !p.interrupted && p.begun() }
 
 func (p *progress) outcome() agenthost.Outcome {
 	if p.last == nil {
-		return *stdio.Failure("The agent took the prompt and gave no answer")
+		return *stdio.Failure("The agent accepted the prompt and gave no answer")
 	}
 	outcome := *p.last
 	outcome.Usage = p.usage()

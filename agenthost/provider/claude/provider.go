@@ -13,15 +13,15 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// Options say which program to run. Find is required.
+// Options configure the program. Find is required.
 type Options struct {
-	Name string // in messages to the user; "" = claude
+	Name string // the agent's name in messages to the user; "" = claude
 
-	// Find returns the path of the program. It is called before each start; its error,
-	// which names the command that installs the program, is Run's.
+	// Find returns the path of the program and is called before each start. Run
+	// returns its error, which names the command that installs the program.
 	Find func(ctx context.Context) (string, error)
 
-	Env []string // for every session, KEY=value; HOME here replaces the session's own
+	Env []string // variables for every session, KEY=value; HOME replaces the session's own
 
 	// Records is the directory for process.Sweep; "" keeps no record.
 	Records string
@@ -30,19 +30,19 @@ type Options struct {
 	// 0 = process.DefaultGrace.
 	Grace time.Duration
 
-	// Start bounds how long the program may take until it accepts a prompt; 0 = 60 s.
+	// Start limits the time until the program accepts a prompt; 0 = 60 s.
 	Start time.Duration
 
-	// FollowUp bounds the wait for the turn that the program begins by itself when a
-	// background task has ended; 0 = 5 s. It counts only for a program that begins no such
-	// turn and does not report that it is idle either.
+	// FollowUp limits the wait for the turn that the program begins by itself after
+	// the end of a background task; 0 = 5 s. It matters only for a program that
+	// neither begins such a turn nor reports that it is idle.
 	FollowUp time.Duration
 }
 
-// Provider runs one Claude Code for every session.
+// Provider runs a Claude Code for every session.
 type Provider struct{ options Options }
 
-// New makes a provider; it does not look for the program.
+// New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "claude")
 	if options.Start <= 0 {
@@ -54,7 +54,7 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
-// Open makes an agent; its first Run starts the program.
+// Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	if p.options.Find == nil {
 		return nil, errors.New("claude: no program configured")
@@ -69,13 +69,14 @@ type program struct {
 	options Options
 	spec    agenthost.AgentSpec
 
-	// The goroutine of Run uses them, and Terminal between turns.
-	session   string // of the program, "" before it has one
-	announced string // the session that the host knows
-	starting  string // session of the child that was started last
+	// The goroutine of Run uses these, and Terminal between turns.
+	session   string // the program's session; "" before there is one
+	announced string // the session that the host has stored
+	starting  string // session of the last started child
 }
 
-// Command configures the program. It resumes the session, or starts a new one.
+// Command writes the configuration of the program. The program resumes the session,
+// or starts a new one.
 func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 	path, err := p.options.Find(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"bellhop/protocol"
 )
 
-// unhurried is a grace that a busy machine does not use up.
+// unhurried is a grace period that is long enough for a busy machine.
 const unhurried = 20 * time.Second
 
 // options run the real program against a scripted model.
@@ -39,8 +39,8 @@ func options(t *testing.T, llm *mockllm.Server) claude.Options {
 	}
 }
 
-// failing makes the model refuse every request of the prompt "fail", and none
-// behind it.
+// failing makes the model reject every request of the prompt "fail", and no later
+// one.
 type failing struct {
 	agenthost.Provider
 	llm *mockllm.Server
@@ -89,7 +89,7 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Told:    providertest.ModelInput(llm),
+			Input:   providertest.ModelInput(llm),
 			Running: providertest.Running(t),
 		}
 	})
@@ -104,7 +104,7 @@ func openReal(t *testing.T, spec agenthost.AgentSpec) (*subject, *mockllm.Server
 	return reopen(t, llm, spec), llm
 }
 
-// reopen opens it as the next life of the host would.
+// reopen opens the agent again, as after a restart of the host.
 func reopen(t *testing.T, llm *mockllm.Server, spec agenthost.AgentSpec) *subject {
 	t.Helper()
 	a, err := claude.New(options(t, llm)).Open(t.Context(), spec)
@@ -149,8 +149,8 @@ func TestARealFileIsWrittenAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// Saying yes to commands must not write .claude/settings.local.json into the
-// user's repository, nor allow the next one.
+// A permission for a command must neither write .claude/settings.local.json into
+// the user's repository nor allow the next command.
 func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	for range 2 {
@@ -175,7 +175,7 @@ func TestTheRealProgramNeverWritesSettingsIntoTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestTheRealProgramSetsItselfNoAlarm(t *testing.T) {
+func TestTheRealProgramSchedulesNoLaterTurn(t *testing.T) {
 	s, llm := openReal(t, agenthost.AgentSpec{})
 	s.prompt(t, &providertest.Recorder{}, "Say hello")
 	for _, request := range llm.Requests() {
@@ -199,14 +199,14 @@ func TestARealSubAgentsTurnBelongsToTheRun(t *testing.T) {
 	}
 }
 
-// keeps waits until the program has written a word of the session to the disk:
-// what it has not is lost with it.
+// keeps waits until the program has stored a word of the session, because unstored
+// text is lost when the program is killed.
 func (s *subject) keeps(t *testing.T, word string) {
 	t.Helper()
 	providertest.AwaitWritten(t, filepath.Join(s.spec.StateDir, ".claude", "projects", "*", "*.jsonl"), word)
 }
 
-// leave closes the terminal and waits until the client has gone.
+// leave closes the terminal and waits until the client has exited.
 func leave(t *testing.T) {
 	t.Helper()
 	providertest.Signal(t, syscall.SIGHUP)
@@ -262,7 +262,7 @@ func TestARealSessionThatIsLostGetsTheRecord(t *testing.T) {
 	}
 }
 
-// An interrupt leaves no command in the background behind.
+// An interrupt also ends background commands.
 func TestARealCommandInTheBackgroundEndsWithTheTurn(t *testing.T) {
 	s, _ := openReal(t, agenthost.AgentSpec{})
 	out := providertest.Answering(agenthost.Answer{Approved: true})
@@ -334,7 +334,7 @@ func TestTheRealTerminalClientContinuesTheSessionAndReports(t *testing.T) {
 	}
 }
 
-// inTerminal runs the client in a terminal of its own with a first prompt.
+// inTerminal runs the client in a terminal with a first prompt.
 func inTerminal(t *testing.T, client *agenthost.Terminal, prompt string) *bytes.Buffer {
 	t.Helper()
 	var line strings.Builder

@@ -12,8 +12,8 @@ import (
 	"bellhop/protocol"
 )
 
-// outcome reads is_error, terminal_reason and api_error_status: the subtype is "success" for
-// errors of the model's API as well.
+// outcome reads is_error, terminal_reason and api_error_status, because the subtype
+// is "success" for errors of the model's API too.
 func (r *result) outcome() agenthost.Outcome {
 	switch {
 	case strings.HasPrefix(r.TerminalReason, "aborted_"):
@@ -24,7 +24,7 @@ func (r *result) outcome() agenthost.Outcome {
 	return agenthost.Outcome{FinishReason: finishReasons[r.StopReason]}
 }
 
-// finishes reports whether a turn with this terminal reason was not cut short.
+// finishes reports whether this terminal reason means a complete turn.
 func finishes(reason string) bool {
 	switch reason {
 	case "", "completed", "stop_hook_prevented", "hook_stopped", "tool_deferred", "background_requested":
@@ -33,7 +33,7 @@ func finishes(reason string) bool {
 	return false
 }
 
-// finishReasons of the model; "" is stop.
+// finishReasons maps the model's finish reasons; a missing one means stop.
 var finishReasons = map[string]protocol.FinishReason{
 	"end_turn":   protocol.FinishStop,
 	"max_tokens": protocol.FinishLength,
@@ -54,7 +54,7 @@ type cost struct {
 	total modelTokens
 }
 
-// add prefers the count by model: it has the sub-agents in it.
+// add uses the counts by model if present, because they include the sub-agents.
 func (c *cost) add(r *result) {
 	c.known = true
 	models := r.SinceLast
@@ -73,7 +73,8 @@ func (c *cost) add(r *result) {
 	}
 }
 
-// usage has the names of the AI SDK; its input tokens include the cached ones.
+// usage has the member names of the AI SDK. Its input tokens include the cached
+// ones.
 type usage struct {
 	InputTokens       int64   `json:"inputTokens"`
 	OutputTokens      int64   `json:"outputTokens"`

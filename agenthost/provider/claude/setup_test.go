@@ -17,7 +17,7 @@ import (
 var local = &agenthost.Local{MCPURL: "http://127.0.0.1:9/mcp", HookURL: "http://127.0.0.1:9/hook", Secret: `s"ecret`}
 
 // Reliability PROC-2.
-func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
+func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_PASSWORD", "canary")
 	t.Setenv("ANTHROPIC_API_KEY", "canary of the host")
 	s := open(t, opening{
@@ -44,7 +44,7 @@ func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
 	}
 }
 
-func TestAHomeOfTheHostsConfigurationReplacesTheSessions(t *testing.T) {
+func TestAConfiguredHomeReplacesTheSessionsHome(t *testing.T) {
 	home := t.TempDir()
 	s := open(t, opening{options: claude.Options{Env: []string{"HOME=" + home}}}, turn())
 	s.run(t, &providertest.Recorder{})
@@ -67,7 +67,7 @@ func TestTheHostsToolsAreConfigured(t *testing.T) {
 	}
 }
 
-// same compares a JSON file, which nobody else may read.
+// same compares a JSON file, and checks that only its owner may read it.
 func same(t *testing.T, path string, want map[string]any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -106,14 +106,14 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 	}, turn(), turn())
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	native := out.Of(providertest.KindNative)[0].Text
-	wrote(t, s, native)
+	sessionID := out.Of(providertest.KindNative)[0].Text
+	wrote(t, s, sessionID)
 	client := terminal(t, s)
 	if left := providertest.Running(t)(); len(left) > 0 {
 		t.Errorf("two programs on one session: %q", left)
 	}
 	settings, mcp := filepath.Join(s.spec.StateDir, "bellhop-settings.json"), filepath.Join(s.spec.StateDir, "bellhop-mcp.json")
-	if want := []string{os.Args[0], "--resume", native, "--permission-mode", "default", "--settings", settings, "--setting-sources", "user", "--add-dir=" + s.spec.Dir, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
+	if want := []string{os.Args[0], "--resume", sessionID, "--permission-mode", "default", "--settings", settings, "--setting-sources", "user", "--add-dir=" + s.spec.Dir, "--model", "m1", "--mcp-config", mcp}; !slices.Equal(client.Command, want) {
 		t.Errorf("got %q", client.Command)
 	}
 	for _, want := range []string{"HOME=" + s.spec.StateDir, "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "ANTHROPIC_API_KEY=0123456789-0123456789-end", "DISABLE_AUTOUPDATER=1"} {
@@ -138,37 +138,37 @@ func TestTheTerminalClientOpensTheSession(t *testing.T) {
 		"customApiKeyResponses": map[string]any{"approved": []any{"56789-0123456789-end"}},
 	})
 	s.run(t, &providertest.Recorder{})
-	if got := lives(t, s.spec.StateDir); len(got) != 2 || got[1].Args[slices.Index(got[1].Args, "--resume")+1] != native {
+	if got := lives(t, s.spec.StateDir); len(got) != 2 || got[1].Args[slices.Index(got[1].Args, "--resume")+1] != sessionID {
 		t.Errorf("the next turn is not of the session: %+v", got)
 	}
 }
 
-// wrote makes the file that the program keeps a session in.
-func wrote(t *testing.T, s *subject, native string) {
+// wrote creates the file in which the program keeps a session.
+func wrote(t *testing.T, s *subject, sessionID string) {
 	t.Helper()
 	folder := filepath.Join(s.spec.StateDir, ".claude", "projects", "slug")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, native+".jsonl"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, sessionID+".jsonl"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestASessionMayBeginInTheTerminal(t *testing.T) {
+func TestASessionCanBeginInTheTerminal(t *testing.T) {
 	s := open(t, opening{}, turn())
 	first := terminal(t, s)
 	if again := terminal(t, s); !slices.Equal(first.Command, again.Command) || first.Command[1] != "--session-id" {
 		t.Errorf("got %q, then %q", first.Command, again.Command)
 	}
-	native := first.Command[2]
-	wrote(t, s, native)
-	if again := terminal(t, s); again.Command[1] != "--resume" || again.Command[2] != native {
+	sessionID := first.Command[2]
+	wrote(t, s, sessionID)
+	if again := terminal(t, s); again.Command[1] != "--resume" || again.Command[2] != sessionID {
 		t.Errorf("got %q", again.Command)
 	}
 	out := &providertest.Recorder{}
 	s.run(t, out)
-	if announced := out.Of(providertest.KindNative); len(announced) != 1 || announced[0].Text != native || len(out.Of(providertest.KindRestored)) > 0 {
+	if announced := out.Of(providertest.KindNative); len(announced) != 1 || announced[0].Text != sessionID || len(out.Of(providertest.KindRestored)) > 0 {
 		t.Errorf("got %q", shown(out))
 	}
 }
@@ -195,7 +195,7 @@ func TestTheTerminalClientIsRefusedDuringATurn(t *testing.T) {
 	}
 }
 
-func TestAnswersToTheTerminalClientStay(t *testing.T) {
+func TestAnswersInTheTerminalClientAreKept(t *testing.T) {
 	s := open(t, opening{}, "")
 	path := filepath.Join(s.spec.StateDir, ".claude.json")
 	if err := os.WriteFile(path, []byte(`{"theme":"light","userID":"u","projects":{"/other":{"a":1}}}`), 0o600); err != nil {

@@ -12,15 +12,16 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// agent is the engine's agent with a terminal client.
+// agent adds a terminal client to the engine's agent.
 type agent struct {
 	*stdio.Agent[message]
 	program *program
 }
 
-// Terminal implements agenthost.TerminalAgent: Claude Code in a terminal, on the session.
-// The headless program is stopped first, as two would write one session; the next Run
-// resumes with what was added. CodeConflict while a turn runs.
+// Terminal implements agenthost.TerminalAgent: it returns the command line of
+// Claude Code in a terminal, for this session. It stops the headless program first,
+// because two programs must not write one session. The next Run resumes the
+// extended session. CodeConflict while a turn runs.
 func (a *agent) Terminal(ctx context.Context) (terminal *agenthost.Terminal, err error) {
 	path, err := a.program.options.Find(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (p *program) terminal(path string) (*agenthost.Terminal, error) {
 	if err := p.seed(); err != nil {
 		return nil, err
 	}
-	// Without the mode it starts in one that runs edits unasked.
+	// Without this option the client starts in a mode that edits without asking.
 	command := append([]string{path}, p.resumption()...)
 	command = append(command, "--permission-mode", "default")
 	if settings != "" {
@@ -63,8 +64,8 @@ func (p *program) terminal(path string) (*agenthost.Terminal, error) {
 	}, nil
 }
 
-// resumption returns the arguments that open the session. One that is still empty begins in
-// the terminal.
+// resumption returns the arguments that open the session. An empty session begins
+// in the terminal.
 func (p *program) resumption() []string {
 	if p.session != "" && p.onDisk(p.session) {
 		return []string{"--resume", p.session}
@@ -73,7 +74,7 @@ func (p *program) resumption() []string {
 	return []string{"--session-id", p.session}
 }
 
-// onDisk reports whether the program has written anything of the session.
+// onDisk reports whether the program has stored a part of the session.
 func (p *program) onDisk(session string) bool {
 	found, err := filepath.Glob(filepath.Join(p.folder(), "projects", "*", session+".jsonl"))
 	return err == nil && len(found) > 0

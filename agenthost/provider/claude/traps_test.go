@@ -16,7 +16,7 @@ import (
 	"bellhop/protocol"
 )
 
-// What the fake says.
+// Messages of the fake.
 const (
 	begins = `{"type":"system","subtype":"init","session_id":"${SESSION}"}`
 	echo   = `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"go"}]},"uuid":"${PROMPT}","isReplay":true}`
@@ -27,10 +27,10 @@ const (
 	taken  = `{"type":"control_response","response":{"subtype":"success","request_id":"interrupt"}}`
 )
 
-// script is a program's side.
+// script joins the lines of a script.
 func script(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-// turn is one turn of a script.
+// turn returns the script of one turn.
 func turn(lines ...string) string {
 	return script(slices.Concat([]string{"<", begins, echo}, lines, []string{ends})...)
 }
@@ -43,7 +43,9 @@ func block(parent, content string) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"id":"m1","content":[%s]},"parent_tool_use_id":%s,"task_description":"look"}`, content, parent)
 }
 
-func whole(text string) string { return block("null", fmt.Sprintf(`{"type":"text","text":%q}`, text)) }
+func fullText(text string) string {
+	return block("null", fmt.Sprintf(`{"type":"text","text":%q}`, text))
+}
 
 func use(parent, id, name string) string {
 	return block(parent, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":{"p":1}}`, id, name))
@@ -58,7 +60,7 @@ func wants(request, id, name, input string) string {
 		`"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"},{"type":"addRules","rules":[{"toolName":"W"}],"behavior":"allow","destination":"localSettings"}]}}`, request, name, name, input, id)
 }
 
-// Each case is named after what would be lost or falsified.
+// Each case has the name of the error that a wrong mapping would cause.
 func TestTraps(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines  []string
@@ -66,27 +68,27 @@ func TestTraps(t *testing.T) {
 		shown  []string
 	}{
 		"one assistant line per content block, with the same message id": {
-			[]string{delta("on"), delta("e"), whole("one"), delta("two"), whole("two"), use("null", "a", "ls"), gives("a", `,"content":"x"`)},
+			[]string{delta("on"), delta("e"), fullText("one"), delta("two"), fullText("two"), use("null", "a", "ls"), gives("a", `,"content":"x"`)},
 			agenthost.Answer{},
 			[]string{`text "on"`, `text "e"`, `end "one"`, `text "two"`, `end "two"`, `call a ls {"p":1}`, `result a ls "x" error=false denied=false`},
 		},
 		"a replayed user message and words of the program to the model are nobody's text": {
-			[]string{echo, `{"type":"user","message":{"content":"<local-command-stdout>x</local-command-stdout>"},"isReplay":true}`, whole("hi")},
+			[]string{echo, `{"type":"user","message":{"content":"<local-command-stdout>x</local-command-stdout>"},"isReplay":true}`, fullText("hi")},
 			agenthost.Answer{},
 			[]string{`end "hi"`},
 		},
 		"the final text wins over a stream that was cut and tried again": {
-			[]string{delta("half a"), `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"rate_limit","error_status":429}`, delta("half a text"), whole("half a text")},
+			[]string{delta("half a"), `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"rate_limit","error_status":429}`, delta("half a text"), fullText("half a text")},
 			agenthost.Answer{},
 			[]string{`text "half a"`, `notice warning"The model does not answer (rate_limit 429), try 1 of 2 again"`, `text "half a text"`, `end "half a text"`},
 		},
 		"a sub-agent's call in the middle of a text says nothing of the text twice": {
-			[]string{delta("one "), use(`"p"`, "s1", "ls"), delta("two"), gives("s1", ""), whole("one two")},
+			[]string{delta("one "), use(`"p"`, "s1", "ls"), delta("two"), gives("s1", ""), fullText("one two")},
 			agenthost.Answer{},
 			[]string{`text "one "`, `call s1 ls {"p":1}`, `text "two"`, `result s1 ls "" error=false denied=false`, `end "two"`},
 		},
 		"a sub-agent speaks, and its stream is not the main agent's": {
-			[]string{strings.Replace(delta("sub"), "null", `"p"`, 1), block(`"p"`, `{"type":"thinking","thinking":"hm"},{"type":"text","text":"found"}`), whole("main")},
+			[]string{strings.Replace(delta("sub"), "null", `"p"`, 1), block(`"p"`, `{"type":"thinking","thinking":"hm"},{"type":"text","text":"found"}`), fullText("main")},
 			agenthost.Answer{},
 			[]string{`notice info"Sub-agent look: found"`, `end "main"`},
 		},
@@ -114,7 +116,7 @@ func TestTraps(t *testing.T) {
 			[]string{`call a R {"p":1}`, `result a R "x\ny" error=false denied=false`, `call b R {"p":1}`, `result b R [{"type":"image"}] error=false denied=false`},
 		},
 		"thinking that was not streamed is not lost": {
-			[]string{block("null", `{"type":"thinking","thinking":"hm"}`), whole("so")},
+			[]string{block("null", `{"type":"thinking","thinking":"hm"}`), fullText("so")},
 			agenthost.Answer{},
 			[]string{`reasoning "hm"`, `end "so"`},
 		},
@@ -125,8 +127,8 @@ func TestTraps(t *testing.T) {
 		},
 		"garbage between lines is skipped and reported, and the stream lives": {
 			[]string{
-				whole("a"), "raw: Loading…", "raw: [1]", "raw: ", `{"type":"assistant","message":{"content":[1]}}`, gives("nobody", ""),
-				"raw: {}", `{"type":"dance"}`, `{"type":"system","subtype":"unheard_of"}`, whole("b"),
+				fullText("a"), "raw: Loading…", "raw: [1]", "raw: ", `{"type":"assistant","message":{"content":[1]}}`, gives("unknown", ""),
+				"raw: {}", `{"type":"dance"}`, `{"type":"system","subtype":"unheard_of"}`, fullText("b"),
 			},
 			agenthost.Answer{},
 			[]string{
@@ -135,7 +137,7 @@ func TestTraps(t *testing.T) {
 			},
 		},
 		"a line over 12 MiB is refused, the next one is heard": {
-			[]string{fmt.Sprintf("big: %d", protocol.MaxLine+1), whole("still here")},
+			[]string{fmt.Sprintf("big: %d", protocol.MaxLine+1), fullText("still here")},
 			agenthost.Answer{},
 			[]string{`notice warning"The agent sent a line over 12 MiB"`, `end "still here"`},
 		},
@@ -152,15 +154,15 @@ func TestTraps(t *testing.T) {
 
 func TestALineOf12MiBIsRead(t *testing.T) {
 	text := strings.Repeat("x", 11<<20)
-	s, out := open(t, opening{}, turn(whole(text))), &providertest.Recorder{}
+	s, out := open(t, opening{}, turn(fullText(text))), &providertest.Recorder{}
 	s.run(t, out)
 	if got := out.Texts(); len(got) != 1 || got[0] != text {
 		t.Errorf("got %d texts", len(got))
 	}
 }
 
-func TestInitAtEveryTurnIsNoSessionStart(t *testing.T) {
-	s := open(t, opening{}, turn(whole("one"))+turn(whole("two")))
+func TestInitInEveryTurnStartsNoSession(t *testing.T) {
+	s := open(t, opening{}, turn(fullText("one"))+turn(fullText("two")))
 	first, second := &providertest.Recorder{}, &providertest.Recorder{}
 	s.run(t, first)
 	s.run(t, second)
@@ -172,7 +174,7 @@ func TestInitAtEveryTurnIsNoSessionStart(t *testing.T) {
 	}
 }
 
-// What the program suggests would switch the session to acceptEdits and write
+// The program's suggestions would switch the session to acceptEdits and write
 // .claude/settings.local.json into the user's repository.
 func TestPermissionSuggestionsAreNeverSentBack(t *testing.T) {
 	s := open(t, opening{}, turn(wants("r1", "a", "W", `{"p":1}`), "<", gives("a", "")))
@@ -183,7 +185,7 @@ func TestPermissionSuggestionsAreNeverSentBack(t *testing.T) {
 	}
 }
 
-func TestAnswersToTheProgramsQuestions(t *testing.T) {
+func TestQuestionsOfTheProgramAreAnswered(t *testing.T) {
 	questions := `{"questions":[{"question":"Colour?","options":[{"label":"Red","description":"warm"},{"label":"Blue"}]},{"question":"Size?"}],"more":1}`
 	for name, c := range map[string]struct {
 		answers []agenthost.Answer
@@ -217,7 +219,8 @@ func TestAnswersToTheProgramsQuestions(t *testing.T) {
 	}
 }
 
-// many are requests, so that luck does not make a test pass, and their ends.
+// many returns several requests and their cancellations, so that the test does not
+// pass by luck.
 func many(each string) (requests, cancels []string) {
 	for i := range 10 {
 		id := fmt.Sprintf("r%d", i)
@@ -230,19 +233,19 @@ func many(each string) (requests, cancels []string) {
 	return requests, cancels
 }
 
-func TestARequestThatTheProgramTakesBackIsWithdrawn(t *testing.T) {
-	withdrawn := make(chan error, 10)
+func TestARequestThatTheProgramCancelsIsCancelled(t *testing.T) {
+	cancelled := make(chan error, 10)
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
 		<-ctx.Done()
-		withdrawn <- context.Cause(ctx)
-		return agenthost.Answer{Approved: true}, nil // too late
+		cancelled <- context.Cause(ctx)
+		return agenthost.Answer{Approved: true}, nil // too late to count
 	}}
 	requests, cancels := many(`,"is_error":true`)
-	unknown := `{"type":"control_cancel_request","request_id":"nobody"}`
-	s := open(t, opening{}, turn(slices.Concat(requests, cancels, []string{unknown, whole("on I go")})...)+turn(whole("two")))
+	unknown := `{"type":"control_cancel_request","request_id":"unknown"}`
+	s := open(t, opening{}, turn(slices.Concat(requests, cancels, []string{unknown, fullText("continuing")})...)+turn(fullText("two")))
 	s.run(t, out)
 	for range requests {
-		if err := <-withdrawn; !errors.Is(err, context.Canceled) || errors.Is(err, agenthost.ErrExpired) {
+		if err := <-cancelled; !errors.Is(err, context.Canceled) || errors.Is(err, agenthost.ErrExpired) {
 			t.Errorf("ended by %v", err)
 		}
 	}
@@ -288,7 +291,7 @@ func TestAMessageWhileBusyIsRefused(t *testing.T) {
 	}
 }
 
-func TestImagesGoWithTheText(t *testing.T) {
+func TestImagesAreSentWithTheText(t *testing.T) {
 	s, out := open(t, opening{}, turn()), &providertest.Recorder{}
 	_, err := s.Run(t.Context(), agenthost.Prompt{Text: "look", Attachments: []protocol.Attachment{{Type: "image", MediaType: "image/png", Data: "aGk="}}}, out)
 	if err != nil {
@@ -300,8 +303,8 @@ func TestImagesGoWithTheText(t *testing.T) {
 	}
 }
 
-// The program answers an id that it has seen with nothing.
-func TestEveryPromptHasAnIDOfItsOwn(t *testing.T) {
+// The program does not answer an id that it has seen before.
+func TestEveryPromptHasANewID(t *testing.T) {
 	s := open(t, opening{}, turn()+turn())
 	s.run(t, &providertest.Recorder{})
 	s.run(t, &providertest.Recorder{})

@@ -18,7 +18,7 @@ import (
 type turn struct {
 	*stdio.Turn
 	connection *connection
-	id         string // of the prompt's message
+	id         string // the id of the prompt's message
 
 	blocks   blocks
 	progress progress
@@ -41,8 +41,8 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 	return t.connection.child.SendPrompt(ctx, line)
 }
 
-// Handle maps one message. The turn ends when nothing of it goes on, or when the awaited
-// turn without a prompt does not come.
+// Handle maps one message. The turn ends when all its work has ended, or when an
+// expected turn without a prompt does not come in time.
 func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	if err := t.handle(m); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	return nil, nil
 }
 
-// awaitFollowUp starts the wait for a turn without a prompt, or ends it.
+// awaitFollowUp starts or ends the wait for a turn without a prompt.
 func (t *turn) awaitFollowUp() {
 	switch expecting := t.progress.expecting(); {
 	case expecting && t.followUp == nil:
@@ -68,8 +68,8 @@ func (t *turn) awaitFollowUp() {
 	}
 }
 
-// Cancel asks the program to stop the turn, once it has begun: an interrupt before that is
-// of nothing, and the program then begins the turn.
+// Cancel asks the program to stop the turn once the turn has begun. An earlier
+// interrupt would have no effect, and the program would then begin the turn.
 func (t *turn) Cancel(context.Context) {
 	if t.progress.interruptible() {
 		t.progress.interrupted = true
@@ -77,8 +77,8 @@ func (t *turn) Cancel(context.Context) {
 	}
 }
 
-// Drain implements stdio.Exchange. An interrupt does not end commands in the background:
-// the program ends them when it is ended.
+// Drain implements stdio.Exchange. An interrupt does not end background commands;
+// the program ends them when it exits.
 func (t *turn) Drain(m message, muted bool) (stopped bool, err error) {
 	if muted || m.Type == "control_request" {
 		t.progress.track(t.id, &m)
@@ -128,8 +128,8 @@ func (t *turn) system(m *message) error {
 	return nil
 }
 
-// announceSession tells the host the program's session once it is on the disk. The user
-// may have changed it (/clear).
+// announceSession reports the program's session to the host once it is stored. The
+// user may have changed the session (/clear).
 func (t *turn) announceSession(id string) error {
 	p := t.connection.program
 	if id == "" || id == p.announced {
@@ -139,7 +139,7 @@ func (t *turn) announceSession(id string) error {
 	return t.Out.SetNative(id)
 }
 
-// delta streams the main agent's text; sub-agents send whole blocks.
+// delta streams the main agent's text. Sub-agents send only complete blocks.
 func (t *turn) delta(m *message) error {
 	delta := &m.stream.Event.Delta
 	switch {
@@ -153,8 +153,8 @@ func (t *turn) delta(m *message) error {
 	return nil
 }
 
-// assistant maps a message of one or more whole blocks; the blocks of a message come one by
-// one under the same message id.
+// assistant maps a message of one or more complete blocks. The blocks of a message
+// arrive one by one with the same message id.
 func (t *turn) assistant(m *message) error {
 	for _, b := range m.chat.blocks() {
 		var err error
@@ -163,7 +163,7 @@ func (t *turn) assistant(m *message) error {
 			_, err = t.call(b.ID, b.Name, b.Input)
 		case m.Parent != "":
 			t.subAgent(m.chat.Task, b)
-		case m.chat.IsAPIError: // the program's text, not the model's: the result repeats it
+		case m.chat.IsAPIError: // a text of the program instead of the model; the result repeats it
 			err = t.blocks.close()
 		case b.Type == "text":
 			err = t.blocks.endText(b.Text)
@@ -177,15 +177,16 @@ func (t *turn) assistant(m *message) error {
 	return nil
 }
 
-// subAgent shows the text of a sub-agent as a notice: the main agent reports it later.
+// subAgent shows the text of a sub-agent as a notice, because the main agent
+// reports it later.
 func (t *turn) subAgent(task string, b block) {
 	if b.Type == "text" && b.Text != "" {
 		t.Out.Notice("info", "Sub-agent "+task+": "+b.Text)
 	}
 }
 
-// encodePrompt makes the user message. Each has an id of its own: the program does not
-// answer a message whose id it has seen, in an earlier life too.
+// encodePrompt returns the user message. Each message has a new id, because the
+// program does not answer an id that it has seen, even before a restart.
 func encodePrompt(prompt agenthost.Prompt, restored string) (id string, line json.RawMessage, err error) {
 	var content []stdio.Object
 	for _, a := range prompt.Attachments {

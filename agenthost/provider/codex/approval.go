@@ -11,10 +11,11 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// errResolved withdraws a question that the program no longer asks.
+// errResolved is the cause when a question is cancelled because the program no
+// longer asks it.
 var errResolved = errors.New("the request is resolved")
 
-// approval has the parameters of every request that is put to the user.
+// approval has the parameters of all requests that ask the user.
 type approval struct {
 	ItemID  string `json:"itemId"`
 	Reason  string `json:"reason"`
@@ -58,7 +59,7 @@ const (
 	elicitation        = "mcpServer/elicitation/request"
 )
 
-// serverRequest puts a request of the program to the user and sends the answer.
+// serverRequest asks the user for a request of the program and sends the answer.
 func (t *turn) serverRequest(m message) error {
 	var a approval
 	if readable := json.Unmarshal(m.Params, &a) == nil; !readable {
@@ -99,8 +100,8 @@ func (t *turn) respond(ctx context.Context, m message, result any) {
 	_ = t.connection.child.Send(ctx, message{ID: m.ID, Result: stdio.Encode(result)})
 }
 
-// elicited returns the open call that a server's question is about, nil without one:
-// Codex asks for a call of a server's tool as if the server did.
+// elicited returns the open call that a server's question belongs to, or nil. Codex
+// uses such a question to ask for permission for a call of a server's tool.
 func (t *turn) elicited(a approval) *stdio.Call {
 	for _, c := range t.Calls() {
 		if !c.Answered() && !t.elicitedCalls[c] && c.Name == a.tool() && sameJSON(c.Input, stdio.OrEmpty(a.Meta.Params)) {
@@ -123,7 +124,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// ask puts a request to the user in the background. When the turn ends first, the
+// ask asks the user in the background. If the turn ends first, the request is
+// cancelled, because a later answer would still run its tool.
 // request is cancelled: an answer that comes later would still run its tool.
 func (t *turn) ask(m message, a approval, c *stdio.Call) {
 	t.Question(string(m.ID), func(ctx context.Context) error {
@@ -139,8 +141,8 @@ func (t *turn) ask(m message, a approval, c *stdio.Call) {
 	})
 }
 
-// decide asks the user and returns the result for the program. Codex never remembers an
-// answer: the host does.
+// decide asks the user and returns the result for the program. The host remembers
+// answers; Codex must not.
 func (t *turn) decide(ctx context.Context, method string, a approval, c *stdio.Call) (any, error) {
 	if method == userInput {
 		return t.input(ctx, a)
@@ -177,8 +179,8 @@ func (t *turn) decide(ctx context.Context, method string, a approval, c *stdio.C
 	return stdio.Object{"decision": "accept"}, nil
 }
 
-// input asks the user the agent's own questions, one after another. One that expires stays
-// unanswered.
+// input asks the user the agent's own questions, one after another. An expired
+// question stays unanswered.
 func (t *turn) input(ctx context.Context, a approval) (any, error) {
 	answers := stdio.Object{}
 	for _, asked := range a.Questions {
@@ -221,8 +223,8 @@ func (a *approval) prompt(method string) string {
 	return what
 }
 
-// args returns the arguments that the user decides on: the call's, and what the request adds
-// to them.
+// args returns the arguments that the user decides about: those of the call and
+// those of the request.
 func (a *approval) args(method string, c *stdio.Call) json.RawMessage {
 	args := stdio.Object{}
 	switch {
@@ -243,8 +245,8 @@ func (a *approval) args(method string, c *stdio.Call) json.RawMessage {
 	return stdio.Encode(args)
 }
 
-// cancellation returns the response to a request that no user can decide any more. It ends the
-// turn if the program knows such a response.
+// cancellation returns the response to a request that no user can decide any more.
+// If the program supports it, this response ends the turn.
 func cancellation(m *message) message {
 	response := message{ID: m.ID}
 	switch m.Method {

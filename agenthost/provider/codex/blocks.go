@@ -6,18 +6,18 @@ import (
 	"bellhop/agenthost"
 )
 
-// blocks are the text and reasoning blocks of a turn, which belong to items.
+// blocks holds the text and reasoning blocks of a turn, which belong to items.
 type blocks struct {
 	out      agenthost.Output
-	textItem string // whose text block is open, "" = none
+	textItem string // item whose text block is open; "" = none
 	streamed map[string]*strings.Builder
 
-	reasoningItem string // whose reasoning is open, "" = none
+	reasoningItem string // item whose reasoning block is open; "" = none
 	part          int
 }
 
-// text adds to an item's text. Another item's open block ends there: an item that is cut
-// off is never completed.
+// text adds to an item's text. It closes the open block of another item, because an
+// interrupted item is never completed.
 func (b *blocks) text(item, delta string) error {
 	if delta == "" {
 		return nil
@@ -38,8 +38,8 @@ func (b *blocks) text(item, delta string) error {
 	return b.out.Text(delta)
 }
 
-// complete ends an item's text. If a tool call closed its block, only the part that was
-// not streamed yet becomes a block.
+// complete ends an item's text. If a tool call closed its block, only the part that
+// was not streamed yet becomes a block.
 func (b *blocks) complete(item, final string) error {
 	if b.textItem == item {
 		return b.end(final)
@@ -72,7 +72,7 @@ func (b *blocks) end(final string) error {
 	return b.out.EndText(final)
 }
 
-// reason adds to an item's reasoning; an empty line separates its parts.
+// reason adds to an item's reasoning. An empty line separates its parts.
 func (b *blocks) reason(item string, part int, delta string) error {
 	if delta == "" {
 		return nil

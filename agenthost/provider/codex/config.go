@@ -16,7 +16,7 @@ import (
 	"bellhop/internal/configfile"
 )
 
-// The pieces of config.toml; those that do not apply are left out.
+// The parts of config.toml. Parts that do not apply are left out.
 var (
 	//go:embed config.toml
 	baseTemplate string
@@ -30,13 +30,13 @@ var (
 
 const (
 	ownProvider   = "openai"  // built into Codex, with its own login
-	givenProvider = "bellhop" // of providerTemplate
+	givenProvider = "bellhop" // the provider in providerTemplate
 	defaultURL    = "https://api.openai.com/v1"
 )
 
-// configure writes what Codex reads when it starts. It marks the workspace as not trusted:
-// Codex would otherwise trust it at the first thread, and use its servers, its hooks and its
-// rules for what may run unasked.
+// configure writes the configuration that Codex reads when it starts. It marks the
+// workspace as not trusted: otherwise Codex would trust it at the first thread, and
+// use its servers, its hooks and its rules for commands that need no approval.
 func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	template := baseTemplate
 	variables := map[string]string{
@@ -71,8 +71,8 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 	return login(options.Login, filepath.Join(home(spec), "auth.json"))
 }
 
-// login makes the session use the login at path. A login that was made in the session's own
-// home stays.
+// login makes the session use the login at path. A login in the session's own home
+// stays.
 func login(path, link string) error {
 	if path == "" {
 		return nil
@@ -83,11 +83,12 @@ func login(path, link string) error {
 	return nil
 }
 
-// maxMemory is as much of a memory as Codex itself reads.
+// maxMemory is the limit that Codex itself has for a memory.
 const maxMemory = 32 << 10
 
-// copyMemory makes the memory of the workspace the session's own: Codex does not read
-// that of a workspace that is not trusted. Of two files the first counts.
+// copyMemory copies the memory of the workspace into the session's home, because
+// Codex does not read the memory of an untrusted workspace. Of two files the first
+// counts.
 func copyMemory(dir, home string) error {
 	text := cmp.Or(
 		stdio.ReadMemory(filepath.Join(dir, "AGENTS.override.md"), maxMemory),

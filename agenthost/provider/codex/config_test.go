@@ -83,7 +83,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
+func TestTheLoginIsSharedAndASessionsOwnLoginIsKept(t *testing.T) {
 	login := filepath.Join(t.TempDir(), "auth.json")
 	for _, own := range []bool{false, true} {
 		f := newFixture(t, begun+turnCompleted)
@@ -104,7 +104,7 @@ func TestTheLoginIsSharedAndOneOfTheSessionIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasNothingOfTheHosts(t *testing.T) {
+func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_SECRET", "canary")
 	f := newFixture(t, `{"dir":"env"}`+"\n"+begun+turnCompleted)
 	f.Spec.Env = []string{"OWN=1"}

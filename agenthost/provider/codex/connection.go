@@ -21,9 +21,9 @@ type connection struct {
 
 	mu      sync.Mutex
 	last    int64
-	waiting map[string]chan message // callers by the id of their request
+	waiting map[string]chan message // waiting calls by the id of their request
 
-	// Of the open thread; the goroutine of Run uses them.
+	// State of the open thread. Only the goroutine of Run uses it.
 	thread     string
 	total      tokens // the thread's usage at the end of the last turn
 	knowsTotal bool
@@ -48,7 +48,7 @@ func (c *connection) Decode(raw []byte) (m message, err error) {
 	return m, stdio.ErrConsumed
 }
 
-// Reject cancels a request: between turns no user can decide it.
+// Reject cancels a request, because no user can decide it between turns.
 func (c *connection) Reject(m message) {
 	if m.isRequest() {
 		c.child.Offer(cancellation(&m))
@@ -60,7 +60,7 @@ func (c *connection) Begin(t *stdio.Turn) stdio.Exchange[message] {
 	return &turn{Turn: t, connection: c, blocks: blocks{out: t.Out}, elicitedCalls: map[*stdio.Call]bool{}}
 }
 
-// request makes a request with an id of its own.
+// request creates a request with a new id.
 func (c *connection) request(method string, params any) message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +68,8 @@ func (c *connection) request(method string, params any) message {
 	return message{ID: json.RawMessage(strconv.FormatInt(c.last, 10)), Method: method, Params: stdio.Encode(params)}
 }
 
-// call sends a request and waits for its result. The error is a *refusal if the program
-// answers with an error.
+// call sends a request and waits for its result. The error is a *refusal if the
+// program responds with an error.
 func (c *connection) call(ctx context.Context, method string, params, result any) error {
 	request, response := c.request(method, params), make(chan message, 1)
 	id := string(request.ID)
@@ -140,8 +140,8 @@ func (c *connection) Open(ctx context.Context, thread string, _ agenthost.Output
 	return c.thread, thread != "", nil
 }
 
-// settings adds the settings of a thread to params. Codex has to ask for everything that
-// it does not know to be harmless, so that the host's policy decides.
+// settings adds the settings of a thread to params. Codex must ask for everything
+// that it does not know to be harmless, so that the host's policy decides.
 func (c *connection) settings(params stdio.Object) stdio.Object {
 	params["cwd"] = c.program.spec.Dir
 	params["approvalPolicy"] = "untrusted"

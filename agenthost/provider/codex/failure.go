@@ -17,7 +17,7 @@ type failure struct {
 	Info    json.RawMessage `json:"codexErrorInfo"`
 }
 
-// meanings of codexErrorInfo, for people.
+// meanings explains the values of codexErrorInfo to users.
 var meanings = map[string]string{
 	"contextWindowExceeded":          "The conversation is longer than the model can take",
 	"sessionBudgetExceeded":          "The budget of the agent's session is used up",
@@ -38,7 +38,7 @@ var meanings = map[string]string{
 	"responseTooManyFailedAttempts":  "The model provider failed too often",
 }
 
-// description tells the user what failed.
+// description returns the text of the failure for the user.
 func (f *failure) description() string {
 	if f == nil {
 		return "The agent reports a failure"
@@ -59,7 +59,8 @@ func (f *failure) description() string {
 	return cmp.Or(strings.Join(parts, ": "), "The agent reports a failure")
 }
 
-// kind reads codexErrorInfo: a name, or an object of a name and its details.
+// kind reads codexErrorInfo, which is a name, or an object of a name and its
+// details.
 func (f *failure) kind() (name string, status int) {
 	if json.Unmarshal(f.Info, &name) == nil {
 		return name, 0

@@ -33,7 +33,7 @@ const (
 	begun = initialize + threadStart + turnStart
 )
 
-// started is an item of the turn that starts; completed is its end.
+// started returns the start of an item of the turn; completed returns its end.
 func started(item string) string   { return about("item/started", "th", "t1", item) }
 func completed(item string) string { return about("item/completed", "th", "t1", item) }
 
@@ -45,7 +45,7 @@ func delta(id, text string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"method":"item/agentMessage/delta","params":{"threadId":"th","turnId":"t1","itemId":%q,"delta":%q}}}`+"\n", id, text)
 }
 
-// asking is a request of the program, expecting the answer with a result.
+// asking returns a request of the program, and the expected response.
 func asking(id int, method, params string) string {
 	return fmt.Sprintf(`{"dir":"out","msg":{"id":%d,"method":%q,"params":%s}}`+"\n", id, method, params)
 }
@@ -61,7 +61,7 @@ const (
 	approve     = "item/commandExecution/requestApproval"
 )
 
-// fixture has the options of the provider under test.
+// fixture adds the options of the provider under test.
 type fixture struct {
 	*providertest.Fixture
 	options codex.Options

@@ -12,7 +12,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
-// Recordings of the real program, cut to one turn each.
+// Recordings of the real program, one turn each.
 func TestRecordings(t *testing.T) {
 	deny := agenthost.Answer{Reason: "no"}
 	allow := agenthost.Answer{Approved: true}

@@ -33,7 +33,8 @@ func (t *turn) item(completed bool, raw json.RawMessage) error {
 	return t.toolItem(completed, raw)
 }
 
-// completeReasoning ends a reasoning; one that was not streamed is shown at once.
+// completeReasoning ends reasoning. Reasoning that was not streamed is shown at
+// once.
 func (t *turn) completeReasoning(completed bool, it item) error {
 	if !completed {
 		return nil
@@ -49,7 +50,7 @@ func (t *turn) completeReasoning(completed bool, it item) error {
 	return t.blocks.end("")
 }
 
-// toolItem maps an item that is the call of a tool.
+// toolItem maps an item that is a tool call.
 func (t *turn) toolItem(completed bool, raw json.RawMessage) error {
 	var it item
 	if readable := json.Unmarshal(raw, &it) == nil; !readable || it.ID == "" {
@@ -70,7 +71,7 @@ func (t *turn) toolItem(completed bool, raw json.RawMessage) error {
 	return t.Result(c, output, failed)
 }
 
-// tool returns the call that the item stands for; name is "" if it is none.
+// tool returns the call of the item. name is "" if the item is not a call.
 func (it *item) tool() (name string, input json.RawMessage) {
 	switch it.Type {
 	case "commandExecution":
@@ -91,8 +92,8 @@ func (it *item) tool() (name string, input json.RawMessage) {
 	return "", nil
 }
 
-// outcome returns the output of a completed call. A command's is the aggregated one, as
-// its deltas are lossy.
+// outcome returns the output of a completed call. For a command it is the
+// aggregated output, because the deltas are lossy.
 func (it *item) outcome() (output json.RawMessage, failed bool) {
 	failed = it.Status == "failed" || it.Success != nil && !*it.Success
 	switch it.Type {

@@ -22,8 +22,8 @@ func TestThreads(t *testing.T) {
 {"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t1"}}}}
 ` + turnCompleted
 	for _, c := range []struct {
-		rule, native, script string
-		want                 []string
+		rule, sessionID, script string
+		want                    []string
 	}{
 		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindNative}},
 		{"an earlier life's thread is resumed, nothing is told again", "th", resumed, nil},
@@ -31,7 +31,7 @@ func TestThreads(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.script)
-			f.Spec.Native = c.native
+			f.Spec.Native = c.sessionID
 			out := &providertest.Recorder{Memory: "what was said"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
@@ -56,7 +56,7 @@ func TestATurnAfterStopResumesTheThread(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "second"), providertest.Finished)
 }
 
-func TestAProgramThatEndedUnseenIsStartedAgain(t *testing.T) {
+func TestAProgramThatExitedWhileIdleIsRestarted(t *testing.T) {
 	f := newFixture(t, begun+turnCompleted+`{"dir":"in","msg":{"method":"turn/start"}}
 {"dir":"exit","msg":0}
 `, initialize+threadResume+turnStart+delta("m1", "here")+turnCompleted)
@@ -76,7 +76,7 @@ func TestACrashIsAnOutcomeWithTheLastLines(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "again"), providertest.Finished)
 }
 
-func TestAProgramThatDiesWhileItAsksExpiresItsQuestions(t *testing.T) {
+func TestAnExitDuringAQuestionExpiresTheQuestion(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(9, approve, approval)+`{"dir":"exit","msg":3}
 `)
 	out := &providertest.Recorder{}
@@ -92,7 +92,7 @@ func TestARefusedPromptIsAFailure(t *testing.T) {
 	f.Want(f.Run(&providertest.Recorder{}, "hello"), agenthost.Outcome{FinishReason: protocol.FinishError, Err: "too long"})
 }
 
-func TestUnusableLinesAreNoticedAndPassedOver(t *testing.T) {
+func TestInvalidLinesAreReportedAndSkipped(t *testing.T) {
 	long := fmt.Sprintf(`{"dir":"raw","msg":%q}`+"\n", strings.Repeat("x", protocol.MaxLine+1))
 	noise := strings.Repeat(`{"dir":"raw","msg":"{\"no\":\"message\"}"}`+"\n", 4)
 	f := newFixture(t, begun+long+noise+`{"dir":"raw","msg":"  "}`+"\n"+delta("m1", "still here")+turnCompleted)
@@ -103,7 +103,7 @@ func TestUnusableLinesAreNoticedAndPassedOver(t *testing.T) {
 	}
 }
 
-func TestUsageIsTheTurnsOwn(t *testing.T) {
+func TestUsageCountsOnlyTheTurn(t *testing.T) {
 	usage := func(turn string, total, last int) string {
 		return fmt.Sprintf(`{"dir":"out","msg":{"method":"thread/tokenUsage/updated","params":{"threadId":"th","turnId":%q,`+
 			`"tokenUsage":{"total":{"totalTokens":%d},"last":{"totalTokens":%d}}}}}`+"\n", turn, total, last)

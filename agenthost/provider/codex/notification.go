@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Handle maps one message; an outcome ends the turn.
+// Handle maps one message. An outcome ends the turn.
 func (t *turn) Handle(m message) (*agenthost.Outcome, error) {
 	if outcome := t.lifecycle(m); outcome != nil {
 		return outcome, nil
@@ -55,7 +55,7 @@ func (t *turn) lifecycle(m message) *agenthost.Outcome {
 	return nil
 }
 
-// accepted reads the response to turn/start.
+// accepted maps the response to turn/start.
 func (t *turn) accepted(m message) *agenthost.Outcome {
 	var response struct {
 		Turn turnInfo `json:"turn"`
@@ -64,7 +64,7 @@ func (t *turn) accepted(m message) *agenthost.Outcome {
 	case m.Error != nil:
 		return stdio.Failure("The agent refuses the prompt: " + m.Error.Message)
 	case json.Unmarshal(m.Result, &response) != nil || response.Turn.ID == "":
-		return stdio.Failure("The agent answers the prompt with something unknown")
+		return stdio.Failure("The agent's response to the prompt is unknown")
 	}
 	t.id = cmp.Or(t.id, response.Turn.ID)
 	return nil
@@ -93,7 +93,7 @@ func (t *turn) notification(method string, params parameters) error {
 	case "item/started", "item/completed":
 		return t.item(method == "item/completed", params.Item)
 	case "serverRequest/resolved":
-		t.Withdraw(string(params.RequestID), errResolved)
+		t.CancelQuestion(string(params.RequestID), errResolved)
 	case "error":
 		if params.WillRetry && params.Error != nil {
 			t.Out.Notice("warning", params.Error.description())
@@ -109,20 +109,21 @@ func (t *turn) notification(method string, params parameters) error {
 }
 
 // subAgent maps a notification of another thread, which belongs to a sub-agent. Its
-// tool calls act on the workspace and are shown; its text is for the main agent.
+// tool calls act on the workspace and are shown. Its text is for the main agent and
+// is not shown.
 func (t *turn) subAgent(method string, params parameters) error {
 	switch method {
 	case "serverRequest/resolved":
-		t.Withdraw(string(params.RequestID), errResolved)
+		t.CancelQuestion(string(params.RequestID), errResolved)
 	case "item/started", "item/completed":
 		return t.toolItem(method == "item/completed", params.Item)
 	}
 	return nil
 }
 
-// countTokens computes the usage of the turn: the thread's total, less the total before
-// the turn. A resumed thread does not report its earlier total; it is the first reported
-// total less the usage of the first request.
+// countTokens computes the usage of the turn: the thread's total minus the total
+// before the turn. A resumed thread does not report its earlier total. It is the
+// first reported total minus the usage of the first request.
 func (t *turn) countTokens(params parameters) {
 	if params.TokenUsage == nil {
 		return

@@ -13,25 +13,25 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// The sandboxes of Codex. They do not work where user namespaces are forbidden; there the
-// operator has to choose SandboxNone.
+// The sandboxes of Codex. They need user namespaces; without these the operator
+// must choose SandboxNone.
 const (
 	SandboxReadOnly  = "read-only"
 	SandboxWorkspace = "workspace-write"
 	SandboxNone      = "danger-full-access"
 )
 
-// Options say which Codex to run and how. Find is required.
+// Options configure Codex. Find is required.
 type Options struct {
-	Name string // in messages to the user; "" = "codex"
+	Name string // the agent's name in messages to the user; "" = "codex"
 
-	// Find returns the path of the program. Its error is Run's: it names the command
-	// that installs the program.
+	// Find returns the path of the program. Run returns its error, which names the
+	// command that installs the program.
 	Find func(ctx context.Context) (string, error)
 
-	// Env is for every session, KEY=value. OPENAI_API_KEY, here or in the session's
-	// own variables, configures the model provider, at OPENAI_BASE_URL if that is set.
-	// Without a key Codex uses Login.
+	// Env has the variables for every session, KEY=value. OPENAI_API_KEY, here or
+	// in the session's own variables, configures the model provider, at
+	// OPENAI_BASE_URL if that is set. Without a key Codex uses Login.
 	Env []string
 
 	// Login is the auth.json of `codex login`; "" = none. Sessions share the file,
@@ -39,7 +39,7 @@ type Options struct {
 	Login string
 
 	Sandbox string // "" = SandboxWorkspace
-	Retries int    // of a failed request to the model; 0 = 4
+	Retries int    // retries of a failed request to the model; 0 = 4
 
 	// Records is the directory for process.Sweep; "" keeps no record.
 	Records string
@@ -52,7 +52,7 @@ type Options struct {
 // Provider runs a Codex for every session.
 type Provider struct{ options Options }
 
-// New makes a provider; it does not look for the program.
+// New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "codex")
 	options.Sandbox = cmp.Or(options.Sandbox, SandboxWorkspace)
@@ -60,7 +60,7 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
-// Open makes an agent; its first Run starts the program.
+// Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	if p.options.Find == nil {
 		return nil, errors.New("codex: no program configured")
@@ -72,7 +72,8 @@ func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.
 	return stdio.New(config, spec, &program{options: p.options, spec: spec}), nil
 }
 
-// secretVariable names the bearer token of the host's MCP server in config.toml.
+// secretVariable is the variable with the bearer token of the host's MCP server in
+// config.toml.
 const secretVariable = "BELLHOP_WORKSPACE_SECRET"
 
 // program implements stdio.Protocol for one session.
@@ -81,7 +82,7 @@ type program struct {
 	spec    agenthost.AgentSpec
 }
 
-// Command configures the app server and returns how to start it.
+// Command writes the configuration of the app server and returns its command line.
 func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 	path, err := p.options.Find(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func environment(options Options, spec agenthost.AgentSpec) []string {
 	if spec.Local != nil {
 		own = append(own, secretVariable+"="+spec.Local.Secret)
 	}
-	// Its stderr is shown to people.
+	// Users see its stderr.
 	return stdio.Environment([]string{"NO_COLOR=1"}, options.Env, spec.Env, own)
 }
 

@@ -21,7 +21,7 @@ func TestQuestions(t *testing.T) {
 	for _, c := range []struct {
 		rule, script string
 		answer       agenthost.Answer
-		call, prompt string // of the question
+		call, prompt string // the call and the prompt of the question
 		args         string
 	}{
 		{
@@ -93,7 +93,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatCannotBePutToTheUser(t *testing.T) {
+func TestQuestionsThatCannotBeAskedAreRefused(t *testing.T) {
 	f := newFixture(t, begun+
 		asking(0, "mcpServer/elicitation/request", `{"threadId":"th","serverName":"s","mode":"form","message":"Your name?","requestedSchema":{"properties":{"name":{}}}}`)+
 		answered(0, `{"action":"decline"}`)+

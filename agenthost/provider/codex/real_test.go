@@ -17,10 +17,10 @@ import (
 	"bellhop/protocol"
 )
 
-// model has apply_patch in the catalogue that is built into Codex.
+// model uses apply_patch in the model catalogue that is built into Codex.
 const model = "gpt-5.5"
 
-// options are those of the installed Codex with a scripted model.
+// options returns the options of the installed Codex with a scripted model.
 func options(t *testing.T, llm *mockllm.Server) codex.Options {
 	t.Helper()
 	path := agents.Find(t, "codex")
@@ -63,17 +63,17 @@ func TestContractWithTheRealProgram(t *testing.T) {
 	})
 }
 
-func TestTheRealProgramWritesTheFileAfterTheAnswerOnly(t *testing.T) {
+func TestTheRealProgramWritesTheFileOnlyAfterTheAnswer(t *testing.T) {
 	real(t, options(t, mockllm.New(t))).WritesAfterTheAnswer(t)
 }
 
-func TestTheRealProgramsCommandEndsWithAnInterrupt(t *testing.T) {
+func TestAnInterruptEndsTheCommandsOfTheRealPrograms(t *testing.T) {
 	o := options(t, mockllm.New(t))
-	o.Sandbox = codex.SandboxNone // its processes have our numbers
+	o.Sandbox = codex.SandboxNone // inside the sandbox, its processes have other process ids
 	real(t, o).EndsCommandsOnInterrupt(t)
 }
 
-func TestTheRealProgramDoesNotTryAnUnreachableModelForEver(t *testing.T) {
+func TestTheRealProgramGivesUpAnUnreachableModel(t *testing.T) {
 	o := options(t, mockllm.New(t))
 	o.Env = append(o.Env, "OPENAI_BASE_URL=http://127.0.0.1:9/v1")
 	out := &providertest.Recorder{}
@@ -91,7 +91,7 @@ func TestTheRealProgramResumesAfterSIGKILL(t *testing.T) {
 func TestTheRealProgramCallsTheHostsTool(t *testing.T) {
 	r := real(t, options(t, mockllm.New(t)))
 	local, refused := providertest.HostTool(t)
-	r.Spec.Model = "mock-1" // those of the catalogue have to search for tools first
+	r.Spec.Model = "mock-1" // models of the catalogue must search for tools first
 	r.Spec.Local = local
 	asked := r.CallsTheHostsTool(t, "CALL workspace_getStatus {}").Of(providertest.KindConfirm)
 	if len(asked) != 1 || asked[0].Question.ToolName != "mcp__bellhop__workspace_getStatus" || asked[0].Question.ToolCallID == "" {

@@ -11,8 +11,8 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// A repository's configuration would start servers, run hooks and allow commands;
-// its memory is read.
+// A repository's configuration could start servers, run hooks and allow commands,
+// so it is ignored. Its memory is read.
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 	llm := mockllm.New(t)
 	o := options(t, llm)
@@ -28,7 +28,7 @@ func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 		".git/HEAD":                  "ref: refs/heads/main\n",
 	})
 	agent := r.Open(t)
-	for range 2 { // the second time with what the first has remembered
+	for range 2 { // the second time with the state that the first one stored
 		providertest.AsksOnce(t, agent, "BASH touch EVIL-made")
 		if err := agent.Stop(t.Context()); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-func TestAMessageThatIsCutIsNeverCompletedButEnded(t *testing.T) {
+func TestAnInterruptedMessageIsEnded(t *testing.T) {
 	f := newFixture(t, begun+
 		started(`{"type":"agentMessage","id":"m1"}`)+delta("m1", "first ")+
 		started(`{"type":"agentMessage","id":"m2"}`)+delta("m2", "second")+
@@ -36,7 +36,7 @@ func TestAMessageCompletedAfterAToolCallIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestASecondPromptWhileBusyIsRefusedForItWouldSteer(t *testing.T) {
+func TestASecondPromptWhileBusyIsRefused(t *testing.T) {
 	f := newFixture(t, begun+delta("m1", "busy")+turnInterrupt)
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "first"})
@@ -47,26 +47,26 @@ func TestASecondPromptWhileBusyIsRefusedForItWouldSteer(t *testing.T) {
 	f.Interrupt(end)
 }
 
-func TestAnApprovalResolvedElsewhereIsWithdrawn(t *testing.T) {
+func TestAnApprovalResolvedElsewhereIsCancelled(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
 		`{"dir":"out","msg":{"method":"serverRequest/resolved","params":{"threadId":"th","requestId":0}}}`+"\n"+
 		completed(commandDone)+turnCompleted)
-	withdrawn := make(chan error, 1)
+	cancelled := make(chan error, 1)
 	out := &providertest.Recorder{Decide: func(ctx context.Context, _ string, _ agenthost.Question) (agenthost.Answer, error) {
 		<-ctx.Done()
-		withdrawn <- ctx.Err()
+		cancelled <- ctx.Err()
 		return agenthost.Answer{Approved: true}, nil
 	}}
 	f.Want(f.Run(out, "hello"), providertest.Finished)
-	if err := <-withdrawn; err == nil {
+	if err := <-cancelled; err == nil {
 		t.Error("the question stayed open")
 	}
 }
 
-func TestAnInterruptCancelsTheOpenApprovalSoThatItsToolNeverRuns(t *testing.T) {
+func TestAnInterruptCancelsTheOpenApproval(t *testing.T) {
 	f := newFixture(t, begun+started(command)+asking(0, approve, approval)+
 		answered(0, `{"decision":"cancel"}`)+
-		asking(1, approve, approval)+answered(1, `{"decision":"cancel"}`)+ // asked behind the interrupt
+		asking(1, approve, approval)+answered(1, `{"decision":"cancel"}`)+ // asked after the interrupt
 		turnInterrupt)
 	out := &providertest.Recorder{}
 	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
@@ -101,7 +101,7 @@ func TestLateMessagesOfAnEarlierTurnAreIgnored(t *testing.T) {
 	}
 }
 
-func TestTheToolsOfASubAgentAreShownAndItsTextIsNot(t *testing.T) {
+func TestOnlyTheToolsOfASubAgentAreShown(t *testing.T) {
 	f := newFixture(t, begun+
 		about("item/started", "sub", "s1", command)+
 		asking(0, approve, `{"threadId":"sub","turnId":"s1","itemId":"c1","command":"touch x"}`)+
@@ -127,7 +127,7 @@ func TestAnApprovalBeforeItsItemAnnouncesTheCall(t *testing.T) {
 	}
 }
 
-func TestACallThatTheAgentItselfDeclinesIsDenied(t *testing.T) {
+func TestACallThatTheAgentDeclinesIsDenied(t *testing.T) {
 	f := newFixture(t, begun+started(command)+
 		completed(`{"type":"commandExecution","id":"c1","command":"touch x","status":"declined"}`)+turnCompleted)
 	out := &providertest.Recorder{}
@@ -137,7 +137,7 @@ func TestACallThatTheAgentItselfDeclinesIsDenied(t *testing.T) {
 	}
 }
 
-func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
+func TestAnInterruptWaitsForTheTurnsID(t *testing.T) {
 	f := newFixture(t, initialize+threadStart+
 		`{"dir":"in","msg":{"id":3,"method":"turn/start"}}
 {"dir":"out","msg":{"method":"warning","params":{"threadId":"th","message":"now"}}}
@@ -151,7 +151,7 @@ func TestAnInterruptBeforeTheTurnHasANameIsSentWhenItHas(t *testing.T) {
 	f.Interrupt(end)
 }
 
-func TestAnInterruptReachesAProgramThatIsOnlyStarting(t *testing.T) {
+func TestAnInterruptStopsAStartingProgram(t *testing.T) {
 	f := newFixture(t, `{"dir":"in","msg":{"method":"initialize"}}
 {"dir":"in","msg":{"method":"never"}}
 `)

@@ -14,12 +14,12 @@ type turn struct {
 	*stdio.Turn
 	connection *connection
 
-	request     string // id of turn/start
-	id          string // "" until the program has named the turn
+	request     string // the id of the turn/start request
+	id          string // "" until the program has sent the turn's id
 	interrupted bool   // turn/interrupt was sent
 
 	blocks        blocks
-	elicitedCalls map[*stdio.Call]bool // those that an MCP server asked about
+	elicitedCalls map[*stdio.Call]bool // calls that an MCP server asked about
 	usage         json.RawMessage
 
 	before      tokens // the thread's usage before the turn
@@ -34,7 +34,7 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 	}
 	for _, attachment := range prompt.Attachments {
 		if attachment.Type != "image" {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not take attachments of the type %.40q", attachment.Type))
+			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
 			continue
 		}
 		input = append(input, stdio.Object{"type": "image", "url": "data:" + attachment.MediaType + ";base64," + attachment.Data})
@@ -44,8 +44,8 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 	return t.connection.child.Send(ctx, request)
 }
 
-// Cancel asks the program to stop the turn, once it has named it. A turn that had ended
-// before that sends its end by itself.
+// Cancel asks the program to stop the turn once its id is known. If the turn ends
+// before that, the program sends its end anyway.
 func (t *turn) Cancel(context.Context) {
 	if t.interrupted || t.id == "" {
 		return

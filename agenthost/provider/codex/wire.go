@@ -25,10 +25,11 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", r.Message, r.Code) }
 
-// noSuchMethod is JSON-RPC's.
+// noSuchMethod is the JSON-RPC code of an unknown method.
 const noSuchMethod = -32601
 
-// parameters are those of every notification of a turn; which are set depends on its method.
+// parameters has the members of all notifications of a turn. The method decides
+// which are set.
 type parameters struct {
 	ThreadID string          `json:"threadId"`
 	TurnID   string          `json:"turnId"`
@@ -69,7 +70,7 @@ func (t tokens) minus(o tokens) tokens {
 	return tokens{t.Input - o.Input, t.Cached - o.Cached, t.Output - o.Output, t.Reasoning - o.Reasoning, t.Total - o.Total}
 }
 
-// item is a ThreadItem; which members are set depends on its type.
+// item is a ThreadItem. Its type decides which members are set.
 type item struct {
 	Type   string `json:"type"`
 	ID     string `json:"id"`

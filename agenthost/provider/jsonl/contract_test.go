@@ -20,7 +20,7 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// playAgent in the environment makes this test binary the demo agent.
+// playAgent is the variable that makes this test binary the demo agent.
 const playAgent = "JSONL_TEST_AGENT"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// mortal passes lines on and dies of one that says crash.
+// mortal forwards lines and exits at a line that contains "crash".
 func mortal(in io.Reader) io.Reader {
 	read, write := io.Pipe()
 	go func() {
@@ -84,7 +84,7 @@ func TestTheDemoAgentKeepsTheContract(t *testing.T) {
 	})
 }
 
-// open makes an agent whose program is a shell script.
+// open creates an agent whose program is a shell script.
 func open(t *testing.T, script string, spec agenthost.AgentSpec) agenthost.Agent {
 	t.Helper()
 	provider := jsonl.New(jsonl.Options{Name: "script", Command: []string{"sh", "-c", script}, ModelFlag: "--model", Grace: 50 * time.Millisecond})
@@ -106,7 +106,7 @@ func open(t *testing.T, script string, spec agenthost.AgentSpec) agenthost.Agent
 	return a
 }
 
-// run plays one turn and checks that it kept the contract.
+// run plays one turn and checks the contract of agenthost.Agent.
 func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.Outcome {
 	t.Helper()
 	outcome, err := a.Run(t.Context(), agenthost.Prompt{TurnID: "t1", Text: "go"}, out)
@@ -120,7 +120,7 @@ func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.
 	return outcome
 }
 
-// shown is what the output got, without empty ends of blocks.
+// shown returns what the output received, without empty ends of blocks.
 func shown(out *providertest.Recorder) []string {
 	lines := []string{}
 	for _, e := range out.Entries() {

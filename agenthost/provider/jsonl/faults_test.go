@@ -18,7 +18,7 @@ import (
 )
 
 // Fault catalogue 85.
-func TestALineWithoutAnEndIsRefusedAndMemoryBounded(t *testing.T) {
+func TestALineWithoutAnEndIsRefusedWithinBoundedMemory(t *testing.T) {
 	script := `read -r input; head -c 104857600 /dev/zero | tr '\0' x; echo; echo '{"type":"chunk","content":"still here"}'; echo '` + done + `'; cat >/dev/null`
 	out := &providertest.Recorder{}
 	var before, after runtime.MemStats
@@ -34,7 +34,7 @@ func TestALineWithoutAnEndIsRefusedAndMemoryBounded(t *testing.T) {
 }
 
 // Fault catalogue 87.
-func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
+func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 	var lines []string
 	for i := 11; i <= 60; i++ {
 		lines = append(lines, fmt.Sprintf("line %d", i))
@@ -62,7 +62,7 @@ func TestAnExitDuringATurnTellsTheLastLines(t *testing.T) {
 	}
 }
 
-// interrupted runs a script until it says "ready" and interrupts it.
+// interrupted runs a script until it prints "ready" and interrupts it.
 func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, agenthost.Outcome) {
 	t.Helper()
 	a, out := open(t, script, agenthost.AgentSpec{}), &providertest.Recorder{}
@@ -86,7 +86,7 @@ func interrupted(t *testing.T, script string, prompt string) (agenthost.Agent, a
 }
 
 // Fault catalogue 88.
-func TestAnInterruptLeavesNothing(t *testing.T) {
+func TestAnInterruptLeavesNoProcess(t *testing.T) {
 	ready := `echo '{"type":"chunk","content":"ready"}'; `
 	for name, c := range map[string]struct{ script, prompt string }{
 		"an agent that ignores the line takes SIGINT":   {`read -r input; ` + ready + `while :; do sleep 0.01; done`, "go"},
@@ -105,7 +105,7 @@ func TestAnInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestStopWithoutTimeKillsAtOnce(t *testing.T) {
+func TestStopWithAnEndedContextKillsAtOnce(t *testing.T) {
 	script := `trap '' INT TERM; read -r input; echo '{"type":"chunk","content":"ready"}'; while :; do sleep 1; done`
 	provider := jsonl.New(jsonl.Options{Command: []string{"sh", "-c", script}, Grace: providertest.Guard})
 	a, err := provider.Open(t.Context(), agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Env: []string{providertest.Mark(t)}})
@@ -145,7 +145,7 @@ func TestAnAgentThatHandlesTheInterruptStaysAlive(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatExitedWhileIdleIsStartedAgain(t *testing.T) {
+func TestAnAgentThatExitedWhileIdleIsRestarted(t *testing.T) {
 	a := open(t, `read -r input; echo '`+done+`'`, agenthost.AgentSpec{})
 	for range 3 {
 		if outcome := run(t, a, &providertest.Recorder{}); outcome.FinishReason != protocol.FinishStop {
@@ -158,7 +158,7 @@ func TestAnAgentThatExitedWhileIdleIsStartedAgain(t *testing.T) {
 }
 
 // Reliability PROC-2.
-func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
+func TestTheProgramGetsOnlyItsOwnEnvironment(t *testing.T) {
 	t.Setenv("BELLHOP_HOST_PASSWORD", "canary")
 	file := filepath.Join(t.TempDir(), "env")
 	script := `env >` + file + `; printf '%s ' "$@" >>` + file + `; read -r input; echo '` + done + `'; cat >/dev/null`
@@ -180,7 +180,7 @@ func TestTheProgramGetsItsEnvironmentAndNoOther(t *testing.T) {
 	}
 }
 
-func TestATurnThatCannotBegin(t *testing.T) {
+func TestATurnThatCannotBeginReturnsAnError(t *testing.T) {
 	t.Run("without a command there is no agent", func(t *testing.T) {
 		if _, err := jsonl.New(jsonl.Options{}).Open(t.Context(), agenthost.AgentSpec{}); err == nil {
 			t.Error("an agent without a program was opened")

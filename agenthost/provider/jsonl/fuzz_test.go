@@ -10,8 +10,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Whatever a program prints, the output sees calls with results and closed
-// blocks.
+// Whatever a program prints, every call has a result and every block is closed.
 func FuzzHandle(f *testing.F) {
 	for _, lines := range []string{
 		`{"type":"chunk","content":"a"}` + "\n" + `{"type":"message","content":"b"}`,
@@ -33,7 +32,7 @@ func FuzzHandle(f *testing.F) {
 				continue
 			}
 			if message.Type == protocol.LineAsk || message.Type == protocol.LineConfirm {
-				continue // needs a program to answer to
+				continue // this line needs a program to answer
 			}
 			if outcome, err := turn.Handle(message); err != nil || outcome != nil {
 				break

@@ -17,8 +17,8 @@ import (
 
 const done = `{"type":"state","state":"waiting_for_input","reason":"done"}`
 
-// recite is a program that answers an input with the given lines; a line
-// "<" makes it wait for a line of ours, which goes to $HOME/replies.
+// recite is a program that answers an input with the given lines. At a line "<" it
+// waits for a line from the provider, which it writes to $HOME/replies.
 func recite(lines ...string) string {
 	script := strings.Builder{}
 	script.WriteString("read -r input\n")
@@ -40,13 +40,13 @@ func TestLinesBecomeOutput(t *testing.T) {
 		shown   []string
 		outcome agenthost.Outcome
 	}{
-		"the message of a block wins": {
+		"the message of a block replaces its chunks": {
 			[]string{`{"type":"chunk","content":"helo"}`, `{"type":"message","content":"hello","format":"markdown"}`, done},
 			[]string{"text  helo", "end hello"},
 			stop,
 		},
 		"a message without chunks is a block": {[]string{`{"type":"message","content":"hello"}`, done}, []string{"end hello"}, stop},
-		"the last usage told is the turn's": {
+		"the last reported usage is the turn's": {
 			[]string{
 				`{"type":"message","content":"a","metadata":{"model":"m","usage":{"inputTokens":1}}}`,
 				`{"type":"message","content":"b","metadata":{"usage":{"inputTokens":3,"outputTokens":2}}}`,
@@ -66,7 +66,7 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{`call a ls {}`, `result a ls "no" error=true denied=false`},
 			stop,
 		},
-		"ids that come again, or not at all, are made unique": {
+		"repeated and missing ids are replaced by unique ones": {
 			[]string{
 				`{"type":"tool_start","id":"a","name":"ls","arguments":null}`, `{"type":"tool_message","id":"a","content":"1"}`,
 				`{"type":"tool_start","id":"a","name":"ls"}`, `{"type":"tool_message","id":"a","content":"2"}`,
@@ -93,12 +93,12 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{"notice success installed", "notice info plain"},
 			stop,
 		},
-		"an error takes the words of the last error status": {
+		"an error has the text of the last error status": {
 			[]string{`{"type":"status","level":"error","message":"out of credit"}`, `{"type":"state","state":"waiting_for_input","reason":"error"}`},
 			[]string{"notice error out of credit"},
 			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "out of credit"},
 		},
-		"an error without words": {
+		"an error without a text": {
 			[]string{`{"type":"state","state":"waiting_for_input","reason":"error"}`},
 			[]string{},
 			agenthost.Outcome{FinishReason: protocol.FinishError, Err: "The agent reports an error"},
@@ -108,7 +108,7 @@ func TestLinesBecomeOutput(t *testing.T) {
 			[]string{},
 			agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted},
 		},
-		"garbage between lines is skipped and reported, and the stream lives": {
+		"invalid lines are skipped and reported, and the stream continues": {
 			[]string{
 				`{"type":"chunk","content":"a"}`, "Loading model...", "[1]", "", `{"type":"chunk","session_id":"s2","content":"b"}`,
 				`{"type":"dance"}`, `{"content":"c"}`, `{"type":"chunk","session_id":"s1","content":"d"}`, done,
@@ -199,7 +199,7 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 	}
 }
 
-func TestAQuestionNeedsARequestIDOfItsOwn(t *testing.T) {
+func TestAQuestionNeedsItsOwnRequestID(t *testing.T) {
 	out := &providertest.Recorder{}
 	ask := `{"type":"ask","request_id":"r","prompt":"Colour?"}`
 	run(t, open(t, recite(`{"type":"ask","prompt":"?"}`, ask, ask, done), agenthost.AgentSpec{}), out)

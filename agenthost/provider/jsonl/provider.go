@@ -12,21 +12,20 @@ import (
 	"bellhop/protocol"
 )
 
-// Options say which program to run. Command is required.
+// Options configure the program. Command is required.
 type Options struct {
-	Name    string   // in messages to the user; "" = the program's name
+	Name    string   // the agent's name in messages to the user; "" = the program's name
 	Command []string // program and arguments
-	Env     []string // for every session, KEY=value
+	Env     []string // variables for every session, KEY=value
 
-	// ModelFlag is put before the model of a session that names one; "" = the
-	// program cannot be told a model.
+	// ModelFlag is put before the model of a session that names one; "" means that
+	// the program accepts no model.
 	ModelFlag string
 
 	// Restore puts the record of the session before the first input of a program
-	// that is started in a session with earlier turns. It is for programs that keep
-	// no memory of their own in their HOME: one that does would read everything
-	// twice. The demo agent reads its input as a script, where a record means
-	// nothing.
+	// that is started in a session with earlier turns. Set it only for programs
+	// that keep no memory in their HOME; others would read everything twice. The
+	// demo agent must not have it, because it reads its input as a script.
 	Restore bool
 
 	// Records is the directory for process.Sweep; "" keeps no record.
@@ -40,7 +39,7 @@ type Options struct {
 // Provider starts Options.Command for every session.
 type Provider struct{ options Options }
 
-// New makes a provider; it does not look for the program.
+// New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	if options.Name == "" && len(options.Command) > 0 {
 		options.Name = options.Command[0]
@@ -48,7 +47,7 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
-// Open makes an agent; its first Run starts the program.
+// Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	o := p.options
 	if len(o.Command) == 0 {
@@ -85,7 +84,7 @@ type connection struct {
 	restore   bool
 }
 
-// Decode reads one line; a line of another session is invalid.
+// Decode decodes one line. A line of another session is invalid.
 func (c *connection) Decode(raw []byte) (line protocol.Line, err error) {
 	err = json.Unmarshal(raw, &line)
 	switch {
@@ -97,12 +96,12 @@ func (c *connection) Decode(raw []byte) (line protocol.Line, err error) {
 	return line, nil
 }
 
-// Open has nothing to do: the program keeps its sessions in its HOME, or forgets them.
+// Open does nothing: the program keeps its session in its HOME, or forgets it.
 func (c *connection) Open(context.Context, string, agenthost.Output) (id string, memoryLost bool, err error) {
 	return "", c.restore, nil
 }
 
-// Reject implements stdio.Connection. No turn is waiting for the message.
+// Reject implements stdio.Connection. No turn needs the message.
 func (c *connection) Reject(protocol.Line) {}
 
 // Begin implements stdio.Connection.

@@ -53,8 +53,9 @@ func (t *turn) ask(ctx context.Context, line *protocol.Line, c *call) (protocol.
 	return reply, err
 }
 
-// confirmed returns the open call that a confirm is about: the newest of its tool, with
-// its arguments if the line has them. The interface does not tie them.
+// confirmed returns the open call that a confirm line refers to: the newest call of
+// its tool, with its arguments if the line has them. The interface has no id for
+// it.
 func (t *turn) confirmed(line *protocol.Line) *call {
 	for _, c := range slices.Backward(t.calls) {
 		sameTool := line.ToolName == "" || line.ToolName == c.Name

@@ -11,26 +11,26 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// reports is a program that reports whether an input had the record in it.
+// reports is a program that reports whether an input contained the record.
 const reports = `
 while read -r line; do
 	case $line in
-	*record*) echo '{"type":"chunk","content":"told"}' ;;
-	*) echo '{"type":"chunk","content":"not told"}' ;;
+	*record*) echo '{"type":"chunk","content":"record"}' ;;
+	*) echo '{"type":"chunk","content":"none"}' ;;
 	esac
 	echo '{"type":"state","state":"waiting_for_input","reason":"done"}'
 done`
 
-// A program that keeps nothing gets the record once in each of its lives.
+// A program without memory gets the record once after each start.
 func TestAProgramWithoutMemoryGetsTheRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		restore bool
 		memory  string
 		want    []string
 	}{
-		"one without memory":               {true, "the record of it: ", []string{"told", "not told", "told"}},
-		"nothing was said yet":             {true, "", []string{"not told", "not told", "not told"}},
-		"one that is left to its own HOME": {false, "the record of it: ", []string{"not told", "not told", "not told"}},
+		"a program without memory":          {true, "the record of it: ", []string{"record", "none", "record"}},
+		"a first turn":                      {true, "", []string{"none", "none", "none"}},
+		"a program with memory in its HOME": {false, "the record of it: ", []string{"none", "none", "none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := jsonl.New(jsonl.Options{

@@ -19,20 +19,20 @@ type turn struct {
 
 	calls       []*call
 	lastError   string // of a status line
-	usage       string // of the newest message: what the turn has cost so far
+	usage       string // the usage of the newest message, which is the cost of the turn so far
 	interrupted bool   // the program was asked to stop
 }
 
 // call is a tool call of this turn.
 type call struct {
 	stdio.Call
-	agentID string // the program's own id, which it may use again
+	agentID string // the program's own id, which it may reuse
 }
 
 func newTurn(t *stdio.Turn, c *connection) *turn { return &turn{Turn: t, connection: c} }
 
-// Prompt implements stdio.Exchange. The error has CodeTooLarge for a line that no
-// program has to read.
+// Prompt implements stdio.Exchange. The error has CodeTooLarge if the line is
+// longer than programs must accept.
 func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored string) error {
 	text := restored + prompt.Text
 	input, err := json.Marshal(protocol.Line{
@@ -68,10 +68,10 @@ func (t *turn) Drain(line protocol.Line, muted bool) (stopped bool, err error) {
 // Close implements stdio.Exchange.
 func (t *turn) Close(bool) error { return t.Out.EndText("") }
 
-// Usage implements stdio.Exchange: the line that ends a turn brings its usage.
+// Usage implements stdio.Exchange. The last line of a turn contains its usage.
 func (t *turn) Usage() json.RawMessage { return nil }
 
-// Handle maps one line; an outcome ends the turn.
+// Handle maps one line. An outcome ends the turn.
 func (t *turn) Handle(line protocol.Line) (*agenthost.Outcome, error) {
 	switch line.Type {
 	case protocol.LineChunk:
@@ -122,7 +122,7 @@ func (t *turn) boundary(line *protocol.Line) (*agenthost.Outcome, error) {
 	return outcome, nil
 }
 
-// usageOf returns the usage object in a message's metadata, "" without one.
+// usageOf returns the usage object in a message's metadata, or "".
 func usageOf(metadata json.RawMessage) string {
 	var known struct {
 		Usage map[string]json.RawMessage `json:"usage"`
@@ -147,7 +147,7 @@ func (t *turn) outcome(reason string) *agenthost.Outcome {
 func (t *turn) toolStart(line *protocol.Line) error {
 	c := &call{agentID: line.ID}
 	c.ID, c.Name, c.Input = line.ID, cmp.Or(line.Name, "tool"), stdio.OrEmpty(line.Arguments)
-	// Some agents number the calls of every step from the start.
+	// Some agents restart the numbering of calls in every step.
 	for n := 2; c.ID == "" || t.Find(c.ID) != nil; n++ {
 		c.ID = fmt.Sprintf("%s~%d", cmp.Or(line.ID, "call"), n)
 	}

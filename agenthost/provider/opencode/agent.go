@@ -22,8 +22,8 @@ type agent struct {
 	program   *program // nil when none runs
 	turn      *turn    // nil when idle
 	password  string
-	native    string // OpenCode's id of the session, "" before the first turn
-	announced bool   // the host knows it
+	sessionID string // OpenCode's id of the session; "" before the first turn
+	announced bool   // the host has stored this id
 }
 
 var _ agenthost.TerminalAgent = (*agent)(nil)
@@ -54,7 +54,7 @@ func (a *agent) attach(t *turn) {
 	a.turn = t
 }
 
-// running returns the program, which it starts if none runs.
+// running returns the program and starts it if none runs.
 func (a *agent) running(ctx context.Context) (*program, error) {
 	a.gate.Lock()
 	defer a.gate.Unlock()
@@ -79,11 +79,11 @@ func (a *agent) running(ctx context.Context) (*program, error) {
 	return p, err
 }
 
-// resume returns the session's id in the program. fresh means a new session, because there
-// was none or the program no longer knows it.
+// resume returns the session's id in the program. fresh means a new session,
+// because there was none or the program no longer has it.
 func (a *agent) resume(ctx context.Context, p *program) (id string, fresh bool, err error) {
 	a.mu.Lock()
-	id = a.native
+	id = a.sessionID
 	a.mu.Unlock()
 	if id != "" {
 		_, err := p.client.session(ctx, id)
@@ -93,19 +93,19 @@ func (a *agent) resume(ctx context.Context, p *program) (id string, fresh bool, 
 		if !refused(err) {
 			return "", false, fmt.Errorf("resume OpenCode's session: %w", err)
 		}
-		a.Log.Warn("the agent no longer knows its session", "native", id)
+		a.Log.Warn("the agent lost its session", "sessionID", id)
 	}
 	made, err := p.client.createSession(ctx, p.config.rules())
 	if err != nil {
-		return "", false, fmt.Errorf("make a session in OpenCode: %w", err)
+		return "", false, fmt.Errorf("create a session in OpenCode: %w", err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.native, a.announced = made.ID, false
+	a.sessionID, a.announced = made.ID, false
 	return made.ID, true, nil
 }
 
-// deliver passes an event to the running turn; events between turns are dropped.
+// deliver passes an event to the running turn. Events between turns are dropped.
 func (a *agent) deliver(from *program, in incoming) {
 	a.mu.Lock()
 	t := a.turn
@@ -123,7 +123,8 @@ func (a *agent) deliver(from *program, in incoming) {
 	}
 }
 
-// Stop implements agenthost.Agent. When ctx ends the program is killed at once.
+// Stop implements agenthost.Agent. When ctx ends, the program is killed
+// immediately.
 func (a *agent) Stop(ctx context.Context) error {
 	return a.Halt(ctx, func(ctx context.Context) error {
 		a.gate.Lock()

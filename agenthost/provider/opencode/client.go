@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// callTimeout bounds a request to a running server. The first one of a directory makes
-// OpenCode read the directory, and the first prompt its catalogue of models.
+// callTimeout limits a request to a running server. The first request for a
+// directory makes OpenCode read the directory, and the first prompt makes it load
+// its catalogue of models.
 const callTimeout = 30 * time.Second
 
-// maxResponse bounds what is read of a response.
+// maxResponse limits the size of a response.
 const maxResponse = 64 << 20
 
-// client calls version 1 of OpenCode's HTTP interface; every call is here.
+// client makes all calls of version 1 of OpenCode's HTTP interface.
 type client struct {
 	base     string // http://127.0.0.1:port
 	password string
@@ -33,7 +34,7 @@ func newClient(base, password string) *client {
 	return &client{base: base, password: password, http: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 4},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // it would carry the password elsewhere
+			return http.ErrUseLastResponse // following a redirect would send the password elsewhere
 		},
 	}}
 }
@@ -48,7 +49,7 @@ func (e *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("OpenCode answers %d %s", e.status, e.message))
 }
 
-// refused reports whether the server has understood the request and rejected it.
+// refused reports whether the server understood the request and rejected it.
 func refused(err error) bool {
 	var e *statusError
 	return errors.As(err, &e) && e.status >= 400 && e.status < 500
@@ -74,14 +75,14 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 	return request, nil
 }
 
-// callError is the error of a request that failed or was rejected. It tells these from the
-// errors of an Output.
+// callError is the error of a request that failed or was rejected. The type
+// distinguishes it from errors of an Output.
 type callError struct{ err error }
 
 func (e *callError) Error() string { return e.err.Error() }
 func (e *callError) Unwrap() error { return e.err }
 
-// call does one request; its error is a *callError.
+// call makes one request. Its error is a *callError.
 func (c *client) call(ctx context.Context, method, path string, body, answer any) error {
 	if err := c.exchange(ctx, method, path, body, answer); err != nil {
 		return &callError{err}
@@ -89,8 +90,9 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 	return nil
 }
 
-// exchange does one request. A response that is not JSON is an error if the caller wants one:
-// OpenCode answers unknown paths with 200 and a page of its web client.
+// exchange makes one request. If the caller passes an answer, a response that is
+// not JSON is an error: OpenCode answers unknown paths with 200 and a page of its
+// web client.
 func (c *client) exchange(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -136,7 +138,7 @@ func message(content []byte) string {
 	return cmp.Or(known.Data.Message, known.Message)
 }
 
-// health asks whether the server serves, and whether it is one that we know.
+// health checks that the server responds and has a supported version.
 func (c *client) health(ctx context.Context) error {
 	answer, err := get[struct {
 		Healthy bool   `json:"healthy"`
@@ -154,7 +156,7 @@ func (c *client) health(ctx context.Context) error {
 	return nil
 }
 
-// rule is one permission of a session.
+// rule is one permission rule of a session.
 type rule struct {
 	Permission string `json:"permission"`
 	Pattern    string `json:"pattern"`
@@ -168,7 +170,7 @@ func (c *client) createSession(ctx context.Context, rules []rule) (made session,
 	return made, err
 }
 
-// get reads what is at a path.
+// get decodes the response to a GET request.
 func get[T any](ctx context.Context, c *client, path string) (found T, err error) {
 	err = c.call(ctx, http.MethodGet, path, nil, &found)
 	return found, err
@@ -182,7 +184,7 @@ func (c *client) children(ctx context.Context, id string) ([]session, error) {
 	return get[[]session](ctx, c, sessionPath(id, "/children"))
 }
 
-// prompt gives the session a prompt; events bring what comes of it.
+// prompt sends a prompt to the session. The result arrives as events.
 func (c *client) prompt(ctx context.Context, id string, body promptBody) error {
 	return c.call(ctx, http.MethodPost, sessionPath(id, "/prompt_async"), body, nil)
 }
@@ -204,7 +206,7 @@ func (c *client) permissions(ctx context.Context) ([]permission, error) {
 	return get[[]permission](ctx, c, "/permission")
 }
 
-// pending returns all permissions and questions that wait for an answer.
+// pending returns all permissions and questions without an answer.
 func (c *client) pending(ctx context.Context) (permissions []permission, questions []question, err error) {
 	if permissions, err = c.permissions(ctx); err == nil {
 		questions, err = get[[]question](ctx, c, "/question")
@@ -212,8 +214,9 @@ func (c *client) pending(ctx context.Context) (permissions []permission, questio
 	return permissions, questions, err
 }
 
-// reply answers a permission. A rejection without a message ends the turn. The answer "always"
-// is never given: it would hold for every session of the server.
+// reply answers a permission. A rejection without a message ends the turn. The
+// answer "always" is never used, because it would apply to every session of the
+// server.
 func (c *client) reply(ctx context.Context, id string, approved bool, reason string) error {
 	body := struct {
 		Reply   string `json:"reply"`

@@ -22,21 +22,21 @@ var templates embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// configuration is the program's opencode.json and what follows from it.
+// configuration is the program's opencode.json with settings derived from it.
 type configuration struct {
 	file      object
-	asksAll   bool   // no operator has loosened the permissions
-	model     *model // nil: the program's own choice
-	operators bool   // an operator's file is part of it
+	asksAll   bool   // no operator's file allows anything without asking
+	model     *model // nil: the program chooses
+	operators bool   // it contains an operator's file
 }
 
-// model is a model as OpenCode names it.
+// model is a model in OpenCode's notation.
 type model struct {
 	Provider string `json:"providerID"`
 	ID       string `json:"modelID"`
 }
 
-// parseModel reads "provider/model"; "" is nil.
+// parseModel parses "provider/model". For "" it returns nil.
 func parseModel(name string) (*model, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -53,26 +53,27 @@ func parseModel(name string) (*model, error) {
 	return &model{Provider: provider, ID: id}, nil
 }
 
-// access is how a vendor's models are reached.
+// access describes how to reach a vendor's models.
 type access struct {
-	provider string // OpenCode's name of it
+	provider string // OpenCode's name of the vendor
 	key      string // variable with the key
 	base     string // variable with the address of the endpoint
-	tail     string // what OpenCode wants behind that address
-	npm      string // the package for an endpoint of one's own
-	own      bool   // exists only for an endpoint of one's own
+	tail     string // suffix that OpenCode needs after that address
+	npm      string // the package for a custom endpoint
+	own      bool   // exists only for a custom endpoint
 }
 
-// accesses are the vendors whose variables are supported. The address has the form of the
-// vendors' own tools: Anthropic's without /v1, OpenAI's with it. "openai" uses the Responses
-// interface, "openai-compatible" chat completions, which is all that most other servers have.
+// accesses lists the vendors whose variables are supported. The address has the
+// form that the vendors' own tools use: Anthropic's without /v1, OpenAI's with it.
+// "openai" uses the Responses interface, "openai-compatible" uses chat completions,
+// which most other servers support.
 var accesses = []access{
 	{provider: "anthropic", key: "ANTHROPIC_API_KEY", base: "ANTHROPIC_BASE_URL", tail: "/v1", npm: "@ai-sdk/anthropic"},
 	{provider: "openai", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai"},
 	{provider: "openai-compatible", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL", npm: "@ai-sdk/openai-compatible", own: true},
 }
 
-// configure makes the configuration of a session.
+// configure creates the configuration of a session.
 func configure(options Options, spec agenthost.AgentSpec, env []string) (*configuration, error) {
 	c := &configuration{file: object{}, asksAll: true}
 	var err error
@@ -91,8 +92,8 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) (*config
 	if err := c.restrict(); err != nil {
 		return nil, err
 	}
-	// After the operator's file, which can change neither updates, sharing nor the host's
-	// own server.
+	// Set after the operator's file is merged, which can therefore change neither
+	// updates, sharing nor the host's own server.
 	c.file["autoupdate"], c.file["share"] = false, "disabled"
 	c.addMemory(spec.Dir)
 	if spec.Local != nil {
@@ -101,7 +102,7 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) (*config
 	return c, nil
 }
 
-// add merges a template.
+// add merges a template into the file.
 func (c *configuration) add(name string, values map[string]string) error {
 	template, err := templates.ReadFile("configuration/" + name + ".json")
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *configuration) addAccess(env []string) error {
 			return err
 		}
 		if c.model != nil && c.model.Provider == a.provider {
-			// The endpoint may have none of the vendor's small models.
+			// The endpoint may not have the vendor's small model.
 			c.file["small_model"] = a.provider + "/" + c.model.ID
 		}
 	}
@@ -166,14 +167,14 @@ func (c *configuration) addOperators(path string) error {
 	c.asksAll, c.operators = !loosened, true
 	own := c.file["model"]
 	merge(c.file, more)
-	if own != nil { // a session's own choice
+	if own != nil { // the session has its own choice
 		c.file["model"] = own
 	}
 	return nil
 }
 
-// restrict enables only the configured providers: without them OpenCode would send code to
-// providers of its own.
+// restrict enables only the configured providers. Without it OpenCode would send
+// code to its own providers.
 func (c *configuration) restrict() error {
 	if _, chosen := c.file["enabled_providers"]; chosen {
 		return nil
@@ -198,7 +199,7 @@ func (c *configuration) restrict() error {
 	return nil
 }
 
-// write puts the file into the session's state directory and returns its path.
+// write writes the file into the session's state directory and returns its path.
 func (c *configuration) write(stateDir string) (string, error) {
 	text, err := json.MarshalIndent(c.file, "", "  ")
 	if err != nil {
@@ -214,12 +215,12 @@ func (c *configuration) write(stateDir string) (string, error) {
 // environment returns the program's environment.
 func (c *configuration) environment(base []string, stateDir, file, password string) ([]string, error) {
 	env := slices.Clone(base)
-	if permission, ok := c.file["permission"].(object); ok { // OpenCode reads nothing else from it
+	if permission, ok := c.file["permission"].(object); ok { // OpenCode reads nothing else from this variable
 		encoded, err := json.Marshal(permission)
 		if err != nil {
 			return nil, err
 		}
-		env = append(env, "OPENCODE_PERMISSION="+string(encoded)) // a repository's own file cannot loosen it
+		env = append(env, "OPENCODE_PERMISSION="+string(encoded)) // a repository's own file cannot weaken it
 	}
 	return append(env,
 		"HOME="+stateDir,
@@ -229,18 +230,20 @@ func (c *configuration) environment(base []string, stateDir, file, password stri
 		"XDG_CACHE_HOME="+filepath.Join(stateDir, ".cache"),
 		"OPENCODE_CONFIG="+file,
 		"OPENCODE_SERVER_PASSWORD="+password,
-		// A repository's configuration would send the keys to its own address and start programs.
+		// A repository's configuration could send the keys to another address and
+		// start programs.
 		"OPENCODE_DISABLE_PROJECT_CONFIG=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
-		// Nothing else keeps OpenCode from installing a plug-in in the background.
+		// No other setting prevents OpenCode from installing a plug-in in the
+		// background.
 		"npm_config_registry=http://127.0.0.1:9",
 	), nil
 }
 
-// rules ask for what a repository's own agents might allow themselves; a session's rules
-// override theirs.
+// rules require a question for everything that a repository's own agents might
+// allow themselves. A session's rules have precedence.
 func (c *configuration) rules() []rule {
 	if !c.asksAll {
 		return nil
@@ -248,7 +251,8 @@ func (c *configuration) rules() []rule {
 	return []rule{{"edit", "*", "ask"}, {"bash", "*", "ask"}, {"webfetch", "*", "ask"}}
 }
 
-// merge copies more into the first object, and nested objects member by member.
+// merge copies more into the first object. Nested objects are merged member by
+// member.
 func merge(into, more object) {
 	for name, value := range more {
 		inner, isObject := value.(object)

@@ -90,7 +90,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestConfigurationThatCannotWorkIsRefused(t *testing.T) {
+func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		rule, operators, model string
 		env                    []string
@@ -110,7 +110,7 @@ func TestConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsTheSessionsOwnAndReachesNoRegistry(t *testing.T) {
+func TestTheEnvironmentIsPerSessionAndAllowsNoRegistry(t *testing.T) {
 	t.Setenv("BELLHOP_SECRET_OF_THE_HOST", "x")
 	t.Setenv("npm_config_registry", "http://elsewhere")
 	spec := agenthost.AgentSpec{Env: []string{"HOME=/elsewhere", "ANTHROPIC_API_KEY=k"}}
@@ -134,7 +134,7 @@ func TestTheEnvironmentIsTheSessionsOwnAndReachesNoRegistry(t *testing.T) {
 	}
 }
 
-func TestTheFileIsForTheOwnerAlone(t *testing.T) {
+func TestOnlyTheOwnerMayReadTheFile(t *testing.T) {
 	c, err := configured(t, "", agenthost.AgentSpec{}, "ANTHROPIC_API_KEY=k")
 	if err != nil {
 		t.Fatal(err)

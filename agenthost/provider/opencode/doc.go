@@ -1,21 +1,24 @@
-// Package opencode runs OpenCode for sessions: one "opencode serve" for each,
-// on the loopback, with a home and a password of its own, driven over HTTP
-// (version 1 of its interface) and its stream of events.
+// Package opencode runs OpenCode for sessions: one "opencode serve" for each
+// session, on the loopback interface, with its own home and password. It uses
+// version 1 of OpenCode's HTTP interface and its stream of events.
 //
-// It owns the program's configuration and environment, the mapping between OpenCode's events
-// and agenthost.Output, and repairs: permissions that outlive an abort, the end of a turn that
-// came while the stream was lost, a model that OpenCode retries for ever. Processes and ports
-// are internal/servers; one turn at a time, questions and calls are stdio's.
+// It owns the program's configuration and environment, the mapping between
+// OpenCode's events and agenthost.Output, and workarounds: permissions that survive
+// an abort, the end of a turn that came while the stream was lost, a model that
+// OpenCode retries without end. Processes and ports belong to internal/servers; the
+// limit of one turn at a time, questions and calls belong to package stdio.
 //
-//	no program ── Run ──► starting ──► turn ──► idle ──┐
-//	    ▲                               ▲──── Run ─────┘
-//	    └── Stop, or the program exits
+// \tno program ── Run ──► starting ──► turn ──► idle ──┐
+// \t    ▲                               ▲──── Run ─────┘
+// \t    └── Stop, or the program exits
 //
-// A turn opens with the first message of the assistant and ends with the first idle after it;
-// what comes later belongs to no turn. When the stream breaks it is followed again after
-// 1, 2, 4 … 30 seconds, and all that may have been missed is read: messages, permissions,
-// questions, whether the session is busy.
+// A turn opens with the first message of the assistant and ends with the first idle
+// event after it; later events belong to no turn. When the stream breaks, it is
+// opened again after 1, 2, 4 … 30 seconds. Then everything that may have been
+// missed is read: messages, permissions, questions, and whether the session is
+// busy.
 //
-// An interrupt first rejects what is pending, in the session and its sub-agents: OpenCode
-// would still run a tool that is allowed after the abort.
+// An interrupt first rejects all pending requests of the session and its
+// sub-agents, because OpenCode would still run a tool that is allowed after the
+// abort.
 package opencode

@@ -11,31 +11,32 @@ import (
 	"testing"
 )
 
-// fake is a server as OpenCode's version 1, driven by a test.
+// fake is a server with OpenCode's interface, version 1. The test controls it.
 type fake struct {
 	*httptest.Server
 	t *testing.T
 
-	// onPrompt is called in its own goroutine for each prompt.
+	// onPrompt is called in a new goroutine for each prompt.
 	onPrompt func()
-	// onCall may answer a request in place of the fake; the path has no session.
+	// onCall may respond to a request instead of the fake. The path does not
+	// contain the session.
 	onCall func(w http.ResponseWriter, method, path string) bool
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed at the next call
-	calls     []string      // method, path and body of all that changes something
+	calls     []string      // method, path and body of every call that changes something
 	prompts   []string
 	streams   map[chan string]bool
 	connects  int
-	refuse    bool // the stream is refused
+	refuse    bool // the event stream is refused
 	session   string
-	gone      bool // the session is not known
+	gone      bool // the session is unknown
 	busy      map[string]json.RawMessage
 	asked     map[string]json.RawMessage // permissions and questions
 	messages  map[string]json.RawMessage
 	children  json.RawMessage
 	group     sync.WaitGroup
-	ranTools  []string // what a reply "once" let run
+	ranTools  []string // tools that ran after a reply "once"
 	passwords map[string]bool
 }
 
@@ -60,7 +61,7 @@ func newFake(t *testing.T) *fake {
 
 func (f *fake) address() string { return strings.TrimPrefix(f.URL, "http://") }
 
-// emit says an event to all that listen, and does what it says.
+// emit sends an event to all streams and applies its effect.
 func (f *fake) emit(kind string, properties any) {
 	encoded, err := json.Marshal(properties)
 	if err != nil {
@@ -99,14 +100,14 @@ func (f *fake) cut() {
 	}
 }
 
-// set changes what the fake answers.
+// set changes the responses of the fake.
 func (f *fake) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-// until waits until what holds of the calls so far.
+// until waits until the condition holds for the calls so far.
 func (f *fake) until(what func() bool) {
 	f.t.Helper()
 	for {
@@ -124,7 +125,7 @@ func (f *fake) until(what func() bool) {
 	}
 }
 
-// called reports whether a call was made; f.mu is held.
+// called reports whether a call was made. The caller holds f.mu.
 func (f *fake) called(prefix string) bool {
 	for _, c := range f.calls {
 		if strings.HasPrefix(c, prefix) {
@@ -134,7 +135,7 @@ func (f *fake) called(prefix string) bool {
 	return false
 }
 
-func (f *fake) tell() {
+func (f *fake) notify() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -156,7 +157,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	defer f.tell()
+	defer f.notify()
 	f.passwords[password] = true
 	f.calls = append(f.calls, strings.TrimSpace(r.Method+" "+path+" "+string(body)))
 	f.post(w, path, body)
@@ -189,7 +190,7 @@ func (f *fake) get(w http.ResponseWriter, r *http.Request, path string) {
 		reply(w, `[]`)
 	case strings.HasPrefix(path, "/session"):
 		w.WriteHeader(http.StatusNotFound)
-	default: // the web client
+	default: // all other paths return the web client
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<!doctype html>")
 	}
@@ -235,7 +236,7 @@ func (f *fake) post(w http.ResponseWriter, path string, body []byte) {
 	}
 }
 
-// settle ends a request; a rejection ends all of its session.
+// settle ends a request. A rejection ends all requests of its session.
 func (f *fake) settle(id string, rejected bool) {
 	var this, other struct {
 		SessionID string `json:"sessionID"`
@@ -254,7 +255,7 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if f.refuse {
 		f.connects++
-		f.tell()
+		f.notify()
 		f.mu.Unlock()
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -262,7 +263,7 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
 	events := make(chan string, 1000)
 	f.streams[events] = true
 	f.connects++
-	f.tell()
+	f.notify()
 	f.mu.Unlock()
 	defer f.set(func() { delete(f.streams, events) })
 	w.Header().Set("Content-Type", "text/event-stream")

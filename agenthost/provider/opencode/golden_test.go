@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// step is a line of a recording: an event, or a call that the client made.
+// step is a line of a recording: an event, or a call by the client.
 type step struct {
 	Type       string          `json:"type"`
 	Properties json.RawMessage `json:"properties"`
@@ -49,8 +49,8 @@ func recording(t *testing.T, dir string) []step {
 	return steps
 }
 
-// TestRecordings replays what a real OpenCode sent and compares
-// what the provider made of it.
+// TestRecordings replays the events of a real OpenCode and compares the output of
+// the provider.
 func TestRecordings(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*/recording.jsonl")
 	if err != nil || len(cases) == 0 {
@@ -86,8 +86,8 @@ func replay(t *testing.T, dir string) {
 	providertest.Golden(t, *update, filepath.Join(dir, "entries.golden"), []byte(got))
 }
 
-// play says the recorded events; where the recorded client called, it waits
-// until ours did.
+// play emits the recorded events. At a recorded call, it waits until the provider
+// makes the same call.
 func play(t *testing.T, f *fake, steps []step, out *providertest.Recorder, interrupt func()) {
 	t.Helper()
 	confirms, asks, deltas := 0, 0, 0
@@ -115,7 +115,7 @@ func play(t *testing.T, f *fake, steps []step, out *providertest.Recorder, inter
 	}
 }
 
-// attempts is how often the recorded agent tried until it was stopped.
+// attempts returns how often the recorded agent retried before it was stopped.
 func attempts(steps []step) int {
 	most := 0
 	for _, s := range steps {
@@ -126,7 +126,7 @@ func attempts(steps []step) int {
 	return most
 }
 
-// decide answers as the recorded client did.
+// decide returns the answers of the recorded client.
 func decide(steps []step) func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
 	var answers []agenthost.Answer
 	for _, s := range steps {

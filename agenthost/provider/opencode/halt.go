@@ -10,11 +10,11 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// haltPause is between two looks at a session that is being stopped.
+// haltPause is the time between two checks of a session that is being stopped.
 const haltPause = 100 * time.Millisecond
 
-// abort stops the turn by the agent's own cancel, or else with its program. What the agent
-// sends meanwhile counts, unless the Output failed (cause).
+// abort stops the turn by the agent's own cancellation, or otherwise by ending its
+// program. Events in between are still handled, unless the Output failed (cause).
 func (t *turn) abort(ctx context.Context, cause error) agenthost.Outcome {
 	ctx = context.WithoutCancel(ctx)
 	limit, cancel := context.WithTimeout(ctx, t.agent.options.Grace)
@@ -22,7 +22,7 @@ func (t *turn) abort(ctx context.Context, cause error) agenthost.Outcome {
 	t.CancelQuestions(nil)
 	halted := make(chan error, 1)
 	go func() { halted <- t.halt(limit) }()
-	var quiet <-chan time.Time // runs once the session has halted
+	var quiet <-chan time.Time // fires after the session has halted
 	for waiting := true; waiting; {
 		select {
 		case in := <-t.events:
@@ -43,15 +43,16 @@ func (t *turn) abort(ctx context.Context, cause error) agenthost.Outcome {
 		}
 	}
 	if cause == nil {
-		_ = t.closeText(true) // the turn ends either way
+		_ = t.closeText(true) // the turn ends with or without this error
 	}
 	outcome := *stdio.Aborted()
 	outcome.Usage = t.usage()
 	return outcome
 }
 
-// drain handles an event of a turn that is being stopped. It asks nothing any more: halt
-// rejects it. After a failure of the Output (cause) only the ends of messages count.
+// drain handles an event of a turn that is being stopped. It asks no more
+// questions, because halt rejects them. After a failure of the Output (cause) only
+// the ends of messages count.
 func (t *turn) drain(ctx context.Context, in incoming, cause error) error {
 	switch in.event.Type {
 	case eventMessageUpdated:
@@ -66,7 +67,7 @@ func (t *turn) drain(ctx context.Context, in incoming, cause error) error {
 	return cmp.Or(cause, err)
 }
 
-// kill ends the program in the background; server.Done tells when.
+// kill ends the program in the background. server.Done is closed afterwards.
 func (t *turn) kill(ctx context.Context) {
 	a := t.agent
 	go func() {
@@ -76,10 +77,11 @@ func (t *turn) kill(ctx context.Context) {
 	}()
 }
 
-// halt rejects whatever the session and its sub-agents wait for and aborts it, until it is
-// idle twice in a row and waits for nothing: a prompt that was just accepted is not busy yet,
-// and an answer given after an abort would still run its tool. halt uses nothing of the turn
-// that changes, so that any goroutine may call it.
+// halt rejects the pending requests of the session and its sub-agents and aborts
+// the session. It repeats this until the session is idle twice in a row and has no
+// pending request: a prompt that was just accepted is not busy yet, and an answer
+// given after an abort would still run its tool. halt uses no changing field of the
+// turn, so any goroutine may call it.
 func (t *turn) halt(ctx context.Context) error {
 	for idle := 0; ; {
 		left, err := t.rejectAll(ctx)
@@ -108,8 +110,8 @@ func (t *turn) halt(ctx context.Context) error {
 	}
 }
 
-// rejectAll rejects all that is pending on the server, which serves this session only, and
-// returns how much it was.
+// rejectAll rejects all pending requests of the server, which serves only this
+// session, and returns their number.
 func (t *turn) rejectAll(ctx context.Context) (int, error) {
 	permissions, questions, err := t.program.client.pending(ctx)
 	if err != nil {
@@ -125,7 +127,8 @@ func (t *turn) rejectAll(ctx context.Context) (int, error) {
 	return len(permissions) + len(questions), errors.Join(failures...)
 }
 
-// gone ignores the error for a request that the server no longer has: it counts as rejected.
+// gone ignores the error for a request that the server no longer has. Such a
+// request counts as rejected.
 func gone(err error) error {
 	if refused(err) {
 		return nil

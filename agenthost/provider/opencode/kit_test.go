@@ -13,7 +13,7 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-// options are those of a provider whose program is the fake.
+// options returns the options of a provider whose program is the fake.
 func options(f *fake) opencode.Options {
 	return opencode.Options{
 		Find:  func(context.Context) (string, error) { return os.Args[0], nil },
@@ -60,16 +60,15 @@ func begin(t *testing.T, a agenthost.Agent, out *providertest.Recorder) <-chan r
 	return done
 }
 
-// finish waits for the end of a turn that began and checks that it kept the
-// contract.
-func finish(t *testing.T, done <-chan result, out *providertest.Recorder, whole bool) agenthost.Outcome {
+// finish waits for the end of a turn and checks the contract of agenthost.Agent.
+func finish(t *testing.T, done <-chan result, out *providertest.Recorder, complete bool) agenthost.Outcome {
 	t.Helper()
 	select {
 	case r := <-done:
 		if r.err != nil {
 			t.Fatal(r.err)
 		}
-		if broken := out.Broken(whole); len(broken) > 0 {
+		if broken := out.Broken(complete); len(broken) > 0 {
 			t.Errorf("the contract is broken: %q", broken)
 		}
 		return r.outcome
@@ -84,7 +83,7 @@ func run(t *testing.T, a agenthost.Agent, out *providertest.Recorder) agenthost.
 	return finish(t, begin(t, a, out), out, true)
 }
 
-// shown is what the output got, one line each.
+// shown returns the entries of the output, one line each.
 func shown(out *providertest.Recorder) []string {
 	lines := []string{}
 	for _, e := range out.Entries() {
@@ -105,7 +104,8 @@ func shown(out *providertest.Recorder) []string {
 // object is a JSON object.
 type object = map[string]any
 
-// Events, as short as they mean the same. Times are in ms; 2000 is in the turn.
+// Events with only their necessary members. Times are in ms; 2000 is within the
+// turn.
 
 func (f *fake) userMessage(id string) {
 	f.emit("message.updated", object{"sessionID": f.session, "info": object{"id": id, "sessionID": f.session, "role": "user", "time": object{"created": 2000}}})
@@ -152,20 +152,20 @@ func (f *fake) idle() {
 	f.emit("session.idle", object{"sessionID": f.session})
 }
 
-// opening is how every turn begins.
+// opening emits the beginning of a turn.
 func (f *fake) opening() {
 	f.userMessage("msg_1")
 	f.status("busy")
 	f.assistantMessage(f.session, "msg_2", nil)
 }
 
-// completed is an assistant's message that is over.
+// completed is an assistant's message that has ended.
 var completed = object{"finish": "stop", "time": object{"created": 2000, "completed": 3000}}
 
-// ending is how a good turn ends.
+// ending emits the end of a successful turn.
 func (f *fake) ending() {
 	f.assistantMessage(f.session, "msg_2", completed)
-	f.status("busy") // comes before idle, and means nothing
+	f.status("busy") // arrives before idle and must be ignored
 	f.idle()
 }
 

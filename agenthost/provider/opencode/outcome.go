@@ -31,15 +31,16 @@ func (t *turn) outcome() agenthost.Outcome {
 	case failure != nil:
 		return *stdio.Failure(failure.description())
 	case t.last == nil:
-		return *stdio.Failure("The agent took the prompt and did nothing")
+		return *stdio.Failure("The agent accepted the prompt and did nothing")
 	case t.last.Time.Completed == 0:
-		return *stdio.Failure("The agent broke off without saying why")
+		return *stdio.Failure("The agent stopped without a reason")
 	}
 	reason := reasons[cmp.Or(t.last.Finish, t.finish)]
 	return agenthost.Outcome{FinishReason: cmp.Or(reason, protocol.FinishOther)}
 }
 
-// usage sums up what the steps of the turn cost, including sub-agents'; nil without any.
+// usage returns the total cost of the turn's steps, including sub-agents; nil
+// without any.
 func (t *turn) usage() json.RawMessage {
 	if len(t.spent) == 0 {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// textPart is a text or reasoning part, as far as it was passed on.
+// textPart is a text or reasoning part, with the text that was already forwarded.
 type textPart struct {
 	kind  string
 	sent  strings.Builder
 	ended bool
-	// gap: deltas of it may have been missed or come twice; the missing text is passed on
-	// when the complete part comes.
+	// gap: deltas may have been missed or repeated. The missing text is forwarded
+	// when the complete part arrives.
 	gap bool
 }
 
@@ -40,15 +40,15 @@ func (t *turn) message(info *messageInfo) {
 		return
 	}
 	if before == nil && string(info.Summary) == "true" {
-		t.Out.Notice("info", "The agent sums up the session to make room")
+		t.Out.Notice("info", "The agent summarizes the session to free context")
 	}
 	if t.last == nil || t.last.ID <= info.ID {
 		t.last = info
 	}
 }
 
-// part maps a part of an assistant's message. stored means that it was read from the session,
-// so that deltas of it may be missing.
+// part maps a part of an assistant's message. stored means that it was read from
+// the session, so deltas of it may be missing.
 func (t *turn) part(p *part, stored bool) error {
 	info := t.messages[p.MessageID]
 	if info == nil || info.Role != roleAssistant || string(info.Summary) == "true" {
@@ -67,7 +67,7 @@ func (t *turn) part(p *part, stored bool) error {
 		return t.tool(p)
 	case partStepStart:
 		if p.SessionID == t.id {
-			return t.closeText(false) // of a step that broke off
+			return t.closeText(false) // the text of a step that broke off
 		}
 	case partStepFinish:
 		t.spent[p.ID] = p.Tokens
@@ -78,7 +78,7 @@ func (t *turn) part(p *part, stored bool) error {
 	return nil
 }
 
-// textPart passes on what is new in a text or reasoning part.
+// textPart forwards the new text of a text or reasoning part.
 func (t *turn) textPart(p *part, stored bool) error {
 	s := t.parts[p.ID]
 	if s == nil {
@@ -150,8 +150,8 @@ func (t *turn) closeText(bool) error {
 	return t.Out.EndText("")
 }
 
-// report shows a sub-agent's text as a notice, when it is complete: several sub-agents may
-// send text at once.
+// report shows a sub-agent's text as a notice once it is complete, because several
+// sub-agents may send text at the same time.
 func (t *turn) report(p *part) error {
 	if p.Type != partText || p.Time.End == 0 || t.parts[p.ID] != nil || p.Text == "" {
 		return nil
@@ -181,7 +181,7 @@ func (t *turn) tool(p *part) error {
 	return nil
 }
 
-// call returns the call, made with an id that is unique in the turn if it is new.
+// call returns the call. A new call gets an id that is unique within the turn.
 func (t *turn) call(ref toolRef, name string) *call {
 	if c := t.calls[ref]; c != nil {
 		return c
@@ -203,8 +203,8 @@ func (t *turn) announce(c *call, input json.RawMessage) error {
 	return t.Announce(&c.Call)
 }
 
-// completed gives a call its result. A command that failed is completed too, so that its
-// exit status is part of the result.
+// completed records the result of a call. A failed command counts as completed, so
+// its exit status is part of the result.
 func (t *turn) completed(c *call, s toolState) error {
 	if exit := s.exit(); exit != 0 {
 		return t.result(c, map[string]any{"output": s.Output, "exit": exit}, false, false)

@@ -14,7 +14,7 @@ import (
 	"bellhop/internal/servers"
 )
 
-// program is a running or ended server and the stream of its events.
+// program is a running or exited server and the stream of its events.
 type program struct {
 	path   string
 	server *servers.Server
@@ -26,7 +26,7 @@ type program struct {
 	opened chan struct{}
 }
 
-// launch starts the session's server; deliver gets its events.
+// launch starts the session's server. deliver receives its events.
 func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password string, deliver func(*program, incoming)) (*program, error) {
 	path, err := o.Find(ctx)
 	if err != nil {
@@ -48,7 +48,8 @@ func launch(ctx context.Context, o Options, spec agenthost.AgentSpec, password s
 	if err != nil {
 		return nil, err
 	}
-	// On the port it had, if there was one: a terminal client finds it again.
+	// On its previous port, if there was one, so that a terminal client finds it
+	// again.
 	server, err := o.Servers.Restart(ctx, serverSpec(o, spec, path, env, password))
 	if err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, 
 				Records: o.Records,
 			}
 		},
-		// The socket accepts before the routes exist, and a request sent in
-		// between is never answered.
+		// The socket accepts connections before the routes exist, and a request in
+		// between never gets a response.
 		Ready: func(line string) bool { return strings.Contains(line, "server listening on http://") },
 		Health: func(ctx context.Context, port int) error {
 			c := newClient(address(port), password)
@@ -92,13 +93,13 @@ func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, 
 	}
 }
 
-// serverKey is the workspace; two sessions in one directory have two homes and
-// so two servers.
+// serverKey identifies a workspace. Two sessions in one directory have two homes
+// and therefore two servers.
 func serverKey(spec agenthost.AgentSpec) string { return spec.Dir + " " + spec.StateDir }
 
 func address(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
 
-// follow reads the events in the background until the program has ended.
+// follow reads the events in the background until the program has exited.
 func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, incoming)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
@@ -106,10 +107,10 @@ func (p *program) follow(spec agenthost.AgentSpec, deliver func(*program, incomi
 	s.deliver = func(in incoming) { deliver(p, in) }
 	s.opened = func() { close(p.opened) }
 	s.report = func(err error, again time.Duration) {
-		spec.Log.Warn("the agent's events are lost", "error", err, "again", again)
+		spec.Log.Warn("lost the agent's events", "error", err, "again", again)
 	}
 	p.stream.Go(func() { s.run(ctx) })
-	p.stream.Go(func() { // a dead server has no events: stop trying
+	p.stream.Go(func() { // an exited server has no events: stop retrying
 		select {
 		case <-p.server.Done():
 			cancel()
@@ -127,7 +128,7 @@ func (p *program) await(ctx context.Context) error {
 	case <-p.server.Done():
 		return errors.New(p.exitSummary("OpenCode"))
 	case <-ctx.Done():
-		return fmt.Errorf("OpenCode gives no events: %w", ctx.Err())
+		return fmt.Errorf("OpenCode sends no events: %w", ctx.Err())
 	}
 }
 
@@ -140,14 +141,14 @@ func (p *program) ended() bool {
 	}
 }
 
-// forget ends the stream; the server is ended by its manager.
+// forget ends the stream. The manager of the server ends the server.
 func (p *program) forget() {
 	p.cancel()
 	p.stream.Wait()
 	p.client.http.CloseIdleConnections()
 }
 
-// exitSummary describes how the program ended, with its last lines of output.
+// exitSummary describes the exit of the program, with its last lines of output.
 func (p *program) exitSummary(name string) string {
 	exit := p.server.Exit()
 	how := "it ended"

@@ -11,11 +11,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// target in the environment makes this test binary a program that serves what
-// the test's own process does at that address.
+// target is the variable that makes this test binary a program which forwards
+// requests to that address of the test process.
 const target = "OPENCODE_TEST_TARGET"
 
-// how says what else that program does: "" nothing, "dies" at once.
+// how is the variable for another behaviour of that program: "" none, "dies" exits
+// at once.
 const how = "OPENCODE_TEST_HOW"
 
 func TestMain(m *testing.M) {
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stand is the program: "serve --hostname H --port N".
+// stand runs that program: "serve --hostname H --port N".
 func stand(address string) {
 	if os.Getenv(how) == "dies" {
 		fmt.Fprintln(os.Stderr, "panic: oh no")

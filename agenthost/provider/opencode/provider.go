@@ -19,35 +19,35 @@ const (
 	DefaultQuiet     = 15 * time.Second
 )
 
-// Options say which program to run and how. Find is required.
+// Options configure the program. Find is required.
 type Options struct {
-	Name string // in messages to the user; "" = opencode
+	Name string // the agent's name in messages to the user; "" = opencode
 
-	// Find returns the program's path. Its error is Run's: it names the command that
-	// installs the program.
+	// Find returns the program's path. Run returns its error, which names the
+	// command that installs the program.
 	Find func(ctx context.Context) (string, error)
 
-	Env     []string // for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give access to models
-	Config  string   // an operator's own opencode.json, merged over ours; "" none
+	Env     []string // variables for every session, KEY=value; ANTHROPIC_API_KEY, OPENAI_API_KEY and their _BASE_URL give access to models
+	Config  string   // an operator's own opencode.json, which has precedence; "" = none
 	Records string   // directory for process.Sweep; "" keeps no record
 
-	Servers *servers.Manager // nil: its own
+	Servers *servers.Manager // nil: a new one
 
-	// Grace bounds the agent's own cancel; what does not end by then is ended
-	// with its program. 0 = process.DefaultGrace.
+	// Grace limits the agent's own cancellation. After it the program is ended. 0 =
+	// process.DefaultGrace.
 	Grace time.Duration
 
-	Retries   int           // calls of the model that may fail before the turn does; 0 = DefaultRetries
-	RetryWait time.Duration // the longest wait before one; 0 = DefaultRetryWait
-	Quiet     time.Duration // silence in a turn after which the agent is asked; 0 = DefaultQuiet
+	Retries   int           // failed calls of the model before the turn fails; 0 = DefaultRetries
+	RetryWait time.Duration // the longest wait before a retry; 0 = DefaultRetryWait
+	Quiet     time.Duration // silence in a turn after which the agent's state is checked; 0 = DefaultQuiet
 
 	Now func() time.Time
 }
 
-// Provider runs one program for every session.
+// Provider runs an OpenCode for every session.
 type Provider struct{ options Options }
 
-// New makes a provider; it does not look for the program.
+// New creates a provider. It does not check whether the program exists.
 func New(options Options) *Provider {
 	options.Name = cmp.Or(options.Name, "opencode")
 	options.Grace = cmp.Or(max(options.Grace, 0), process.DefaultGrace)
@@ -63,22 +63,22 @@ func New(options Options) *Provider {
 	return &Provider{options: options}
 }
 
-// startTimeout leaves several that start at once on two busy cores the time that
-// they need: seconds of computing each.
+// startTimeout is long enough for several programs that start at once on two busy
+// cores. Each start needs seconds of CPU time.
 const startTimeout = 90 * time.Second
 
-// Open makes an agent; its first Run starts the program.
+// Open creates an agent. Its first Run starts the program.
 func (p *Provider) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	if spec.Log == nil {
 		spec.Log = slog.New(slog.DiscardHandler)
 	}
 	return &agent{
 		Slot:    stdio.Slot{Name: p.options.Name, Log: spec.Log},
-		options: p.options, spec: spec, native: spec.Native,
+		options: p.options, spec: spec, sessionID: spec.Native,
 	}, nil
 }
 
-// variables returns the session's variables, without those of its configuration.
+// variables returns the session's variables, without those that configure OpenCode.
 func variables(options Options, spec agenthost.AgentSpec) []string {
 	return stdio.Environment(options.Env, spec.Env)
 }

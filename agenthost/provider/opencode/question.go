@@ -14,18 +14,18 @@ import (
 	"bellhop/agenthost"
 )
 
-// denialReason is what the agent is told of a denial without a reason: without any message
-// OpenCode would end the turn.
-const denialReason = "The user denied this. Do not try it again; go on without it, or say why you cannot."
+// denialReason is sent to the agent with a denial that has no reason, because
+// without a message OpenCode would end the turn.
+const denialReason = "The user denied this. Do not try it again. Continue without it, or explain why you cannot."
 
-// expiryReason is what the agent is told when nobody answered a permission.
-const expiryReason = "Nobody answered in time, so this was not allowed. Go on without it, or say why you cannot."
+// expiryReason is sent to the agent when a permission has expired.
+const expiryReason = "No answer came in time, so this was not allowed. Continue without it, or explain why you cannot."
 
-// expiryAnswer is what the agent is told when nobody answered a question: rejecting it would
-// end the turn.
-const expiryAnswer = "Nobody answered in time. Go on with what you think best, and say what you assumed."
+// expiryAnswer is sent to the agent as the answer when a question has expired,
+// because rejecting the question would end the turn.
+const expiryAnswer = "No answer came in time. Continue as you think best, and state your assumptions."
 
-// Answers that do not reach OpenCode are sent again.
+// Retries of answers that do not reach OpenCode.
 const (
 	answerTries = 5
 	answerPause = time.Second
@@ -51,11 +51,11 @@ func (t *turn) request(ctx context.Context, e event, p properties) error {
 		t.question(asked)
 		return nil
 	}
-	t.Withdraw(p.RequestID, agenthost.ErrExpired)
+	t.CancelQuestion(p.RequestID, agenthost.ErrExpired)
 	return nil
 }
 
-// isNew records a request; false for one that was asked before.
+// isNew records a request. It returns false for a request that is already known.
 func (t *turn) isNew(id string) bool {
 	if id == "" || t.asked[id] {
 		return false
@@ -72,7 +72,7 @@ func (t *turn) permission(asked permission) error {
 	q := agenthost.Question{Prompt: asked.prompt(), ToolName: asked.Permission, Args: asked.Metadata}
 	if asked.Tool != nil {
 		c := t.call(*asked.Tool, asked.Permission)
-		// The request can be quicker than the state of the call.
+		// The request may arrive before the state of the call.
 		if err := t.announce(c, asked.Metadata); err != nil {
 			return err
 		}
@@ -111,11 +111,11 @@ func (t *turn) waitUntilSafeToReject(ctx context.Context, session string) {
 		}) {
 			return
 		}
-		pause(ctx, haltPause) // it was asked just now; its event comes soon
+		pause(ctx, haltPause) // the permission is new; its event arrives soon
 	}
 }
 
-// question asks the user, one by one, in the background.
+// question asks the user its questions one after another, in the background.
 func (t *turn) question(asked question) {
 	if !t.isNew(asked.ID) {
 		return
@@ -141,21 +141,22 @@ func (t *turn) question(asked question) {
 	})
 }
 
-// send gives OpenCode an answer. It tries again when the server could not be reached, and
-// stops when the server no longer waits for the answer.
+// send sends an answer to OpenCode. It retries when the server cannot be reached,
+// and stops when the server no longer needs the answer.
 func (t *turn) send(ctx context.Context, do func() error) error {
 	for range answerTries {
 		err := gone(do())
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		t.Log.Warn("the agent did not take an answer", "error", err)
+		t.Log.Warn("the agent did not accept an answer", "error", err)
 		pause(ctx, answerPause)
 	}
 	return errors.New("OpenCode does not take an answer")
 }
 
-// choices returns the chosen options of an answer where several may be chosen, else its text.
+// choices returns the chosen options of an answer if several may be chosen,
+// otherwise its text.
 func choices(text string, options []string, multiple bool) []string {
 	if !multiple || slices.Contains(options, text) {
 		return []string{text}
@@ -170,7 +171,8 @@ func choices(text string, options []string, multiple bool) []string {
 	return chosen
 }
 
-// prompt names what would be done, uncut: a user must see what is allowed.
+// prompt describes the operation completely, because a user must see what the
+// permission allows.
 func (asked *permission) prompt() string {
 	var known struct {
 		Command  string `json:"command"`
@@ -192,9 +194,9 @@ func (asked *permission) prompt() string {
 	return strings.TrimSpace("Allow " + asked.Permission + ": " + patterns)
 }
 
-// undecided counts the permissions of each session whose answer OpenCode does not have. A
-// rejection also rejects all others of its session, even those that the user would have
-// allowed: it has to wait until there are none.
+// undecided counts, for each session, the permissions whose answer OpenCode does
+// not have yet. A rejection also rejects all others of its session, even those that
+// the user would allow. Therefore it must wait until there are none.
 type undecided struct {
 	mu      sync.Mutex
 	open    map[string]int
@@ -210,7 +212,7 @@ func (u *undecided) add(session string) { u.change(session, 1) }
 
 func (u *undecided) done(session string) { u.change(session, -1) }
 
-// deny records a permission that will be rejected.
+// deny records that a permission will be rejected.
 func (u *undecided) deny(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -231,7 +233,7 @@ func (u *undecided) change(session string, by int) {
 	u.changed = make(chan struct{})
 }
 
-// wait returns when the session has no undecided permission, or ctx ends.
+// wait blocks until the session has no undecided permission, or ctx ends.
 func (u *undecided) wait(ctx context.Context, session string) {
 	for {
 		u.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// realProvider is the program before the model of a test.
+// realProvider returns a provider of the real program with a scripted model.
 func realProvider(t *testing.T, llm *mockllm.Server, config string) *opencode.Provider {
 	t.Helper()
 	path := agents.Find(t, "opencode")
@@ -65,7 +65,7 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Told:    providertest.ModelInput(llm),
+			Input:   providertest.ModelInput(llm),
 			Running: providertest.Running(t),
 		}
 	})

@@ -57,7 +57,7 @@ func openReal(t *testing.T) *real {
 	return r
 }
 
-// reopen is a restart of the host.
+// reopen opens the agent again, as after a restart of the host.
 func (r *real) reopen(t *testing.T) {
 	t.Helper()
 	a, err := opencode.New(r.options).Open(t.Context(), r.spec)
@@ -90,7 +90,7 @@ func (r *real) exists(t *testing.T, name string) bool {
 
 var allow = agenthost.Answer{Approved: true}
 
-func TestRealSessionGoesOnAfterItsServerAndItsHostWereKilled(t *testing.T) {
+func TestRealSessionContinuesAfterItsServerAndHostWereKilled(t *testing.T) {
 	r := openReal(t)
 	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, "WRITE hello.txt", out), protocol.FinishStop, "", "")
@@ -116,11 +116,11 @@ func TestRealSessionGoesOnAfterItsServerAndItsHostWereKilled(t *testing.T) {
 		t.Errorf("another session: %q", shown(again))
 	}
 	if requests := r.llm.Requests(); !strings.Contains(string(requests[len(requests)-1].Body), "WRITE hello.txt") {
-		t.Errorf("the model was not told what was said before: %s", requests[len(requests)-1].Body)
+		t.Errorf("the model did not get the earlier conversation: %s", requests[len(requests)-1].Body)
 	}
 }
 
-// promptly is an agent whose prompt is fixed.
+// promptly is an agent with a fixed prompt.
 type promptly struct {
 	agenthost.Agent
 	text string
@@ -148,7 +148,7 @@ func TestRealAbortedTurnRunsNoToolLater(t *testing.T) {
 	}
 }
 
-func TestRealDenialLetsTheTurnGoOn(t *testing.T) {
+func TestRealDenialContinuesTheTurn(t *testing.T) {
 	r := openReal(t)
 	out := providertest.Answering(agenthost.Answer{})
 	wantOutcome(t, r.prompt(t, "WRITE a.txt", out), protocol.FinishStop, "", "")
@@ -157,7 +157,7 @@ func TestRealDenialLetsTheTurnGoOn(t *testing.T) {
 	}
 }
 
-func TestRealDenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
+func TestRealDenialDoesNotRejectAnApproval(t *testing.T) {
 	r := openReal(t)
 	var out *providertest.Recorder
 	out = &providertest.Recorder{Decide: func(ctx context.Context, _ string, q agenthost.Question) (agenthost.Answer, error) {
@@ -171,7 +171,7 @@ func TestRealDenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
 	}
 }
 
-func TestRealSubAgentsAskToo(t *testing.T) {
+func TestRealSubAgentsAskForPermission(t *testing.T) {
 	r := openReal(t)
 	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out), protocol.FinishStop, "", "")
@@ -180,7 +180,7 @@ func TestRealSubAgentsAskToo(t *testing.T) {
 	}
 }
 
-func TestRealRepositoryCannotAllowItself(t *testing.T) {
+func TestRealRepositoryCannotAllowItsOwnTools(t *testing.T) {
 	r := openReal(t)
 	own := `{"permission":{"edit":"allow","bash":"allow"},"agent":{"build":{"permission":{"edit":"allow"}}}}`
 	if err := os.WriteFile(filepath.Join(r.spec.Dir, "opencode.json"), []byte(own), 0o600); err != nil {
@@ -194,7 +194,7 @@ func TestRealRepositoryCannotAllowItself(t *testing.T) {
 }
 
 // The program ends its stream when it disposes of a directory.
-func TestRealStreamThatEndsIsFollowedAgain(t *testing.T) {
+func TestRealStreamThatEndsIsOpenedAgain(t *testing.T) {
 	r := openReal(t)
 	out := &providertest.Recorder{}
 	done := begin(t, promptly{r, "WRITE never.txt"}, out)
@@ -223,7 +223,7 @@ func TestRealStreamThatEndsIsFollowedAgain(t *testing.T) {
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
 
-func TestRealModelThatFailsForEverEndsTheTurn(t *testing.T) {
+func TestRealModelThatAlwaysFailsEndsTheTurn(t *testing.T) {
 	r := openReal(t)
 	r.options.Retries = 1
 	r.reopen(t)
@@ -240,7 +240,7 @@ func TestRealAnthropicAccess(t *testing.T) {
 	r.spec.Model = "anthropic/mock-1"
 	r.reopen(t)
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
-	// What failed is in one message with the next prompt there.
+	// The failed prompt is in one message with the next prompt.
 	wantOutcome(t, r.prompt(t, "FAIL400", &providertest.Recorder{}), protocol.FinishError, "", "mock error 400")
 	wantOutcome(t, r.prompt(t, "Say hello", &providertest.Recorder{}), protocol.FinishStop, "", "")
 }

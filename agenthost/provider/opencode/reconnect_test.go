@@ -22,12 +22,12 @@ func encode(t *testing.T, v any) json.RawMessage {
 	return encoded
 }
 
-// kept is a message as the server keeps it.
+// kept returns a message as the server stores it.
 func kept(info object, parts ...object) object { return object{"info": info, "parts": parts} }
 
-// The stream of a directory ends when OpenCode disposes of its instance, and
-// nothing of it is shown again.
-func TestWhatWasMissedIsReadAfterAReconnect(t *testing.T) {
+// The stream of a directory ends when OpenCode disposes of its instance. No part of
+// it may be shown twice.
+func TestMissedEventsAreReadAfterAReconnect(t *testing.T) {
 	f := newFake(t)
 	out := &providertest.Recorder{}
 	f.onPrompt = func() {
@@ -49,10 +49,10 @@ func TestWhatWasMissedIsReadAfterAReconnect(t *testing.T) {
 		f.ending()
 	}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `text  "one "`, `checking  "true"`, `checking  "false"`, `text  "two three"`, `end-text  "one two three"`)
+	wantShown(t, out, `text  "one "`, `checking  "true"`, `checking  "false"`, `text  "two three"`, `end-text  "one two three"`)
 }
 
-func TestTheEndOfATurnThatWasMissedIsReadAfterAReconnect(t *testing.T) {
+func TestAMissedEndOfATurnIsReadAfterAReconnect(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -70,7 +70,7 @@ func TestTheEndOfATurnThatWasMissedIsReadAfterAReconnect(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `text  "one "`, `checking  "true"`, `text  "two"`, `end-text  "one two"`,
+	wantShown(t, out, `text  "one "`, `checking  "true"`, `text  "two"`, `end-text  "one two"`,
 		`call call_1 read {"filePath":"x"}`, `result call_1 read "y" error=false denied=false`, `checking  "false"`)
 }
 
@@ -99,7 +99,7 @@ func TestAfterAReconnectUnlistedPermissionsExpireAndNewOnesAreAsked(t *testing.T
 			causes <- context.Cause(ctx)
 			return agenthost.Answer{Expired: true}, nil
 		}
-		// Answered only when the connection is back.
+		// The answer comes only after the reconnect.
 		return agenthost.Answer{Approved: true}, out.WaitFor(ctx, providertest.KindChecking, 1)
 	}}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
@@ -128,7 +128,7 @@ func TestAPermissionAnsweredInATerminalExpires(t *testing.T) {
 	}
 }
 
-func TestABusyTurnThatFallsSilentGoesOnStreaming(t *testing.T) {
+func TestABusyTurnContinuesAfterASilence(t *testing.T) {
 	f := newFake(t)
 	asked := make(chan struct{}, 100)
 	f.onCall = func(_ http.ResponseWriter, _, path string) bool {
@@ -142,7 +142,7 @@ func TestABusyTurnThatFallsSilentGoesOnStreaming(t *testing.T) {
 		f.part(textPart(f.session, "msg_2", "prt_1", "", false))
 		f.delta("prt_1", "one ")
 		<-asked
-		<-asked // the first one is done with
+		<-asked // the first request is decided
 		f.delta("prt_1", "two ")
 		f.delta("prt_1", "three")
 		f.part(textPart(f.session, "msg_2", "prt_1", "one two three", true))
@@ -152,10 +152,10 @@ func TestABusyTurnThatFallsSilentGoesOnStreaming(t *testing.T) {
 	o.Quiet = 20 * time.Millisecond
 	out := &providertest.Recorder{}
 	wantOutcome(t, run(t, open(t, o, agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `text  "one "`, `text  "two "`, `text  "three"`, `end-text  "one two three"`)
+	wantShown(t, out, `text  "one "`, `text  "two "`, `text  "three"`, `end-text  "one two three"`)
 }
 
-func TestATurnWhoseEndWasMissedIsAskedFor(t *testing.T) {
+func TestAMissedEndOfATurnIsFoundAfterASilence(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		kept   func(f *fake) []object
@@ -163,7 +163,7 @@ func TestATurnWhoseEndWasMissedIsAskedFor(t *testing.T) {
 		words  string
 	}{
 		{"it is over", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", completed))} }, protocol.FinishStop, ""},
-		{"it broke off", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", nil))} }, protocol.FinishError, "broke off"},
+		{"the turn stopped", func(f *fake) []object { return []object{kept(assistant(f.session, "msg_2", nil))} }, protocol.FinishError, "without a reason"},
 		{"it never began", func(*fake) []object { return nil }, protocol.FinishError, "did nothing"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

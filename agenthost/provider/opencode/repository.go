@@ -11,11 +11,11 @@ import (
 	"bellhop/protocol"
 )
 
-// memories are a repository's files for agents; the first that exists counts.
+// memories are a repository's memory files; the first one that exists counts.
 var memories = []string{"AGENTS.md", "CLAUDE.md"}
 
-// addMemory makes the program read the repository's memory, which it otherwise ignores
-// together with the repository's configuration.
+// addMemory makes the program read the repository's memory, which it otherwise
+// ignores together with the repository's configuration.
 func (c *configuration) addMemory(dir string) {
 	for _, name := range memories {
 		// A link could show a file of the host to the model.
@@ -28,8 +28,8 @@ func (c *configuration) addMemory(dir string) {
 	}
 }
 
-// refusePlugins returns an error if the repository has plug-ins: OpenCode runs them inside the
-// server, with the host's rights and keys, and no setting prevents that.
+// refusePlugins returns an error if the repository has plug-ins. OpenCode runs them
+// inside the server, with the host's rights and keys, and no setting prevents that.
 func refusePlugins(dir string) error {
 	for {
 		found, err := plugin(dir)
@@ -51,7 +51,7 @@ func refusePlugins(dir string) error {
 	}
 }
 
-// plugin returns the file or pattern that has a plug-in, "" for none.
+// plugin returns the file or pattern that defines a plug-in, or "".
 func plugin(dir string) (string, error) {
 	for _, pattern := range []string{"plugin/*.ts", "plugin/*.js", "plugins/*.ts", "plugins/*.js"} {
 		found, err := filepath.Glob(filepath.Join(quoted(dir), ".opencode", pattern))
@@ -64,7 +64,7 @@ func plugin(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}
-		// Searched, not parsed: it may be JSON with comments.
+		// Searched instead of parsed, because it may be JSON with comments.
 		if bytes.Contains(text, []byte(`"plugin`)) || bytes.Contains(text, []byte(`\u`)) {
 			return name, nil
 		}
@@ -72,7 +72,7 @@ func plugin(dir string) (string, error) {
 	return "", nil
 }
 
-// quoted escapes a path for a pattern.
+// quoted escapes a path for use in a pattern.
 func quoted(path string) string {
 	var b bytes.Buffer
 	for _, r := range path {

@@ -10,8 +10,8 @@ import (
 	"bellhop/internal/testenv/mockllm"
 )
 
-// A repository's configuration would allow tools, start servers and send the key
-// to an address of its own; its memory is read.
+// A repository's configuration could allow tools, start servers and send the key to
+// another address, so it is ignored. Its memory is read.
 func TestARealRepositoryIsReadAndNotTrusted(t *testing.T) {
 	llm, thief, dir := mockllm.New(t), mockllm.New(t), t.TempDir()
 	providertest.PutFiles(t, dir, map[string]string{

@@ -9,19 +9,20 @@ import (
 	"bellhop/protocol"
 )
 
-// soon is when reread is tried again after a failure.
+// soon is the delay before reread is retried after a failure.
 const soon = time.Second
 
-// reread reads what was missed while the events were lost: OpenCode replays nothing. If the
-// program does not answer, the turn stays behind and look tries again.
+// reread reads everything that was missed while the stream was lost, because
+// OpenCode replays nothing. If the program does not respond, the turn stays behind
+// and look retries.
 //
-// patient is for a turn without any event yet: it may still begin.
+// patient is for a turn without any event yet, which may still begin.
 func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
 	outcome, err := t.catchUp(ctx, patient)
 	var call *callError
 	switch {
 	case errors.As(err, &call) && ctx.Err() == nil:
-		t.Log.Warn("what was missed cannot be read", "agent", t.agent.Name, "error", err)
+		t.Log.Warn("missed events cannot be read", "agent", t.agent.Name, "error", err)
 		t.quiet.Reset(soon)
 		return nil, nil
 	case err != nil:
@@ -36,14 +37,14 @@ func (t *turn) reread(ctx context.Context, patient bool) (*agenthost.Outcome, er
 	return outcome, nil
 }
 
-// look asks an agent that has sent nothing for a while whether the turn still runs: its end
-// may have been missed.
+// look checks whether the turn of a silent agent still runs, because the event of
+// its end may have been missed.
 func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	if t.lost {
-		return nil, nil // linkBack does it
+		return nil, nil // handled at linkBack
 	}
 	if !t.behind {
-		// A turn that is busy has missed nothing; reading it would cost its deltas.
+		// A busy turn has missed nothing. Reading it again would lose its deltas.
 		busy, err := t.program.client.busy(ctx)
 		if _, running := busy[t.id]; running && err == nil {
 			return nil, nil
@@ -52,7 +53,8 @@ func (t *turn) look(ctx context.Context) (*agenthost.Outcome, error) {
 	return t.reread(ctx, false)
 }
 
-// catchUp reads all of the turn. The status is read first, so that the rest is not older.
+// catchUp reads the complete turn. It reads the status first, so that the messages
+// are at least as new as the status.
 func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, error) {
 	c := t.program.client
 	busy, err := c.busy(ctx)
@@ -85,7 +87,7 @@ func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, e
 	case running, t.last == nil && patient:
 		return nil, nil
 	case t.last != nil && !over(t.last):
-		// OpenCode reports idle before the last message is over.
+		// OpenCode reports idle before the last message has ended.
 		if err := errors.Join(t.linger(ctx), t.history(ctx, t.id)); err != nil {
 			return nil, err
 		}
@@ -94,7 +96,7 @@ func (t *turn) catchUp(ctx context.Context, patient bool) (*agenthost.Outcome, e
 	return &outcome, nil
 }
 
-// family finds the sub-agents that were started meanwhile, and theirs.
+// family finds the sub-agents that were started in the meantime, recursively.
 func (t *turn) family(ctx context.Context, id string) error {
 	children, err := t.program.client.children(ctx, id)
 	if err != nil {
@@ -133,8 +135,8 @@ func (t *turn) history(ctx context.Context, id string) error {
 	return nil
 }
 
-// requests asks the open requests that the user was not asked yet, and expires those that are
-// no longer open.
+// requests asks the open requests that the user was not asked yet, and expires
+// those that are no longer open.
 func (t *turn) requests(ctx context.Context) error {
 	permissions, questions, err := t.program.client.pending(ctx)
 	if err != nil {
@@ -149,7 +151,7 @@ func (t *turn) requests(ctx context.Context) error {
 	}
 	for id := range t.asked {
 		if !listed[id] {
-			t.Withdraw(id, agenthost.ErrExpired)
+			t.CancelQuestion(id, agenthost.ErrExpired)
 		}
 	}
 	for _, p := range permissions {
@@ -167,7 +169,7 @@ func (t *turn) requests(ctx context.Context) error {
 	return nil
 }
 
-// exited is the outcome when the program has ended by itself.
+// exited returns the outcome when the program exits by itself.
 func (t *turn) exited() agenthost.Outcome {
 	t.Log.Warn("agent exited during a turn", "agent", t.agent.Name)
 	t.CancelQuestions(agenthost.ErrExpired)
@@ -178,8 +180,8 @@ func (t *turn) exited() agenthost.Outcome {
 	})
 }
 
-// closeOut leaves no block open and no call without a result: OpenCode leaves a call that was
-// cut off running for ever.
+// closeOut closes open blocks and gives every open call a result, because OpenCode
+// reports an interrupted call as running forever.
 func (t *turn) closeOut(outcome agenthost.Outcome) agenthost.Outcome {
 	t.CloseOut(t.closeText)
 	if outcome.Usage == nil {

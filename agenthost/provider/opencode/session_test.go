@@ -27,11 +27,11 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 			f.gone = c.gone
 			f.onPrompt = func() { f.opening(); f.ending() }
 			out := &providertest.Recorder{Memory: "Before: hello"}
-			native := ourSession
+			sessionID := ourSession
 			if c.gone {
-				native = "ses_old"
+				sessionID = "ses_old"
 			}
-			run(t, open(t, options(f), agenthost.AgentSpec{Native: native}), out)
+			run(t, open(t, options(f), agenthost.AgentSpec{Native: sessionID}), out)
 			if got := shown(out); !slices.Equal(got, c.shown) {
 				t.Errorf("shown %q", got)
 			}
@@ -42,7 +42,7 @@ func TestAKnownSessionIsResumedAndALostOneRestored(t *testing.T) {
 	}
 }
 
-func TestAPromptCarriesItsImagesAndTheModel(t *testing.T) {
+func TestAPromptContainsImagesAndModel(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{Model: "anthropic/some/model"})
@@ -57,7 +57,7 @@ func TestAPromptCarriesItsImagesAndTheModel(t *testing.T) {
 	}
 }
 
-func TestTheProgramKeepsItsPortAndPasswordOverAStop(t *testing.T) {
+func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() { f.opening(); f.ending() }
 	a := open(t, options(f), agenthost.AgentSpec{}).(agenthost.TerminalAgent)
@@ -90,7 +90,7 @@ func TestEachQuestionIsAskedAndAnswered(t *testing.T) {
 		{"one of the options", agenthost.Answer{Text: "Red"}, []string{"Red"}},
 		{"several of them", agenthost.Answer{Text: "Red, Blue"}, []string{"Red", "Blue"}},
 		{"something else", agenthost.Answer{Text: "Red, teal"}, []string{"Red, teal"}},
-		{"nothing", agenthost.Answer{Expired: true}, []string{"Nobody answered in time. Go on with what you think best, and say what you assumed."}},
+		{"nothing", agenthost.Answer{Expired: true}, []string{"No answer came in time. Continue as you think best, and state your assumptions."}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)

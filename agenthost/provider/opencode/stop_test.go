@@ -54,9 +54,9 @@ func TestAProgramThatIgnoresTheAbortIsEnded(t *testing.T) {
 	wantOutcome(t, run(t, a, &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
 
-// The metadata of a tool are its own, and so are the properties of an event that
-// is none of ours.
-func TestOddShapesLoseNoResult(t *testing.T) {
+// The metadata of a tool have no fixed shape, and neither have the properties of
+// unknown events.
+func TestUnknownShapesLoseNoResult(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -67,11 +67,11 @@ func TestOddShapesLoseNoResult(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `call call_1 other {}`, `result call_1 other "x" error=false denied=false`)
+	wantShown(t, out, `call call_1 other {}`, `result call_1 other "x" error=false denied=false`)
 }
 
-// A model may number its calls anew in every step.
-func TestCallsWithOneIDStayApart(t *testing.T) {
+// A model may restart the numbering of its calls in every step.
+func TestCallsWithTheSameIDAreDistinguished(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -83,7 +83,7 @@ func TestCallsWithOneIDStayApart(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	run(t, open(t, options(f), agenthost.AgentSpec{}), out)
-	wantSaid(t, out,
+	wantShown(t, out,
 		`call call read {}`, `result call read "x" error=false denied=false`,
 		`call call~2 read {}`, `result call~2 read "y" error=false denied=false`)
 }

@@ -12,10 +12,11 @@ import (
 	"bellhop/internal/sse"
 )
 
-// silence is how long a stream may bring nothing; OpenCode sends an event every ten seconds.
+// silence is how long a stream may send nothing. OpenCode sends an event every ten
+// seconds.
 const silence = 35 * time.Second
 
-// errSilence is why a stream was given up.
+// errSilence is the error of a stream that was silent for too long.
 var errSilence = errors.New("the stream of events fell silent")
 
 // link is a change of the connection.
@@ -33,14 +34,14 @@ type incoming struct {
 }
 
 // stream follows a server's events until its context ends. OpenCode replays
-// nothing: after linkBack everything has to be read again.
+// nothing: after linkBack the receiver must read everything again.
 type stream struct {
 	client  *client
-	deliver func(incoming)                          // called by one goroutine
-	opened  func()                                  // the first connection is there
+	deliver func(incoming)                          // called by one goroutine only
+	opened  func()                                  // called at the first connection
 	pause   func(context.Context, time.Duration)    // between attempts
-	report  func(err error, again time.Duration)    // logs a connection that ended
-	watch   func(cancel func()) (sound, end func()) // calls cancel after silence
+	report  func(err error, again time.Duration)    // logs the end of a connection
+	watch   func(cancel func()) (sound, end func()) // calls cancel after silence; sound restarts the time
 }
 
 func newStream(c *client) *stream {
@@ -54,7 +55,7 @@ func newStream(c *client) *stream {
 	}
 }
 
-// pause waits for a time, or until ctx ends.
+// pause waits for a duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -64,7 +65,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// backoff is the wait after the n-th failure in a row, from 0.
+// backoff returns the wait after the n-th failure in a row, counted from 0.
 func backoff(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
 
 func (s *stream) run(ctx context.Context) {
@@ -92,7 +93,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// follow is one connection; it always ends in an error.
+// follow reads one connection until it fails. It always returns an error.
 func (s *stream) follow(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -118,7 +119,7 @@ func (s *stream) follow(ctx context.Context, connected func()) error {
 		if err != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
-		if !begun { // subscribed for certain: server.connected comes first
+		if !begun { // the subscription is certain only now: server.connected comes first
 			begun = true
 			connected()
 		}

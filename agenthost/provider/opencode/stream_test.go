@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// following runs a stream before a server until it has paused n times.
+// following runs a stream with a server until the stream has paused n times.
 func following(t *testing.T, handler http.HandlerFunc, n int) (pauses []time.Duration, links []link) {
 	t.Helper()
 	web := httptest.NewServer(handler)
@@ -43,7 +43,7 @@ func events(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, connected)
 }
 
-func TestALostStreamIsFollowedAgainAfterOneTwoFourAtMostThirtySeconds(t *testing.T) {
+func TestALostStreamIsRetriedAfterOneTwoFourUpToThirtySeconds(t *testing.T) {
 	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 1 {
@@ -58,11 +58,11 @@ func TestALostStreamIsFollowedAgainAfterOneTwoFourAtMostThirtySeconds(t *testing
 	}
 }
 
-func TestAStreamThatEndsIsLostAndBackAndTheWaitBeginsAnew(t *testing.T) {
+func TestAStreamThatEndsIsReportedAndRetriedFromTheFirstDelay(t *testing.T) {
 	var requests atomic.Int32
 	pauses, links := following(t, func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 2 {
-			_, _ = io.WriteString(w, "<!doctype html>") // no stream
+			_, _ = io.WriteString(w, "<!doctype html>") // a page instead of a stream
 			return
 		}
 		events(w)
@@ -72,7 +72,7 @@ func TestAStreamThatEndsIsLostAndBackAndTheWaitBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestAStreamThatFallsSilentIsGivenUp(t *testing.T) {
+func TestASilentStreamIsReconnected(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		events(w)
 		_ = http.NewResponseController(w).Flush()

@@ -7,9 +7,9 @@ import (
 	"bellhop/agenthost"
 )
 
-// Terminal implements agenthost.TerminalAgent: OpenCode's own client on the
-// running server. It may be open during a turn; what is asked meanwhile can be
-// answered there too.
+// Terminal implements agenthost.TerminalAgent: it returns the command line of
+// OpenCode's own client for the running server. The client may be open during a
+// turn, and the user may answer questions there too.
 func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 	p, err := a.running(ctx)
 	if err != nil {
@@ -27,8 +27,8 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 			"BELLHOP_OPENCODE_PORT=" + strconv.Itoa(port),
 			"BELLHOP_OPENCODE_SESSION_ID=" + id,
 			"OPENCODE_SERVER_PASSWORD=" + p.client.password,
-			"OPENCODE_DISABLE_AUTOUPDATE=1",     // the program is the host's
-			"OPENCODE_DISABLE_PROJECT_CONFIG=1", // nor does the client trust a repository
+			"OPENCODE_DISABLE_AUTOUPDATE=1",     // the host manages the program
+			"OPENCODE_DISABLE_PROJECT_CONFIG=1", // the client must not trust a repository either
 		},
 	}, nil
 }

@@ -25,7 +25,7 @@ func wantOutcome(t *testing.T, got agenthost.Outcome, finish protocol.FinishReas
 	}
 }
 
-func wantSaid(t *testing.T, out *providertest.Recorder, want ...string) {
+func wantShown(t *testing.T, out *providertest.Recorder, want ...string) {
 	t.Helper()
 	got := slices.DeleteFunc(shown(out), func(s string) bool {
 		return strings.HasPrefix(s, "native") || strings.HasPrefix(s, "restored")
@@ -35,14 +35,15 @@ func wantSaid(t *testing.T, out *providertest.Recorder, want ...string) {
 	}
 }
 
-// OpenCode keeps a permission after an abort, and an answer still runs the tool.
-func TestAnAbortedTurnWhosePermissionIsAnsweredLaterRunsNoTool(t *testing.T) {
+// OpenCode keeps a permission after an abort, and an answer would still run the
+// tool.
+func TestALateAnswerAfterAnAbortRunsNoTool(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
 		f.ask(f.session, "per_1", "call_1", "rm -r x")
 		f.until(func() bool { return f.called("POST /session/abort") })
-		f.ask(f.session, "per_late", "call_2", "rm -r y") // asked while the abort was under way
+		f.ask(f.session, "per_late", "call_2", "rm -r y") // asked during the abort
 		f.assistantMessage(f.session, "msg_2", object{"error": object{"name": "MessageAbortedError"}})
 		f.idle()
 	}
@@ -65,13 +66,13 @@ func TestAnAbortedTurnWhosePermissionIsAnsweredLaterRunsNoTool(t *testing.T) {
 	}
 }
 
-// A prompt is taken before it is worked on: an abort in between stops nothing.
+// A prompt is accepted before its work begins: an abort in between stops nothing.
 func TestAnAbortBeforeTheTurnOpensIsRepeatedUntilItStops(t *testing.T) {
 	f := newFake(t)
 	var aborts atomic.Int32
 	f.onCall = func(_ http.ResponseWriter, method, path string) bool {
 		if path == "/session/abort" {
-			if aborts.Add(1) == 1 { // too early, the turn begins now
+			if aborts.Add(1) == 1 { // too early: the turn begins afterwards
 				f.set(func() { f.busy[f.session] = json.RawMessage(`{"type":"busy"}`) })
 			} else {
 				f.set(func() { delete(f.busy, f.session) })
@@ -117,10 +118,10 @@ func TestASecondIdleDoesNotEndTheNextTurn(t *testing.T) {
 	wantOutcome(t, run(t, a, &providertest.Recorder{}), protocol.FinishError, "", "mock error 401")
 	out := &providertest.Recorder{}
 	wantOutcome(t, run(t, a, out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `text  "well"`, `end-text  "well"`)
+	wantShown(t, out, `text  "well"`, `end-text  "well"`)
 }
 
-func TestASpuriousBusyMeansNothing(t *testing.T) {
+func TestASpuriousBusyIsIgnored(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.status("busy")
@@ -131,12 +132,12 @@ func TestASpuriousBusyMeansNothing(t *testing.T) {
 	}
 	out := &providertest.Recorder{}
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out, `text  "well"`, `end-text  "well"`)
+	wantShown(t, out, `text  "well"`, `end-text  "well"`)
 }
 
-// A rejection without a message would end the turn, and "always" would hold for
+// A rejection without a message would end the turn, and "always" would apply to
 // every session of the server.
-func TestADenialHasAMessageAndAnApprovalIsForOnce(t *testing.T) {
+func TestADenialHasAMessageAndAnApprovalCountsOnce(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		answer agenthost.Answer
@@ -144,8 +145,8 @@ func TestADenialHasAMessageAndAnApprovalIsForOnce(t *testing.T) {
 	}{
 		{"approved", agenthost.Answer{Approved: true}, `{"reply":"once"}`},
 		{"denied with a reason", agenthost.Answer{Reason: "use y"}, `{"reply":"reject","message":"use y"}`},
-		{"denied without one", agenthost.Answer{}, `{"reply":"reject","message":"The user denied this. Do not try it again; go on without it, or say why you cannot."}`},
-		{"expired", agenthost.Answer{Expired: true}, `{"reply":"reject","message":"Nobody answered in time, so this was not allowed. Go on without it, or say why you cannot."}`},
+		{"denied without one", agenthost.Answer{}, `{"reply":"reject","message":"The user denied this. Do not try it again. Continue without it, or explain why you cannot."}`},
+		{"expired", agenthost.Answer{Expired: true}, `{"reply":"reject","message":"No answer came in time, so this was not allowed. Continue without it, or explain why you cannot."}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFake(t)
@@ -168,8 +169,8 @@ func TestADenialHasAMessageAndAnApprovalIsForOnce(t *testing.T) {
 	}
 }
 
-// OpenCode rejects all that a session waits for along with the one rejected.
-func TestADenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
+// OpenCode rejects all pending permissions of a session together.
+func TestADenialDoesNotRejectAnApproval(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -196,7 +197,7 @@ func TestADenialDoesNotTakeAnApprovalWithIt(t *testing.T) {
 	}
 }
 
-func TestASubAgentsPermissionIsAskedAndItsIdleEndsNothing(t *testing.T) {
+func TestASubAgentAsksForPermissionAndItsIdleIsIgnored(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -213,12 +214,12 @@ func TestASubAgentsPermissionIsAskedAndItsIdleEndsNothing(t *testing.T) {
 	}
 	out := providertest.Answering(agenthost.Answer{Approved: true})
 	wantOutcome(t, run(t, open(t, options(f), agenthost.AgentSpec{}), out), protocol.FinishStop, "", "")
-	wantSaid(t, out,
+	wantShown(t, out,
 		`call call_1 bash {"command":"ls"}`, `confirm "Run the command: ls" call_1 bash {"command":"ls"} []`,
 		`result call_1 bash "x" error=false denied=false`, `notice info "search: found x"`, `text  "well"`, `end-text  "well"`)
 }
 
-func TestAProbeThatGetsAPageOrNothingIsNoHealth(t *testing.T) {
+func TestAProbeWithAPageOrNoResponseIsNotHealthy(t *testing.T) {
 	f := newFake(t)
 	var probes atomic.Int32
 	f.onCall = func(w http.ResponseWriter, _, path string) bool {
@@ -226,10 +227,10 @@ func TestAProbeThatGetsAPageOrNothingIsNoHealth(t *testing.T) {
 			return false
 		}
 		switch probes.Add(1) {
-		case 1: // the web client answers every unknown path
+		case 1: // the web client is the response to every unknown path
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<!doctype html>"))
-		case 2: // before the routes exist a request is never answered
+		case 2: // before the routes exist a request gets no response
 			<-f.t.Context().Done()
 		default:
 			return false
@@ -245,7 +246,7 @@ func TestAProbeThatGetsAPageOrNothingIsNoHealth(t *testing.T) {
 	}
 }
 
-func TestAToolLeftRunningByAKillIsEnded(t *testing.T) {
+func TestAToolInterruptedByAKillGetsAResult(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()
@@ -267,7 +268,7 @@ func TestAToolLeftRunningByAKillIsEnded(t *testing.T) {
 	wantOutcome(t, run(t, a, &providertest.Recorder{}), protocol.FinishStop, "", "")
 }
 
-func TestAProgramThatDiesAtOnceIsATurnThatNeverBegan(t *testing.T) {
+func TestAProgramThatExitsAtOnceBeginsNoTurn(t *testing.T) {
 	f := newFake(t)
 	o := options(f)
 	o.Env = append(o.Env, how+"=dies")
@@ -277,7 +278,7 @@ func TestAProgramThatDiesAtOnceIsATurnThatNeverBegan(t *testing.T) {
 	}
 }
 
-func TestAMissingProgramIsWhyATurnNeverBegan(t *testing.T) {
+func TestAMissingProgramIsTheErrorOfRun(t *testing.T) {
 	f := newFake(t)
 	o := options(f)
 	missing := errors.New("bellhop agents install opencode")
@@ -287,7 +288,7 @@ func TestAMissingProgramIsWhyATurnNeverBegan(t *testing.T) {
 	}
 }
 
-func TestAWaitForTheModelThatIsTooLongEndsTheTurn(t *testing.T) {
+func TestTooManyFailuresOfTheModelEndTheTurn(t *testing.T) {
 	f := newFake(t)
 	f.onPrompt = func() {
 		f.opening()

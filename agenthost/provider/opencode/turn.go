@@ -10,38 +10,38 @@ import (
 	"bellhop/agenthost/provider/stdio"
 )
 
-// trailing is how long the final message of a turn that failed is waited for: OpenCode
-// reports idle first, then ends its message, then reports idle again.
+// trailing is how long a failed turn waits for its final message: OpenCode reports
+// idle, then ends its message, then reports idle again.
 const trailing = time.Second
 
-// turn maps the program's events to an Output. The goroutine of Run calls its methods, but
-// for those of question.go and halt.go whose comments allow more.
+// turn maps the program's events to an Output. Only the goroutine of Run calls its
+// methods, except for those of question.go and halt.go whose comments allow more.
 type turn struct {
 	*stdio.Turn
 	agent   *agent
 	program *program // set by prepare
-	id      string   // of the session in the program
-	since   int64    // ms; what is older belongs to other turns
+	id      string   // the session's id in the program
+	since   int64    // ms; older messages belong to other turns
 
 	events    chan incoming
-	asked     map[string]bool // ids of all requests, whatever came of them
+	asked     map[string]bool // ids of all requests, decided or not
 	undecided *undecided
 
-	sessions map[string]bool   // ours and its sub-agents'; false: of others
+	sessions map[string]bool   // true for the turn's session and its sub-agents; false for others
 	titles   map[string]string // of sub-agents
 	messages map[string]*messageInfo
 	parts    map[string]*textPart
-	openPart string // whose text block is open
+	openPart string // the part whose text block is open
 	calls    map[toolRef]*call
 	callIDs  map[string]bool
 	spent    map[string]tokens // by part
 
-	accepted bool // the prompt is in the session
+	accepted bool // the session has the prompt
 	last     *messageInfo
-	finish   string // reason of the last step
+	finish   string // reason of the last step's end
 	failure  *failure
-	lost     bool // there is no stream of events
-	behind   bool // some of it was missed
+	lost     bool // the event stream is disconnected
+	behind   bool // some events were missed
 	quiet    *time.Timer
 }
 
@@ -55,8 +55,8 @@ func newTurn(t *stdio.Turn, a *agent) *turn {
 	}
 }
 
-// prepare starts the program, finds or makes the session and gives it the prompt. Its error is
-// that of a turn that never began.
+// prepare starts the program, finds or creates the session and sends the prompt.
+// After its error the turn counts as not begun.
 func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 	p, err := t.agent.running(ctx)
 	if err != nil {
@@ -74,17 +74,17 @@ func (t *turn) prepare(ctx context.Context, prompt agenthost.Prompt) error {
 	}
 	t.since = t.agent.options.Now().UnixMilli()
 	if err := p.client.prompt(ctx, id, body); err != nil {
-		// OpenCode may have accepted it all the same.
+		// OpenCode may have accepted the prompt despite the error.
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.agent.options.Grace)
 		defer cancel()
 		_ = t.halt(stop)
-		return fmt.Errorf("give OpenCode the prompt: %w", err)
+		return fmt.Errorf("send the prompt to OpenCode: %w", err)
 	}
 	return nil
 }
 
-// body returns the prompt as OpenCode takes it, after the record of the conversation if the
-// session is new.
+// body returns the prompt in OpenCode's format. If the session is new, the record
+// of the conversation comes first.
 func (t *turn) body(ctx context.Context, prompt agenthost.Prompt, fresh bool) (promptBody, error) {
 	t.agent.mu.Lock()
 	announced := t.agent.announced || t.agent.spec.Native == t.id
@@ -148,7 +148,7 @@ func (t *turn) play(ctx context.Context) agenthost.Outcome {
 	}
 }
 
-// handle maps one event; an outcome ends the turn.
+// handle maps one event. An outcome ends the turn.
 func (t *turn) handle(ctx context.Context, in incoming) (*agenthost.Outcome, error) {
 	switch in.link {
 	case linkLost:
@@ -192,8 +192,8 @@ func (t *turn) handle(ctx context.Context, in incoming) (*agenthost.Outcome, err
 	return nil, nil
 }
 
-// ours reports whether the session is the turn's or one of its sub-agents'; only the program
-// knows one that was made in an earlier turn.
+// ours reports whether the session is the turn's or one of its sub-agents'. For a
+// session of an earlier turn it asks the program.
 func (t *turn) ours(ctx context.Context, id string) bool {
 	if known, seen := t.sessions[id]; seen || id == "" {
 		return known
@@ -207,8 +207,8 @@ func (t *turn) ours(ctx context.Context, id string) bool {
 	return t.sessions[id]
 }
 
-// state follows the session's status. Busy means nothing: OpenCode reports it before idle
-// too. The first idle after the turn opened is its end.
+// state handles the session's status. Busy has no meaning, because OpenCode also
+// reports it before idle. The first idle after the turn opened ends the turn.
 func (t *turn) state(ctx context.Context, kind string, p properties) (*agenthost.Outcome, error) {
 	if !t.ours(ctx, p.SessionID) {
 		return nil, nil
@@ -221,7 +221,7 @@ func (t *turn) state(ctx context.Context, kind string, p properties) (*agenthost
 	}
 	switch {
 	case kind == eventSessionError:
-		// One that comes before the prompt is of an earlier turn.
+		// An error before the prompt belongs to an earlier turn.
 		if t.accepted && t.failure == nil && p.Error != nil {
 			t.failure = p.Error
 		}
@@ -247,7 +247,7 @@ func (t *turn) idle(ctx context.Context) (*agenthost.Outcome, error) {
 
 func over(m *messageInfo) bool { return m.Time.Completed > 0 || m.Error != nil }
 
-// linger handles the events of the last message until it is over.
+// linger handles the events of the last message until it has ended.
 func (t *turn) linger(ctx context.Context) error {
 	limit := time.NewTimer(trailing)
 	defer limit.Stop()

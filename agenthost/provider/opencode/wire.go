@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// event is one of the stream's; Properties depend on Type.
+// event is an event of the stream. The Type decides about the Properties.
 type event struct {
 	Type       string          `json:"type"`
 	Properties json.RawMessage `json:"properties"`
 }
 
-// Types of events that mean something here.
+// Types of events that a turn handles.
 const (
 	eventSessionCreated    = "session.created"
 	eventSessionStatus     = "session.status"
@@ -27,7 +27,7 @@ const (
 	eventQuestionRejected  = "question.rejected"
 )
 
-// handled are the types that a turn handles; others may have any properties.
+// handled holds the types that a turn handles. Others may have any properties.
 var handled = map[string]bool{
 	eventSessionCreated: true, eventSessionStatus: true, eventSessionIdle: true, eventSessionError: true,
 	eventMessageUpdated: true, eventPartUpdated: true, eventPartDelta: true,
@@ -35,7 +35,7 @@ var handled = map[string]bool{
 	eventQuestionAsked: true, eventQuestionReplied: true, eventQuestionRejected: true,
 }
 
-// decode reads JSON; false if it is not of that shape.
+// decode decodes JSON. It returns false if the JSON has another shape.
 func decode[T any](raw json.RawMessage) (v T, ok bool) {
 	ok = json.Unmarshal(raw, &v) == nil
 	return v, ok
@@ -61,7 +61,7 @@ type session struct {
 	Time     times  `json:"time"`
 }
 
-// times are in ms since 1970; those that have not come are 0.
+// times are in ms since 1970. Times in the future are 0.
 type times struct {
 	Created   int64 `json:"created"`
 	Completed int64 `json:"completed"`
@@ -91,16 +91,16 @@ type messageInfo struct {
 	Time      times           `json:"time"`
 	Error     *failure        `json:"error"`
 	Finish    string          `json:"finish"`
-	Summary   json.RawMessage `json:"summary"` // true of an assistant's message that sums up the session
+	Summary   json.RawMessage `json:"summary"` // true for an assistant's message that summarizes the session
 }
 
-// storedMessage is a message with its parts, as OpenCode keeps it.
+// storedMessage is a message with its parts, as OpenCode stores it.
 type storedMessage struct {
 	Info  messageInfo `json:"info"`
 	Parts []part      `json:"parts"`
 }
 
-// nameAborted is the failure of a turn that was aborted on request.
+// nameAborted is the error name of a turn that was aborted on request.
 const nameAborted = "MessageAbortedError"
 
 type failure struct {
@@ -153,10 +153,10 @@ type toolState struct {
 	Input    json.RawMessage `json:"input"`
 	Output   string          `json:"output"`
 	Error    string          `json:"error"`
-	Metadata json.RawMessage `json:"metadata"` // each tool's own
+	Metadata json.RawMessage `json:"metadata"` // differs for each tool
 }
 
-// exit is a command's exit status; 0 for what is no command.
+// exit returns a command's exit status, or 0 for another tool.
 func (s *toolState) exit() int {
 	known, _ := decode[struct {
 		Exit int `json:"exit"`
@@ -174,7 +174,7 @@ type tokens struct {
 	} `json:"cache"`
 }
 
-// toolRef names the call that a permission or question belongs to.
+// toolRef identifies the call of a permission or question.
 type toolRef struct {
 	MessageID string `json:"messageID"`
 	CallID    string `json:"callID"`
@@ -209,7 +209,7 @@ type promptBody struct {
 	Parts []promptPart `json:"parts"`
 }
 
-// promptPart is a text or a file; a file's URL holds its content.
+// promptPart is a text or a file. The URL of a file contains its content.
 type promptPart struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`

@@ -12,8 +12,8 @@ import (
 	"bellhop/protocol"
 )
 
-// Run checks the contract of agenthost.Provider, Agent and Output. open is
-// called once for each case; cases whose prompt is empty do not exist.
+// Run checks the contract of agenthost.Provider, Agent and Output. It calls open
+// once for each case, and skips cases whose prompt is empty.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	first := open(t)
@@ -63,7 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	})
 }
 
-// runOptional checks what only some subjects can do.
+// runOptional checks the abilities that only some subjects have.
 func runOptional(t *testing.T, first Subject, open func(t *testing.T) Subject) {
 	t.Helper()
 	for _, c := range []struct {
@@ -149,8 +149,8 @@ func unanswered(u *subject) {
 	u.want(u.run(Answering(agenthost.Answer{Expired: true}), u.Prompts.Ask), protocol.FinishStop, "")
 }
 
-// stopped runs a prompt until it has n entries of a kind, ends it and returns
-// how that went.
+// stopped runs a prompt until it has n entries of a kind, ends it and returns the
+// outcome.
 func stopped(u *subject, prompt, kind string, n int, end func(*turn)) agenthost.Outcome {
 	u.t.Helper()
 	r := u.start(&Recorder{}, prompt)
@@ -163,7 +163,7 @@ func stopped(u *subject, prompt, kind string, n int, end func(*turn)) agenthost.
 	return outcome
 }
 
-// interrupt returns only when the turn has stopped.
+// interrupt returns after the turn has stopped.
 func interrupt(u *subject) func(*turn) {
 	return func(r *turn) {
 		u.t.Helper()

@@ -1,11 +1,11 @@
-// Package providertest is the contract of agenthost.Provider, Agent and Output
-// in executable form, and a scripted provider that needs no program.
+// Package providertest checks the contract of agenthost.Provider, Agent and Output,
+// and has a scripted provider that needs no program.
 //
-// Run checks a provider; Recorder is the Output it uses. Fake is the scripted
-// provider: tests, end-to-end tests and benchmarks of the agent host put the
-// script into the prompt (see Fake). Fake keeps the contract too.
+// Run checks a provider; Recorder is the Output that it uses. Fake is the scripted
+// provider: tests, end-to-end tests and benchmarks of the agent host put the script
+// into the prompt (see Fake). Fake fulfills the contract too.
 //
-// The state of a turn, as the contract sees it:
+// The states of a turn in the contract:
 //
 //	Run ──► streaming ◄──► question open
 //	            │               │

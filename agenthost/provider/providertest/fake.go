@@ -9,33 +9,34 @@ import (
 	"bellhop/protocol"
 )
 
-// Fake is a provider whose agents play the prompt of a turn as a script, one
-// step a line, without any program:
+// Fake is a provider whose agents run the prompt of a turn as a script, one step
+// per line, without any program:
 //
-//	text WORDS               adds WORDS to the text block, in one delta
-//	end [FINAL]              closes the text block; FINAL wins over the deltas
-//	reason WORDS             a reasoning block
-//	tool NAME [JSON]         a call and its result {"ok":true}
-//	toolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
-//	confirm NAME [JSON]      a call that asks first; denied or expired: a denied result
-//	ask QUESTION             asks, then sends the answer as text
-//	expire NAME [JSON]       a call that asks and no longer waits for the answer
-//	lost, back               the connection to the program
-//	restored                 asks for the record, then sends it as text
-//	notice LEVEL MESSAGE     something that is not kept
-//	native ID                remembers ID as the agent's own session
-//	usage JSON               the usage of the turn
-//	stream N every DURATION  N deltas, DURATION apart
-//	slow N                   stream N every 100ms
-//	wait NAME                until Release(NAME)
-//	fail [MESSAGE]           ends the turn: the agent reports a failure
-//	crash [LAST WORDS]       ends the turn: the program died
-//	finish REASON            ends the turn with this finish reason
-//	hang                     until the turn is interrupted
-//	cannot-start             the turn never begins
+// \ttext WORDS               adds WORDS to the text block, in one delta
+// \tend [FINAL]              closes the text block; FINAL replaces the deltas
+// \treason WORDS             a reasoning block
+// \ttool NAME [JSON]         a call and its result {"ok":true}
+// \ttoolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
+// \tconfirm NAME [JSON]      a call that asks first; denied or expired: a denied
+// result
+// \task QUESTION             asks, then sends the answer as text
+// \texpire NAME [JSON]       a call that asks and stops waiting for the answer
+// \tlost, back               the connection to the program
+// \trestored                 asks for the record, then sends it as text
+// \tnotice LEVEL MESSAGE     a notice, which is not stored
+// \tnative ID                reports ID as the agent's own session id
+// \tusage JSON               the usage of the turn
+// \tstream N every DURATION  N deltas, DURATION apart
+// \tslow N                   stream N every 100ms
+// \twait NAME                until Release(NAME)
+// \tfail [MESSAGE]           ends the turn: the agent reports a failure
+// \tcrash [LAST WORDS]       ends the turn: the program died
+// \tfinish REASON            ends the turn with this finish reason
+// \thang                     until the turn is interrupted
+// \tcannot-start             the turn never begins
 //
-// Leading white space is ignored. A line that starts with no step is answered
-// with a short text in four deltas, as a friendly agent would.
+// Leading white space is ignored. The answer to a line without a step is a short
+// text in four deltas.
 //
 // The zero Fake is ready to use.
 type Fake struct {
@@ -49,7 +50,7 @@ type Fake struct {
 	running int
 }
 
-// Open makes an agent and remembers its spec.
+// Open creates an agent and records its spec.
 func (f *Fake) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +58,7 @@ func (f *Fake) Open(_ context.Context, spec agenthost.AgentSpec) (agenthost.Agen
 	return &fakeAgent{fake: f}, nil
 }
 
-// Release lets every present and future "wait name" go on.
+// Release ends every current and future "wait name".
 func (f *Fake) Release(name string) {
 	gate := f.gate(name)
 	f.mu.Lock()
@@ -69,21 +70,21 @@ func (f *Fake) Release(name string) {
 	}
 }
 
-// Specs returns what Open was called with.
+// Specs returns the specs of all calls of Open.
 func (f *Fake) Specs() []agenthost.AgentSpec {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.specs)
 }
 
-// Prompts returns the prompts of the turns so far.
+// Prompts returns the prompts of all turns so far.
 func (f *Fake) Prompts() []agenthost.Prompt {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.prompts)
 }
 
-// Running is the number of turns that are being played.
+// Running returns the number of running turns.
 func (f *Fake) Running() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,7 +121,7 @@ type fakeAgent struct {
 	fake *Fake
 
 	mu     sync.Mutex
-	cancel context.CancelFunc // of the running turn, nil when idle
+	cancel context.CancelFunc // of the running turn; nil when idle
 	done   chan struct{}
 	closed bool
 }

@@ -16,10 +16,10 @@ import (
 	"bellhop/protocol"
 )
 
-// Guard is a grace period that no test waits for.
+// Guard is a grace period that no test reaches.
 const Guard = time.Hour
 
-// Outcomes of turns that end well, and of turns that are stopped.
+// Outcomes of successful and of stopped turns.
 var (
 	Finished = agenthost.Outcome{FinishReason: protocol.FinishStop}
 	Aborted  = agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
@@ -29,14 +29,14 @@ var (
 type Fixture struct {
 	T       *testing.T
 	Spec    agenthost.AgentSpec
-	Program string   // to start: this test binary
+	Program string   // path of the program: this test binary
 	Env     []string // for the program
 
 	Open  func(agenthost.AgentSpec) (agenthost.Agent, error) // set by the test
 	Agent agenthost.Agent                                    // nil before the first turn
 }
 
-// NewFixture makes a fixture that plays these scripts.
+// NewFixture creates a fixture that plays these scripts.
 func NewFixture(t *testing.T, scripts ...string) *Fixture {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func NewFixture(t *testing.T, scripts ...string) *Fixture {
 	return NewFixtureOf(t, dir)
 }
 
-// NewFixtureOf makes a fixture that plays the scripts in a folder.
+// NewFixtureOf creates a fixture that plays the scripts in a folder.
 func NewFixtureOf(t *testing.T, dir string) *Fixture {
 	t.Helper()
 	program, err := os.Executable()
@@ -64,7 +64,7 @@ func NewFixtureOf(t *testing.T, dir string) *Fixture {
 	}
 }
 
-// Begin starts a turn, on an agent that it opens first if there is none; the returned
+// Begin starts a turn and opens the agent first if there is none. The returned
 // function waits for the end of the turn.
 func (f *Fixture) Begin(out *Recorder, prompt agenthost.Prompt) (end func() (agenthost.Outcome, error)) {
 	f.T.Helper()
@@ -104,7 +104,7 @@ func (f *Fixture) open() {
 	})
 }
 
-// Run plays a whole turn that begins, and checks that it kept the contract.
+// Run plays a complete turn and checks the contract of agenthost.Agent.
 func (f *Fixture) Run(out *Recorder, prompt string) agenthost.Outcome {
 	f.T.Helper()
 	outcome, err := f.Begin(out, agenthost.Prompt{TurnID: "turn-1", Text: prompt})()
@@ -117,8 +117,8 @@ func (f *Fixture) Run(out *Recorder, prompt string) agenthost.Outcome {
 	return outcome
 }
 
-// InterruptAt begins a turn, interrupts it at the first entry of a kind, and checks that it
-// is aborted.
+// InterruptAt begins a turn, interrupts it at the first entry of a kind, and checks
+// that it is aborted.
 func (f *Fixture) InterruptAt(out *Recorder, kind string) {
 	f.T.Helper()
 	end := f.Begin(out, agenthost.Prompt{Text: "hello"})
@@ -147,7 +147,7 @@ func (f *Fixture) Await(out *Recorder, kind string) {
 	}
 }
 
-// Want compares outcomes; of the error text a part is enough.
+// Want compares outcomes. For the error text a part is sufficient.
 func (f *Fixture) Want(got, want agenthost.Outcome) {
 	f.T.Helper()
 	if got.FinishReason != want.FinishReason || got.Reason != want.Reason || !strings.Contains(got.Err, want.Err) {
@@ -155,15 +155,15 @@ func (f *Fixture) Want(got, want agenthost.Outcome) {
 	}
 }
 
-// Answering makes an output that answers every question the same.
+// Answering returns an output that gives every question the same answer.
 func Answering(answer agenthost.Answer) *Recorder {
 	return &Recorder{Decide: func(context.Context, string, agenthost.Question) (agenthost.Answer, error) {
 		return answer, nil
 	}}
 }
 
-// DebugLog is a log handler that gets a value for each debug record: the engine writes one
-// when a message came while no turn was running.
+// DebugLog is a log handler that sends a value for each debug record. The engine
+// writes one when a message arrives while no turn is running.
 type DebugLog chan struct{}
 
 // Enabled implements slog.Handler.

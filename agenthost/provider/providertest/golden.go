@@ -10,21 +10,22 @@ import (
 	"bellhop/agenthost"
 )
 
-// Recording is what a real program sent and got in one turn. Its folder testdata/NAME has the
-// script for the player (see Main) and the golden file entries.json.
+// Recording is the traffic of a real program in one turn. Its folder testdata/NAME
+// has the script for the player (see Main) and the golden file entries.json.
 type Recording struct {
 	Name, Rule, Prompt string
 	Answer             agenthost.Answer // to every question
 	InterruptAt        string           // kind of the entry; "" = not interrupted
 }
 
-// NewRecording makes a row of a table of recordings.
+// NewRecording returns a row of a table of recordings.
 func NewRecording(name, rule, prompt string, answer agenthost.Answer, interruptAt string) Recording {
 	return Recording{Name: name, Rule: rule, Prompt: prompt, Answer: answer, InterruptAt: interruptAt}
 }
 
-// PlayRecordings plays each recording with an agent of the fixture, which open completes, and
-// compares what its output got with the golden file, which update writes anew.
+// PlayRecordings plays each recording with an agent of the fixture, which open
+// completes, and compares the entries of its output with the golden file. If update
+// is set, it writes the file.
 func PlayRecordings(t *testing.T, update bool, recordings []Recording, open func(f *Fixture, r Recording)) {
 	t.Helper()
 	for _, r := range recordings {
@@ -55,7 +56,7 @@ func PlayRecordings(t *testing.T, update bool, recordings []Recording, open func
 	}
 }
 
-// goldenEntry is an Entry without what its kind does not use.
+// goldenEntry is an Entry without the members that its kind does not use.
 type goldenEntry struct {
 	Kind     string                `json:"kind"`
 	Text     string                `json:"text,omitempty"`
@@ -65,7 +66,8 @@ type goldenEntry struct {
 	Question *agenthost.Question   `json:"question,omitempty"`
 }
 
-// encodeTurn is a golden file: the entries of a turn and how it ended.
+// encodeTurn returns the content of a golden file: the entries of a turn and its
+// outcome.
 func encodeTurn(t *testing.T, out *Recorder, outcome agenthost.Outcome) []byte {
 	t.Helper()
 	turn := struct {
@@ -94,7 +96,7 @@ func encodeTurn(t *testing.T, out *Recorder, outcome agenthost.Outcome) []byte {
 	return text.Bytes()
 }
 
-// Golden compares with a golden file, which update writes anew.
+// Golden compares with a golden file, or writes it if update is set.
 func Golden(t *testing.T, update bool, path string, got []byte) {
 	t.Helper()
 	if update {

@@ -7,16 +7,16 @@ import (
 	"bellhop/protocol"
 )
 
-// record is what an agent without a memory is given.
+// record is the conversation that an agent without a memory gets.
 const record = `The record of what was said: {"user":"the word is xylograph"}`
 
-// next closes the agent and opens it again with the native session it had named,
-// as a host does after its restart.
-func (u *subject) next(native string) {
+// next closes the agent and opens it again with the session id that it reported,
+// like a host after its restart.
+func (u *subject) next(sessionID string) {
 	u.t.Helper()
 	u.close()
 	spec := u.Spec
-	spec.Native = native
+	spec.Native = sessionID
 	agent, err := u.Provider.Open(u.ctx, spec)
 	if err != nil {
 		u.t.Fatalf("open again: %v", err)
@@ -24,30 +24,30 @@ func (u *subject) next(native string) {
 	u.agent = agent
 }
 
-// talk has a turn and returns the native session it named.
-func (u *subject) talk() (native string) {
+// talk runs a turn and returns the session id that the agent reported.
+func (u *subject) talk() (sessionID string) {
 	u.t.Helper()
 	out := &Recorder{}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
 	for _, e := range out.Of(KindNative) {
-		native = e.Text
+		sessionID = e.Text
 	}
-	return native
+	return sessionID
 }
 
 func comesBack(u *subject) {
-	native := u.talk()
-	if native == "" {
-		u.t.Fatal("it named no native session")
+	sessionID := u.talk()
+	if sessionID == "" {
+		u.t.Fatal("it reported no session id")
 	}
-	if u.Kept != nil {
-		u.Kept(u.t, u.Spec)
+	if u.AwaitMemory != nil {
+		u.AwaitMemory(u.t, u.Spec)
 	}
 	u.close()
-	if u.Rested != nil {
-		u.Rested(u.t, u.Spec)
+	if u.AgeMemory != nil {
+		u.AgeMemory(u.t, u.Spec)
 	}
-	u.next(native)
+	u.next(sessionID)
 	out := &Recorder{Memory: record}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
 	if asked := out.Of(KindRestored); len(asked) > 0 {
@@ -56,10 +56,10 @@ func comesBack(u *subject) {
 }
 
 func forgets(u *subject) {
-	native := u.talk()
+	sessionID := u.talk()
 	u.close()
 	u.Forget(u.t, u.Spec)
-	u.next(native)
+	u.next(sessionID)
 	out := &Recorder{Memory: record}
 	u.want(u.run(out, u.Prompts.Text), protocol.FinishStop, "")
 	entries := out.Entries()
@@ -73,13 +73,13 @@ func forgets(u *subject) {
 	if len(out.Of(KindRestored)) != 1 {
 		u.t.Errorf("it asked %d times for the record: %+v", len(out.Of(KindRestored)), entries)
 	}
-	if u.Told != nil && !strings.Contains(u.Told(), "xylograph") {
+	if u.Input != nil && !strings.Contains(u.Input(), "xylograph") {
 		u.t.Error("its model did not get the record")
 	}
 }
 
-// loses answers only when the connection is back: the question must have outlived
-// that.
+// loses answers a question only after a lost connection is back: the question must
+// survive the loss.
 func loses(u *subject) {
 	answer := make(chan agenthost.Answer)
 	r := u.start(&Recorder{Answers: answer}, u.Prompts.Confirm)
@@ -88,7 +88,7 @@ func loses(u *subject) {
 	u.await(r, KindChecking, 2)
 	checked := r.out.Of(KindChecking)
 	if checked[0].Text != "true" || checked[1].Text != "false" {
-		u.t.Errorf("checking went %+v", checked)
+		u.t.Errorf("got the checking entries %+v", checked)
 	}
 	select {
 	case answer <- agenthost.Answer{Approved: true}:

@@ -19,25 +19,26 @@ import (
 	"go.uber.org/goleak"
 )
 
-// playScript names a folder of scripts in the environment of a player.
+// playScript is the variable with a player's folder of scripts.
 const playScript = "PROVIDER_TEST_SCRIPT"
 
-// Main runs the tests of a package, or, in a process that a Fixture started, plays a script
-// as a program of JSON-RPC: the n-th start in a home plays the file n.jsonl of the folder.
-// Each line is an object of dir and msg:
+// Main runs the tests of a package. In a process that a Fixture started, it plays a
+// script as a JSON-RPC program instead: the n-th start in a home plays the file
+// n.jsonl of the folder. Each line is an object of dir and msg:
 //
-//	in      the message that must come next: all its members must be the same, "*" is
-//	        anything; the id of a request stands for whatever id came
-//	ins     several of these, in any order
-//	out     a message to send
-//	raw     a line to send that may be no message
-//	stderr  a line for stderr
-//	env     writes the environment to the file "environment" of the home
-//	gate    waits for a file of this name in the home
-//	exit    the exit status to end with, at once
+// \tin      the message that must come next: all its members must be equal, "*"
+// matches
+// \t        anything; the id of a request stands for any id
+// \tins     several of these, in any order
+// \tout     a message to send
+// \traw     a line to send that need not be a message
+// \tstderr  a line for stderr
+// \tenv     writes the environment to the file "environment" of the home
+// \tgate    waits for a file of this name in the home
+// \texit    exits at once with this status
 //
-// After the last line it reads to the end of its input; what comes then is kept in the file
-// "unexpected" of the home.
+// After the last line it reads to the end of its input, and writes the remaining
+// input to the file "unexpected" of the home.
 func Main(m *testing.M) {
 	dir := os.Getenv(playScript)
 	if dir == "" {
@@ -60,7 +61,7 @@ type scriptPlayer struct {
 	home string
 	in   *bufio.Scanner
 	out  io.Writer
-	ids  map[string]any // id in the script → id that came
+	ids  map[string]any // id in the script → received id
 }
 
 func playScripts(dir, home string, in io.Reader, out io.Writer) error {
@@ -86,7 +87,7 @@ func playScripts(dir, home string, in io.Reader, out io.Writer) error {
 	return p.rest(filepath.Join(home, "unexpected"))
 }
 
-// count adds one to the number in a file.
+// count increments the number in a file.
 func count(path string) (int, error) {
 	content, _ := os.ReadFile(path)
 	n, _ := strconv.Atoi(string(content))
@@ -136,7 +137,7 @@ func (p *scriptPlayer) send(message any) error {
 	return err
 }
 
-// expect reads as many messages as are wanted, in any order.
+// expect reads the wanted messages, in any order.
 func (p *scriptPlayer) expect(wants ...any) error {
 	for len(wants) > 0 {
 		if !p.in.Scan() {
@@ -166,8 +167,8 @@ func (p *scriptPlayer) matches(got map[string]any, want any) bool {
 	return Contains(got, expected)
 }
 
-// Contains reports whether decoded JSON has all that is wanted, which may be "*" for
-// anything; an empty object has to be empty.
+// Contains reports whether decoded JSON contains all wanted members. "*" matches
+// anything; an empty object matches only an empty one.
 func Contains(got, want any) bool {
 	if want == "*" {
 		return true
@@ -188,7 +189,7 @@ func Contains(got, want any) bool {
 	return ok
 }
 
-// rest keeps what comes after the end of the script.
+// rest stores the input after the end of the script.
 func (p *scriptPlayer) rest(path string) error {
 	for p.in.Scan() {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -11,17 +11,18 @@ import (
 	"testing"
 )
 
-// EndsAtOnce in the environment makes a test binary with the race detector end at once; it
-// waits a second otherwise.
+// EndsAtOnce is a variable that makes a test binary with the race detector exit at
+// once; otherwise it waits for a second.
 const EndsAtOnce = "GORACE=atexit_sleep_ms=0"
 
-// Mark is a variable for the environment of programs, by which Running finds them.
+// Mark returns a variable for the environment of programs, by which Running finds
+// them.
 func Mark(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("PROVIDER_TEST_MARK=%d %s", os.Getpid(), t.Name())
 }
 
-// Running returns a function that names the running processes with the test's mark.
+// Running returns a function that lists the running processes with the test's mark.
 func Running(t *testing.T) func() []string {
 	t.Helper()
 	mark := []byte(Mark(t) + "\x00")
@@ -46,12 +47,13 @@ func Signal(t *testing.T, signal syscall.Signal) {
 			t.Fatal(err)
 		}
 		if err := syscall.Kill(pid, signal); err != nil {
-			t.Log(err) // the child of a process that was signalled before
+			t.Log(err) // the child of an already signalled process
 		}
 	}
 }
 
-// Recorded names the programs that are recorded in a process.Command's Records as running.
+// Recorded lists the programs that a process.Command's Records describes as
+// running.
 func Recorded(t *testing.T, records string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(records)
@@ -65,7 +67,7 @@ func Recorded(t *testing.T, records string) []string {
 	return names
 }
 
-// KillRecorded kills the one recorded program and its group.
+// KillRecorded kills the recorded program and its group. There must be exactly one.
 func KillRecorded(t *testing.T, records string) {
 	t.Helper()
 	names := Recorded(t, records)

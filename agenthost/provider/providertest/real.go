@@ -24,12 +24,12 @@ import (
 	"bellhop/protocol"
 )
 
-// Real opens an agent of a real program with a scripted model. It is closed at the end of
-// the test.
+// Real opens an agent of a real program with a scripted model, and closes it at the
+// end of the test.
 type Real struct {
 	Provider agenthost.Provider
 	Spec     agenthost.AgentSpec
-	Records  string // of the running programs
+	Records  string // process records of the running programs
 }
 
 // Open opens an agent for the spec.
@@ -43,7 +43,7 @@ func (r *Real) Open(t *testing.T) agenthost.Agent {
 	return agent
 }
 
-// Finish plays a whole turn of a new agent; the turn must end well.
+// Finish plays a complete turn of a new agent. The turn must succeed.
 func (r *Real) Finish(t *testing.T, out *Recorder, prompt string) {
 	t.Helper()
 	outcome, err := r.Open(t).Run(t.Context(), agenthost.Prompt{TurnID: "turn-1", Text: prompt}, out)
@@ -56,8 +56,8 @@ func (r *Real) Finish(t *testing.T, out *Recorder, prompt string) {
 	}
 }
 
-// WritesAfterTheAnswer checks that WRITE hello.txt writes the file when it is allowed, and
-// not before.
+// WritesAfterTheAnswer checks that the prompt "WRITE hello.txt" writes the file
+// only after the permission.
 func (r *Real) WritesAfterTheAnswer(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(r.Spec.Dir, "hello.txt")
@@ -73,8 +73,9 @@ func (r *Real) WritesAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// EndsCommandsOnInterrupt checks that an interrupt ends a command that is running. The
-// program's processes must have our numbers.
+// EndsCommandsOnInterrupt checks that an interrupt ends a running command. The
+// program's processes must have the same process ids inside and outside their
+// sandbox.
 func (r *Real) EndsCommandsOnInterrupt(t *testing.T) {
 	t.Helper()
 	agent, out, done := r.Open(t), Answering(agenthost.Answer{Approved: true}), make(chan agenthost.Outcome)
@@ -109,8 +110,8 @@ func awaitPID(t *testing.T, path string) (pid int) {
 	return pid
 }
 
-// AwaitWritten waits until one of the files has the text: agents write their sessions a
-// little later.
+// AwaitWritten waits until one of the files contains the text, because agents store
+// their sessions with a delay.
 func AwaitWritten(t *testing.T, pattern, text string) {
 	t.Helper()
 	if !poll(t, time.Minute, func() bool {
@@ -124,7 +125,7 @@ func AwaitWritten(t *testing.T, pattern, text string) {
 	}
 }
 
-// poll reports whether the condition came true within the limit.
+// poll reports whether the condition became true within the limit.
 func poll(t *testing.T, limit time.Duration, isTrue func() bool) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -141,19 +142,19 @@ func poll(t *testing.T, limit time.Duration, isTrue func() bool) bool {
 	return true
 }
 
-// ResumesAfterSIGKILL checks that a session goes on after its program was killed, and that an
-// unknown session is replaced by one that gets the record. kill is called when the
-// first turn is over.
+// ResumesAfterSIGKILL checks that a session continues after its program was killed,
+// and that an unknown session is replaced by one that gets the record. kill is
+// called after the first turn.
 func (r *Real) ResumesAfterSIGKILL(t *testing.T, unknown string, kill func()) {
 	t.Helper()
 	first := &Recorder{}
 	r.Finish(t, first, "hello the first time")
-	native := first.Of(KindNative)
-	if len(native) != 1 {
-		t.Fatalf("got the session ids %+v", native)
+	sessionID := first.Of(KindNative)
+	if len(sessionID) != 1 {
+		t.Fatalf("got the session ids %+v", sessionID)
 	}
 	kill()
-	r.Spec.Native = native[0].Text
+	r.Spec.Native = sessionID[0].Text
 	second := &Recorder{Memory: "lost"}
 	r.Finish(t, second, "hello the second time")
 	if len(second.Of(KindRestored)) > 0 || len(second.Texts()) != 1 {
@@ -167,7 +168,8 @@ func (r *Real) ResumesAfterSIGKILL(t *testing.T, unknown string, kill func()) {
 	}
 }
 
-// CallsTheHostsTool checks that the prompt, of a spec with HostTool, calls the tool.
+// CallsTheHostsTool checks that the prompt calls the tool. The spec must have
+// HostTool.
 func (r *Real) CallsTheHostsTool(t *testing.T, prompt string) *Recorder {
 	t.Helper()
 	out := Answering(agenthost.Answer{Approved: true})
@@ -183,8 +185,8 @@ func (r *Real) CallsTheHostsTool(t *testing.T, prompt string) *Recorder {
 	return out
 }
 
-// HostTool serves the tool workspace_getStatus as the host's MCP server. It refuses, and
-// counts, requests without the secret.
+// HostTool serves the tool workspace_getStatus as the host's MCP server. It refuses
+// and counts requests without the secret.
 func HostTool(t *testing.T) (local *agenthost.Local, refused *atomic.Int32) {
 	t.Helper()
 	refused = &atomic.Int32{}
@@ -226,7 +228,8 @@ func PutFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// AsksOnce plays a prompt whose one permission request is denied.
+// AsksOnce plays a prompt and denies its permission request, which must be the only
+// one.
 func AsksOnce(t *testing.T, agent agenthost.Agent, prompt string) {
 	t.Helper()
 	out := Answering(agenthost.Answer{})
@@ -238,8 +241,9 @@ func AsksOnce(t *testing.T, agent agenthost.Agent, prompt string) {
 	}
 }
 
-// WantReadNotTrusted checks that nothing of a repository ran, which would leave a file whose
-// name begins with EVIL, and that its memory, which has these words, reached the model.
+// WantReadNotTrusted checks that no program of a repository ran, which would leave
+// a file whose name begins with EVIL. It also checks that the repository's memory,
+// which contains these words, reached the model.
 func WantReadNotTrusted(t *testing.T, dir string, llm *mockllm.Server, words ...string) {
 	t.Helper()
 	if ran, _ := filepath.Glob(filepath.Join(dir, "EVIL*")); len(ran) > 0 {
@@ -252,7 +256,8 @@ func WantReadNotTrusted(t *testing.T, dir string, llm *mockllm.Server, words ...
 	}
 }
 
-// ModelInput returns a function for Subject.Told: all that the model was sent.
+// ModelInput returns a function for Subject.Input, which returns everything that
+// was sent to the model.
 func ModelInput(llm *mockllm.Server) func() string {
 	return func() string {
 		var all bytes.Buffer

@@ -31,26 +31,28 @@ const (
 // Entry is one call of an Output method, in order of arrival.
 type Entry struct {
 	Kind     string
-	Text     string // deltas, final text, notice, native id
+	Text     string // deltas, final text, notice, session id
 	Level    string // of a notice
 	Call     agenthost.ToolCall
 	Result   agenthost.ToolResult
 	Question agenthost.Question
 }
 
-// ErrOutput is what a Recorder with FailAfter answers.
+// ErrOutput is the error of a Recorder with FailAfter.
 var ErrOutput = errors.New("the output takes no more")
 
-// Recorder is an Output that records what one turn sent and what of it broke
+// Recorder is an Output that records the entries of one turn and its violations of
 // the contract.
 type Recorder struct {
 	// Decide answers the questions; nil leaves them open until ctx ends.
 	Decide func(ctx context.Context, kind string, q agenthost.Question) (agenthost.Answer, error)
-	// Answers, if set, are given to questions that wait for one. Decide goes first.
+	// Answers, if set, provides the answers to open questions. Decide has
+	// precedence.
 	Answers <-chan agenthost.Answer
 	// Memory is what Restored returns.
 	Memory string
-	// FailAfter makes every call after this many fail; 0 = none fails.
+	// FailAfter makes all further calls fail after this number of calls; 0 = none
+	// fails.
 	FailAfter int
 
 	mu       sync.Mutex
@@ -65,14 +67,14 @@ type Recorder struct {
 	expired  int
 }
 
-// Entries returns what came so far.
+// Entries returns the entries so far.
 func (r *Recorder) Entries() []Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.entries)
 }
 
-// Texts returns the text blocks that were ended, final texts included.
+// Texts returns the text blocks that have ended, with their final texts.
 func (r *Recorder) Texts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,20 +112,21 @@ func (r *Recorder) WaitFor(ctx context.Context, kind string, n int) error {
 	}
 }
 
-// Finish records that Run has returned; what comes later breaks the contract.
+// Finish records that Run has returned. Later entries violate the contract.
 func (r *Recorder) Finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finished = true
 }
 
-// Broken returns what broke the contract. Of a whole turn (nothing stopped or
-// killed it) it also asks that every block is ended and every call answered.
-func (r *Recorder) Broken(whole bool) []string {
+// Broken returns the violations of the contract. For a complete turn (not stopped
+// or killed) it also requires that every block has ended and every call has a
+// result.
+func (r *Recorder) Broken(complete bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	broken := slices.Clone(r.broken)
-	if !whole {
+	if !complete {
 		return broken
 	}
 	if r.isOpen {
@@ -137,7 +140,7 @@ func (r *Recorder) Broken(whole bool) []string {
 	return broken
 }
 
-// note records an entry under the lock and lets rule look at it.
+// note records an entry under the lock and calls rule to check it.
 func (r *Recorder) note(e Entry, rule func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -263,7 +266,7 @@ func (r *Recorder) decide(ctx context.Context, kind string, q agenthost.Question
 	return agenthost.Answer{Expired: true, Reason: "expired"}, nil
 }
 
-// Expired is how many questions the agent has given up with ErrExpired.
+// Expired returns how many questions ended with ErrExpired.
 func (r *Recorder) Expired() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 var errClosed = errors.New("the agent is closed")
 
-// player plays one prompt.
+// player runs one prompt.
 type player struct {
 	fake  *Fake
 	ctx   context.Context
@@ -25,8 +25,8 @@ type player struct {
 	usage json.RawMessage
 }
 
-// script plays the prompt's lines. Its context ends when the turn is stopped;
-// an Output that fails ends the turn the same way.
+// script runs the prompt's lines. Its context ends when the turn is stopped. An
+// error of the Output ends the turn in the same way.
 func (f *Fake) script(ctx context.Context, prompt agenthost.Prompt, out agenthost.Output) (agenthost.Outcome, error) {
 	p := &player{fake: f, ctx: ctx, out: out}
 	for line := range strings.Lines(prompt.Text) {
@@ -41,7 +41,7 @@ func (f *Fake) script(ctx context.Context, prompt agenthost.Prompt, out agenthos
 	return p.end(&agenthost.Outcome{}, nil)
 }
 
-// end closes the open block of a turn that is not being stopped.
+// end closes the open block, unless the turn is being stopped.
 func (p *player) end(outcome *agenthost.Outcome, err error) (agenthost.Outcome, error) {
 	switch {
 	case errors.Is(err, errCannotStart):
@@ -60,7 +60,7 @@ func (p *player) end(outcome *agenthost.Outcome, err error) (agenthost.Outcome, 
 
 var errCannotStart = errors.New("the agent cannot be started")
 
-// step plays one line; an Outcome ends the turn.
+// step runs one line. An Outcome ends the turn.
 func (p *player) step(line string) (*agenthost.Outcome, error) {
 	if err := p.ctx.Err(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (p *player) pause(verb, rest, line string) error {
 	return p.chat(line)
 }
 
-// chat answers a line that is no step.
+// chat answers a line without a step.
 func (p *player) chat(line string) error {
 	for _, piece := range []string{"You ", "said: ", line, "\n"} {
 		if err := p.out.Text(piece); err != nil {
@@ -177,7 +177,7 @@ func (p *player) stream(args string) error {
 	return nil
 }
 
-// tool plays "NAME [JSON]".
+// tool runs "NAME [JSON]".
 func (p *player) tool(verb, args string) error {
 	name, input, _ := strings.Cut(args, " ")
 	p.calls++

@@ -9,42 +9,42 @@ import (
 	"bellhop/agenthost"
 )
 
-// Subject is a provider under test and the prompts that make its agent do what
-// a case needs.
+// Subject is a provider under test with the prompts that trigger the behaviour of
+// each case.
 type Subject struct {
 	Provider agenthost.Provider
 	Spec     agenthost.AgentSpec // empty Dir and StateDir become temporary directories
 	Prompts  Prompts
 
-	// CannotStart makes an agent whose program cannot be started.
+	// CannotStart is a provider whose program cannot be started.
 	CannotStart agenthost.Provider
 
-	// Forget takes away what the closed agent remembers of its native session;
-	// nil: it has no memory of its own. Told, if not nil, is all that its model has
-	// got so far.
+	// Forget deletes the closed agent's memory of its session; nil: the agent has
+	// no memory of its own. Input, if not nil, returns everything that its model
+	// has received so far.
 	Forget func(t *testing.T, spec agenthost.AgentSpec)
-	Told   func() string
+	Input  func() string
 
-	// Kept waits until the agent has written what it will remember, where it does
-	// that a little later; Rested makes a closed agent's memory old enough to come
-	// back to, where one of this minute is not found. Both may be nil.
-	Kept   func(t *testing.T, spec agenthost.AgentSpec)
-	Rested func(t *testing.T, spec agenthost.AgentSpec)
+	// AwaitMemory waits until the agent has stored its memory, for agents that do
+	// so with a delay. AgeMemory makes a closed agent's memory older, for agents
+	// that cannot resume a session of the current minute. Both may be nil.
+	AwaitMemory func(t *testing.T, spec agenthost.AgentSpec)
+	AgeMemory   func(t *testing.T, spec agenthost.AgentSpec)
 
-	// Lose cuts the connection to the running program, which lives on; nil: it
-	// cannot be lost.
+	// Lose cuts the connection to the running program, which continues; nil: the
+	// connection cannot be lost.
 	Lose func()
 
-	// Kill ends the running program as the kernel would; nil: there is none.
+	// Kill ends the running program with SIGKILL; nil: there is none.
 	Kill func(t *testing.T)
 
-	// Running names what the provider has left running: programs, goroutines.
-	// It is called after Close and must be empty.
+	// Running lists what the provider has left running: programs, goroutines. It is
+	// called after Close and must return an empty list.
 	Running func() []string
 }
 
-// Prompts of a Subject. An agent that cannot do a thing leaves its prompt
-// empty and is not asked; Text and Endless are required.
+// Prompts of a Subject. For an ability that the agent lacks, the prompt is empty
+// and the case is skipped; Text and Endless are required.
 type Prompts struct {
 	Text    string // sends text in several deltas, and finishes
 	Tool    string // calls at least one tool that needs no permission
@@ -59,7 +59,7 @@ type Prompts struct {
 	LastLines string
 }
 
-// guard ends a case that hangs; no case depends on how long anything takes.
+// guard ends a hanging case. No case depends on how long anything takes.
 const guard = 60 * time.Second
 
 // turn is one running or ended call of Agent.Run.
@@ -104,7 +104,7 @@ func newSubject(t *testing.T, s Subject) *subject {
 	return u
 }
 
-// close ends the agent, twice, and looks for what it left.
+// close closes the agent twice, and checks that nothing is still running.
 func (u *subject) close() {
 	for range 2 {
 		if err := u.agent.Close(context.WithoutCancel(u.ctx)); err != nil {
@@ -146,7 +146,7 @@ func (u *subject) wait(r *turn) agenthost.Outcome {
 	return r.outcome
 }
 
-// run plays a whole turn and checks what holds for each of them.
+// run plays a complete turn and checks the rules for all turns.
 func (u *subject) run(out *Recorder, prompt string) agenthost.Outcome {
 	u.t.Helper()
 	outcome := u.wait(u.start(out, prompt))

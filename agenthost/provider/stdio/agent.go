@@ -12,47 +12,47 @@ import (
 	"bellhop/protocol"
 )
 
-// Config is what the engine needs of a provider's options.
+// Config holds the options that the engine needs from a provider.
 type Config struct {
-	Name    string        // of the agent, in messages to the user
+	Name    string        // the agent's name in messages to the user
 	Records string        // directory for process.Sweep; "" keeps no record
-	Grace   time.Duration // between the steps of an interrupt and of a stop; 0 = process.DefaultGrace
-	MaxLine int           // that is read; 0 = protocol.MaxLine
+	Grace   time.Duration // time between the steps of an interrupt and of a stop; 0 = process.DefaultGrace
+	MaxLine int           // bytes of the longest line that is read; 0 = protocol.MaxLine
 
 	// LimitPrompt refuses prompts over protocol.MaxLine, for protocols that use SendPrompt.
 	LimitPrompt bool
 }
 
-// Agent implements agenthost.Agent.
+// Agent implements agenthost.Agent with a Protocol.
 type Agent[M any] struct {
 	Slot
 	config   Config
 	spec     agenthost.AgentSpec
 	protocol Protocol[M]
 
-	// Of the goroutine of Run.
-	session    string // id to resume, "" before there is one
-	announced  string // the id that the host knows
-	memoryLost bool   // the next prompt has to bring the record of the conversation
+	// Only the goroutine of Run uses these three.
+	session    string // id to resume; "" before there is one
+	announced  string // the id that the host has stored
+	memoryLost bool   // the next prompt must contain the record of the conversation
 
 	link *link[M] // nil before the first start; under mu
 	run  *run[M]  // nil when idle; under mu
 }
 
-// link is a child and the connection to it.
+// link is a child with its connection.
 type link[M any] struct {
 	child      *Child
 	connection Connection[M]
-	opened     bool // it has the session open
+	opened     bool // the session is open in the child
 }
 
-// incoming is a message, or what is wrong with a line.
+// incoming is a message, or the error of an invalid line.
 type incoming[M any] struct {
 	message M
 	invalid string
 }
 
-// New makes an agent; its first Run starts the program.
+// New creates an agent. Its first Run starts the program.
 func New[M any](config Config, spec agenthost.AgentSpec, p Protocol[M]) *Agent[M] {
 	if config.Grace <= 0 {
 		config.Grace = process.DefaultGrace
@@ -98,7 +98,8 @@ func (a *Agent[M]) attach(r *run[M]) {
 	a.run = r
 }
 
-// Stop implements agenthost.Agent. When ctx ends the program is killed at once.
+// Stop implements agenthost.Agent. When ctx ends, the program is killed
+// immediately.
 func (a *Agent[M]) Stop(ctx context.Context) error { return a.Halt(ctx, a.StopChild) }
 
 // Close implements agenthost.Agent.
@@ -107,7 +108,7 @@ func (a *Agent[M]) Close(ctx context.Context) error {
 	return a.Stop(ctx)
 }
 
-// StopChild ends the program if one runs.
+// StopChild ends the running program, if there is one.
 func (a *Agent[M]) StopChild(ctx context.Context) error {
 	a.mu.Lock()
 	l := a.link
@@ -121,8 +122,8 @@ func (a *Agent[M]) StopChild(ctx context.Context) error {
 	return nil
 }
 
-// open returns a child that has the session open, starting one if none runs. reused
-// means that it served an earlier turn.
+// open returns a child in which the session is open. It starts a child if none
+// runs. reused means that the child served an earlier turn.
 func (a *Agent[M]) open(ctx context.Context, out agenthost.Output) (l *link[M], reused bool, err error) {
 	for again := false; ; again = true {
 		l, err := a.running(ctx)
@@ -144,14 +145,15 @@ func (a *Agent[M]) open(ctx context.Context, out agenthost.Output) (l *link[M], 
 	}
 }
 
-// running returns the child, started if none runs. One that is being stopped is waited
-// for: two in one home directory would disturb each other.
+// running returns the child and starts one if none runs. It first waits for the
+// exit of a child that is being stopped: two children in one home directory would
+// disturb each other.
 func (a *Agent[M]) running(ctx context.Context) (*link[M], error) {
 	a.mu.Lock()
 	current := a.link
 	a.mu.Unlock()
 	if current != nil {
-		if !current.child.IsLeaving() {
+		if !current.child.IsEnding() {
 			return current, nil
 		}
 		select {
@@ -191,7 +193,8 @@ func (l *link[M]) hangUp() {
 	}
 }
 
-// discard ends a child that did not open the session, and explains err with its last lines.
+// discard ends a child that could not open the session, and adds its last lines to
+// err.
 func (a *Agent[M]) discard(ctx context.Context, child *Child, err error) error {
 	if ctx.Err() != nil {
 		child.Signal()
@@ -208,7 +211,7 @@ func (a *Agent[M]) discard(ctx context.Context, child *Child, err error) error {
 	return fmt.Errorf("%w\n%s", err, child.ExitSummary("The agent "+a.Name+" did not start"))
 }
 
-// handle decodes a line and delivers its message. The next line is read after that.
+// handle decodes a line and delivers its message, before the next line is read.
 func (a *Agent[M]) handle(l *link[M], line []byte, err error) {
 	var in incoming[M]
 	if err == nil {
@@ -229,7 +232,7 @@ func (a *Agent[M]) handle(l *link[M], line []byte, err error) {
 	a.Log.Debug("agent sent a message outside a turn", "agent", a.Name)
 }
 
-// deliver waits until the turn of this child has taken the message.
+// deliver waits until the turn of this child has received the message.
 func (a *Agent[M]) deliver(from *link[M], in incoming[M]) bool {
 	a.mu.Lock()
 	r := a.run

@@ -20,12 +20,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echo is the protocol of a program that sends back every line: a prompt is its own answer.
+// echo is the protocol of a program that sends every line back: a prompt is its own
+// answer.
 type echo struct {
 	script  string // sh; "" = cat
-	session string // that Open returns
-	lost    []bool // per Open: the memory is lost
-	gone    int    // how many times Open reports that the session is lost
+	session string // the id that Open returns
+	lost    []bool // for each Open: whether the memory is lost
+	gone    int    // how often Open reports that the session is lost
 	starts  int
 }
 
@@ -59,7 +60,7 @@ func (c *connection) Decode(raw []byte) (l line, err error) {
 func (c *connection) Open(context.Context, string, agenthost.Output) (id string, memoryLost bool, err error) {
 	if c.gone > 0 {
 		c.gone--
-		c.child.Leave()
+		c.child.CloseInput()
 		<-c.child.Ended()
 		return "", false, stdio.ErrSessionLost
 	}
@@ -91,9 +92,9 @@ func (e *exchange) Drain(line, bool) (bool, error) { return true, nil }
 func (e *exchange) Close(bool) error               { return nil }
 func (e *exchange) Usage() json.RawMessage         { return nil }
 
-func open(t *testing.T, e *echo, native string) *stdio.Agent[line] {
+func open(t *testing.T, e *echo, sessionID string) *stdio.Agent[line] {
 	t.Helper()
-	spec := agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Native: native}
+	spec := agenthost.AgentSpec{SessionID: "s1", Dir: t.TempDir(), StateDir: t.TempDir(), Native: sessionID}
 	agent := stdio.New(stdio.Config{Name: "echo", LimitPrompt: true}, spec, e)
 	t.Cleanup(func() {
 		if err := agent.Close(context.Background()); err != nil {
@@ -118,7 +119,7 @@ type forgetful struct{ *providertest.Recorder }
 
 func (forgetful) Restored(context.Context) (string, error) { return "", providertest.ErrOutput }
 
-func TestARecordThatFailedComesWithTheNextPrompt(t *testing.T) {
+func TestAFailedRecordIsSentWithTheNextPrompt(t *testing.T) {
 	agent := open(t, &echo{session: "s", lost: []bool{true}}, "")
 	if got := run(t, agent, forgetful{&providertest.Recorder{}}); got.Reason != protocol.ReasonAborted {
 		t.Errorf("got %+v", got)
@@ -133,11 +134,11 @@ func TestARecordThatFailedComesWithTheNextPrompt(t *testing.T) {
 
 func TestASessionIsAnnouncedOnceAndOnlyIfItIsNew(t *testing.T) {
 	for _, c := range []struct {
-		rule, native string
-		want         int
+		rule, sessionID string
+		want            int
 	}{{"new", "", 1}, {"resumed", "s", 0}, {"replaced", "old", 1}} {
 		t.Run(c.rule, func(t *testing.T) {
-			agent, out := open(t, &echo{session: "s"}, c.native), &providertest.Recorder{}
+			agent, out := open(t, &echo{session: "s"}, c.sessionID), &providertest.Recorder{}
 			run(t, agent, out)
 			if err := agent.Stop(t.Context()); err != nil {
 				t.Error(err)
@@ -150,7 +151,7 @@ func TestASessionIsAnnouncedOnceAndOnlyIfItIsNew(t *testing.T) {
 	}
 }
 
-func TestALostSessionIsTriedAgainOnce(t *testing.T) {
+func TestALostSessionIsRetriedOnce(t *testing.T) {
 	e := &echo{gone: 1}
 	run(t, open(t, e, "old"), &providertest.Recorder{})
 	if e.starts != 2 {
@@ -162,8 +163,8 @@ func TestALostSessionIsTriedAgainOnce(t *testing.T) {
 	}
 }
 
-func TestAChildThatCannotTakeThePromptTwiceIsReported(t *testing.T) {
-	// The second child gets the record too, which makes the prompt too large.
+func TestAPromptThatIsTooLargeForARestartIsReported(t *testing.T) {
+	// The second child needs the record too, which makes the prompt too large.
 	e := &echo{script: `read -r one; echo "$one"; read -r two`, lost: []bool{false, true}}
 	agent := open(t, e, "")
 	run(t, agent, &providertest.Recorder{})
@@ -202,7 +203,7 @@ func TestWhileIdle(t *testing.T) {
 	}
 }
 
-func TestTheHostsOwnVariablesStayOut(t *testing.T) {
+func TestProgramsDoNotGetTheHostsOwnVariables(t *testing.T) {
 	t.Setenv("BELLHOP_SECRET", "canary")
 	t.Setenv("TZ", "UTC")
 	env := stdio.Environment([]string{"A=1"}, []string{"A=2"})
@@ -211,7 +212,7 @@ func TestTheHostsOwnVariablesStayOut(t *testing.T) {
 	}
 }
 
-func TestAMemoryFileIsBoundedAndNoLink(t *testing.T) {
+func TestReadMemoryLimitsSizeAndRefusesLinks(t *testing.T) {
 	path, link := filepath.Join(t.TempDir(), "memory"), filepath.Join(t.TempDir(), "link")
 	if err := errors.Join(os.WriteFile(path, []byte("remember"), 0o600), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)

@@ -9,12 +9,12 @@ import (
 
 // Call is a tool call of a turn.
 type Call struct {
-	ID    string // unique in the turn
+	ID    string // unique within the turn
 	Name  string
 	Input json.RawMessage
 
 	answered bool
-	denied   atomic.Bool // questions set it in the background
+	denied   atomic.Bool // set in the background by questions
 }
 
 // Answered reports whether the call has its result.
@@ -32,10 +32,10 @@ func (t *Turn) Announce(c *Call) error {
 	return t.Out.ToolCall(agenthost.ToolCall{ID: c.ID, Name: c.Name, Input: c.Input})
 }
 
-// Calls are the announced calls, oldest first.
+// Calls returns the announced calls, oldest first.
 func (t *Turn) Calls() []*Call { return t.calls }
 
-// Find returns the announced call with this id, nil if there is none.
+// Find returns the announced call with this id, or nil.
 func (t *Turn) Find(id string) *Call {
 	for _, c := range t.calls {
 		if c.ID == id {
@@ -45,7 +45,8 @@ func (t *Turn) Find(id string) *Call {
 	return nil
 }
 
-// Result gives the call its result, unless it has one. A denied call is not an error.
+// Result records the result of the call, unless it already has one. A denied call
+// is not an error.
 func (t *Turn) Result(c *Call, output json.RawMessage, isError bool) error {
 	if c.answered {
 		return nil

@@ -16,24 +16,24 @@ import (
 	"bellhop/internal/process"
 )
 
-// outboxSize is how many lines wait for a program that does not read.
+// outboxSize is how many lines are queued for a program that does not read.
 const outboxSize = 64
 
-// stdoutGrace is how long the stdout of an ended program may stay open: only a
-// descendant that could not be found holds it.
+// stdoutGrace is how long the stdout of an exited program may stay open. After the
+// exit, only a descendant that the host could not find holds it open.
 const stdoutGrace = time.Second
 
-// Child is a running or ended program.
+// Child is a running or exited program.
 type Child struct {
 	Log *slog.Logger
 
-	process *process.Process
-	grace   time.Duration
-	outbox  chan any
-	leaving chan struct{} // closed when the input ends; no turn begins after that
-	leave   sync.Once
-	signals sync.Once
-	ended   chan struct{} // closed when the program is gone and its last line handled
+	process     *process.Process
+	grace       time.Duration
+	outbox      chan any
+	inputClosed chan struct{} // closed when the program's input ends; no turn begins afterwards
+	closeInput  sync.Once
+	signals     sync.Once
+	ended       chan struct{} // closed when the program has exited and its last line is handled
 }
 
 func startChild(command process.Command, grace time.Duration, log *slog.Logger) (*Child, error) {
@@ -42,19 +42,20 @@ func startChild(command process.Command, grace time.Duration, log *slog.Logger) 
 		return nil, err
 	}
 	c := &Child{
-		Log:     log,
-		process: started,
-		grace:   grace,
-		outbox:  make(chan any, outboxSize),
-		leaving: make(chan struct{}),
-		ended:   make(chan struct{}),
+		Log:         log,
+		process:     started,
+		grace:       grace,
+		outbox:      make(chan any, outboxSize),
+		inputClosed: make(chan struct{}),
+		ended:       make(chan struct{}),
 	}
 	go c.write()
 	return c, nil
 }
 
-// Send queues a line, which is encoded as JSON. The error is ctx's. A program that is
-// gone gets nothing, which is no error: the engine notices its end.
+// Send queues a line, which is encoded as JSON. It returns only ctx's error. If the
+// program has exited, the line is dropped without an error: the engine notices the
+// exit.
 func (c *Child) Send(ctx context.Context, line any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -68,7 +69,7 @@ func (c *Child) Send(ctx context.Context, line any) error {
 	return nil
 }
 
-// Offer queues a line without waiting: if the program does not read, the line is dropped.
+// Offer queues a line without blocking: if the queue is full, the line is dropped.
 func (c *Child) Offer(line any) {
 	select {
 	case c.outbox <- line:
@@ -76,7 +77,8 @@ func (c *Child) Offer(line any) {
 	}
 }
 
-// Write queues one line of JSON for codecs that write by themselves.
+// Write queues one line of JSON. It makes Child an io.Writer for codecs that encode
+// by themselves.
 func (c *Child) Write(line []byte) (int, error) {
 	select {
 	case c.outbox <- json.RawMessage(bytes.Clone(line)):
@@ -86,16 +88,16 @@ func (c *Child) Write(line []byte) (int, error) {
 	}
 }
 
-// Ended is closed when the program is gone and its last line has been handled.
+// Ended is closed when the program has exited and its last line has been handled.
 func (c *Child) Ended() <-chan struct{} { return c.ended }
 
-// Leave ends the program's input, so that it takes no further turn.
-func (c *Child) Leave() { c.leave.Do(func() { close(c.leaving) }) }
+// CloseInput ends the program's input, so that it accepts no further turn.
+func (c *Child) CloseInput() { c.closeInput.Do(func() { close(c.inputClosed) }) }
 
-// IsLeaving reports whether the program can take no further turn.
-func (c *Child) IsLeaving() bool {
+// IsEnding reports whether the program can accept no further turn.
+func (c *Child) IsEnding() bool {
 	select {
-	case <-c.leaving:
+	case <-c.inputClosed:
 	case <-c.process.Done():
 	case <-c.ended:
 	default:
@@ -104,10 +106,10 @@ func (c *Child) IsLeaving() bool {
 	return true
 }
 
-// Signal ends the program with signals, in the background and once.
+// Signal ends the program with signals, once and in the background.
 func (c *Child) Signal() {
 	c.signals.Do(func() {
-		c.Leave()
+		c.CloseInput()
 		go func() {
 			if err := c.process.Stop(context.Background(), c.grace); err != nil {
 				c.Log.Error("agent cannot be stopped", "err", err)
@@ -116,10 +118,10 @@ func (c *Child) Signal() {
 	})
 }
 
-// stop ends the program: the end of its input, then signals. When ctx ends the program
-// is killed at once.
+// stop ends the program by the end of its input, then by signals. When ctx ends,
+// the program is killed immediately.
 func (c *Child) stop(ctx context.Context) error {
-	c.Leave()
+	c.CloseInput()
 	grace := time.NewTimer(c.grace)
 	defer grace.Stop()
 	select {
@@ -135,7 +137,7 @@ func (c *Child) stop(ctx context.Context) error {
 	return nil
 }
 
-// ExitSummary describes how the ended program ended, with the last lines of its stderr.
+// ExitSummary describes the exit of the program, with the last lines of its stderr.
 func (c *Child) ExitSummary(what string) string {
 	how := "it ended"
 	if err := c.process.Wait(); err != nil {
@@ -155,7 +157,7 @@ func (c *Child) write() {
 				c.Log.Warn("agent does not read its input", "err", err)
 				return
 			}
-		case <-c.leaving:
+		case <-c.inputClosed:
 			return
 		case <-c.process.Done():
 			return
@@ -163,8 +165,8 @@ func (c *Child) write() {
 	}
 }
 
-// run passes every line to handle until the program is gone. A program that has closed
-// its stdout can send nothing more and is ended.
+// run passes every line to handle until the program has exited. A program that has
+// closed its stdout can send nothing more, so run kills it after the grace period.
 func (c *Child) run(maxLine int, handle func(line []byte, err error), hangUp func()) {
 	defer close(c.ended)
 	stdout := c.process.Stdout()
@@ -200,7 +202,7 @@ func readLines(lines *jsonlines.Reader, maxLine int, handle func(line []byte, er
 	}
 }
 
-// within reports whether done is closed within the time.
+// within reports whether done is closed within the limit.
 func within(limit time.Duration, done <-chan struct{}) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Environment returns what any program needs of the host's environment, followed by the
-// groups; of two values the later one counts. The host's own secrets stay out.
+// Environment returns the variables of the host that every program needs, followed
+// by the groups. For a repeated variable, the last value counts. The host's own
+// secrets are left out.
 func Environment(groups ...[]string) []string {
 	inherited := Inherit("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 	return slices.Concat(append([][]string{inherited}, groups...)...)
 }
 
-// Inherit returns those of the host's variables that are set.
+// Inherit returns the named variables of the host that are set.
 func Inherit(names ...string) []string {
 	var env []string
 	for _, name := range names {
@@ -24,7 +25,7 @@ func Inherit(names ...string) []string {
 	return env
 }
 
-// Lookup returns the value of a variable that counts, "" without one.
+// Lookup returns the value of a variable that counts, or "".
 func Lookup(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(variable, name+"="); ok {

@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Join puts the record of the conversation in front of a prompt.
+// Join puts the record of the conversation before a prompt.
 func Join(restored, prompt string) string {
 	if restored == "" {
 		return prompt
@@ -16,8 +16,8 @@ func Join(restored, prompt string) string {
 	return restored + "\n\n" + prompt
 }
 
-// SendPrompt sends an encoded prompt. The error has CodeTooLarge for a line that no program
-// has to read.
+// SendPrompt sends an encoded prompt. The error has CodeTooLarge if the line is
+// longer than programs must accept.
 func (c *Child) SendPrompt(ctx context.Context, line json.RawMessage) error {
 	if len(line) > protocol.MaxLine {
 		return errTooLarge()
@@ -25,8 +25,8 @@ func (c *Child) SendPrompt(ctx context.Context, line json.RawMessage) error {
 	return c.Send(ctx, line)
 }
 
-// isTooLarge reports, before a program is started for it, that no encoding of the prompt is
-// short enough for SendPrompt.
+// isTooLarge reports whether every encoding of the prompt is too long for
+// SendPrompt. It avoids the start of a program for such a prompt.
 func isTooLarge(prompt agenthost.Prompt) bool {
 	size := len(prompt.Text)
 	for _, a := range prompt.Attachments {

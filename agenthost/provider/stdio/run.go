@@ -13,17 +13,17 @@ import (
 // errOutput marks an error of the Output before the turn began.
 var errOutput = errors.New("the output failed")
 
-// run is a turn and the child that it runs in.
+// run is a turn with the child in which it runs.
 type run[M any] struct {
 	*Turn
 	agent    *Agent[M]
 	prompt   agenthost.Prompt
-	link     *link[M] // changed by begin, before the run is attached
+	link     *link[M] // set by begin, before the run is attached
 	exchange Exchange[M]
 	messages chan incoming[M]
 
 	reused   bool // the child served an earlier turn
-	received bool // a message of this turn has come
+	received bool // a message of this turn has arrived
 }
 
 // begin opens the session in a child and sends the prompt.
@@ -48,8 +48,8 @@ func (r *run[M]) begin() error {
 	return nil
 }
 
-// introduce announces the id of a new session to the host, and returns the record of the
-// conversation if the agent has lost it.
+// introduce reports the id of a new session to the host, and returns the record of
+// the conversation if the agent has lost it.
 func (a *Agent[M]) introduce(ctx context.Context, out agenthost.Output) (restored string, err error) {
 	if a.session != "" && a.session != a.announced {
 		if err := out.SetNative(a.session); err != nil {
@@ -98,21 +98,22 @@ func (r *run[M]) handle(in incoming[M]) (*agenthost.Outcome, error) {
 	return r.exchange.Handle(in.message)
 }
 
-// restart gives the prompt to a new child if the one it was sent to had ended before it
-// sent anything of this turn.
+// restart sends the prompt to a new child if the first child exited before it sent
+// a message of this turn.
 func (r *run[M]) restart() bool {
 	if !r.reused || r.received {
 		return false
 	}
-	err := r.begin() // it is not reused again: the child is new
+	err := r.begin() // a second restart is impossible, because the child is new
 	if err != nil {
 		r.Log.Error("agent cannot be started again", "agent", r.name, "err", err)
 	}
 	return err == nil
 }
 
-// abort stops the turn by the program's own cancel, or else with the program. What the
-// program sends meanwhile counts, unless the Output failed (cause).
+// abort stops the turn with the program's own cancellation, or otherwise by ending
+// the program. Messages in between are still handled, unless the Output failed
+// (cause).
 func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
 	ctx = context.WithoutCancel(ctx)
 	r.CancelQuestions(nil)
@@ -123,8 +124,8 @@ func (r *run[M]) abort(ctx context.Context, cause error) agenthost.Outcome {
 		select {
 		case in := <-r.messages:
 			stopped, cause = r.drain(in, cause)
-			if r.link.child.IsLeaving() {
-				stopped = false // it was signalled: only its end leaves nothing running
+			if r.link.child.IsEnding() {
+				stopped = false // it was signalled: only its exit guarantees that nothing still runs
 			} else if !stopped {
 				r.exchange.Cancel(ctx)
 			}
@@ -158,9 +159,9 @@ func (r *run[M]) drain(in incoming[M], cause error) (stopped bool, _ error) {
 	return stopped, cause
 }
 
-// exited is the outcome when a child has ended by itself.
+// exited returns the outcome when a child exits by itself.
 func (r *run[M]) exited(child *Child) agenthost.Outcome {
-	if r.ctx.Err() != nil { // interrupted while it was started again
+	if r.ctx.Err() != nil { // interrupted during the restart
 		return *Aborted()
 	}
 	r.Log.Warn("agent exited during a turn", "agent", r.name)
@@ -172,7 +173,7 @@ func (r *run[M]) exited(child *Child) agenthost.Outcome {
 	})
 }
 
-// finish leaves no block open and no call without a result.
+// finish closes open blocks and gives each open call a result.
 func (r *run[M]) finish(outcome agenthost.Outcome) agenthost.Outcome {
 	r.CloseOut(r.exchange.Close)
 	if outcome.Usage == nil {

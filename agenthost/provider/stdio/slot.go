@@ -15,7 +15,7 @@ var ErrClosed = errors.New("the agent is closed")
 
 // Slot admits one turn at a time.
 type Slot struct {
-	Name string // of the agent, in messages
+	Name string // the agent's name in messages
 	Log  *slog.Logger
 
 	gate   sync.Mutex // held while a turn begins, and by WhileIdle
@@ -24,7 +24,7 @@ type Slot struct {
 	closed bool
 }
 
-// Begin starts a turn; from here on it can be interrupted.
+// Begin starts a turn, which can be interrupted from then on.
 func (s *Slot) Begin(ctx context.Context, out agenthost.Output) (*Turn, error) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -51,14 +51,14 @@ func (s *Slot) End(t *Turn) {
 	close(t.done)
 }
 
-// Current is the running turn, nil when idle.
+// Current returns the running turn, or nil when idle.
 func (s *Slot) Current() *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.turn
 }
 
-// Interrupt makes the running turn stop and waits for its end.
+// Interrupt stops the running turn and waits for its end.
 func (s *Slot) Interrupt(ctx context.Context) error {
 	t := s.Current()
 	if t == nil {
@@ -73,8 +73,8 @@ func (s *Slot) Interrupt(ctx context.Context) error {
 	}
 }
 
-// Halt interrupts the running turn, ends the program with stop, and returns when both
-// are over.
+// Halt interrupts the running turn, ends the program with stop, and returns when
+// both are done.
 func (s *Slot) Halt(ctx context.Context, stop func(context.Context) error) error {
 	t := s.Current()
 	if err := s.Interrupt(ctx); err != nil {
@@ -103,8 +103,8 @@ func (s *Slot) IsRetired() bool {
 	return s.closed
 }
 
-// WhileIdle calls f between two turns; none begins before f returns. The error has
-// CodeConflict while a turn is running.
+// WhileIdle calls f between two turns; no turn begins before f returns. The error
+// has CodeConflict while a turn is running.
 func (s *Slot) WhileIdle(f func() error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()

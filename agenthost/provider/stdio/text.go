@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Object builds JSON objects without a type for each.
+// Object is a JSON object without a Go type of its own.
 type Object map[string]any
 
-// Encode encodes decoded JSON and plain values, which cannot fail.
+// Encode encodes decoded JSON and plain values. For these, encoding cannot fail.
 func Encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -38,8 +38,8 @@ func Excerpt(line []byte) string {
 	return strings.Trim(fmt.Sprintf("%+q", line), `"`) + cut
 }
 
-// ModelError returns the message in a model provider's error response, "" if the text is
-// not one.
+// ModelError returns the message in a model provider's error response, or "" if the
+// text is not such a response.
 func ModelError(text string) string {
 	var body struct {
 		Error struct {
@@ -50,8 +50,9 @@ func ModelError(text string) string {
 	return body.Error.Message
 }
 
-// ReadMemory returns at most limit bytes of a repository's memory file. It is "" for
-// anything but a regular file: a link could show one of the host's files to the model.
+// ReadMemory returns at most limit bytes of a repository's memory file. It returns
+// "" unless the path is a regular file: a link could show one of the host's files
+// to the model.
 func ReadMemory(path string, limit int64) string {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

@@ -10,11 +10,12 @@ import (
 	"bellhop/protocol"
 )
 
-// noticed is how many invalid lines of a turn are shown one by one; the others are counted.
-const noticed = 3
+// shownInvalid is how many invalid lines of a turn are shown one by one; further
+// ones are only counted.
+const shownInvalid = 3
 
-// Turn is the state of a turn that every provider needs: its Output, open questions,
-// tool calls and invalid lines.
+// Turn is the state of a turn that every provider needs: its Output, open
+// questions, tool calls and invalid lines.
 type Turn struct {
 	Out agenthost.Output
 	Log *slog.Logger
@@ -23,19 +24,19 @@ type Turn struct {
 	interrupt chan struct{} // closed by Interrupt
 	once      sync.Once
 	done      chan struct{} // closed when Run returns
-	failed    chan error    // takes one error of the Output from a question
+	failed    chan error    // receives one error of the Output from a question
 
-	ctx       context.Context // of the start and of the open questions
+	ctx       context.Context // for the start and the open questions
 	cancel    context.CancelCauseFunc
 	questions sync.WaitGroup
 	mu        sync.Mutex
-	open      map[string]context.CancelCauseFunc // questions by the id of their request
+	open      map[string]context.CancelCauseFunc // cancels questions, by the id of their request
 
 	calls   []*Call
 	invalid int
 }
 
-// NewTurn makes a turn outside any Slot, for tests of a mapping.
+// NewTurn creates a turn without a Slot, to test a mapping.
 func NewTurn(ctx context.Context, name string, log *slog.Logger, out agenthost.Output) *Turn {
 	t := &Turn{
 		Out:       out,
@@ -50,8 +51,8 @@ func NewTurn(ctx context.Context, name string, log *slog.Logger, out agenthost.O
 	return t
 }
 
-// Context ends when the turn is interrupted, cancelled or over. The start of a program
-// and the open questions run under it.
+// Context ends when the turn is interrupted, cancelled or over. The start of a
+// program and the open questions use it.
 func (t *Turn) Context() context.Context { return t.ctx }
 
 // Interrupted is closed by Interrupt.
@@ -60,10 +61,10 @@ func (t *Turn) Interrupted() <-chan struct{} { return t.interrupt }
 // Done is closed when Run has returned.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
-// Failed receives the error that Fail was called with.
+// Failed receives the error that was passed to Fail.
 func (t *Turn) Failed() <-chan error { return t.failed }
 
-// stop interrupts the turn. A program that is still starting is interrupted too.
+// stop interrupts the turn, even while the program is starting.
 func (t *Turn) stop() {
 	t.once.Do(func() {
 		close(t.interrupt)
@@ -71,7 +72,8 @@ func (t *Turn) stop() {
 	})
 }
 
-// Fail cancels the turn for an error of the Output. It may be called by any goroutine.
+// Fail cancels the turn because of an error of the Output. It is safe for
+// concurrent use.
 func (t *Turn) Fail(err error) {
 	select {
 	case t.failed <- err:
@@ -79,10 +81,10 @@ func (t *Turn) Fail(err error) {
 	}
 }
 
-// Question calls ask in the background, so that the program can go on sending
-// messages. ctx ends when the question is withdrawn; an error of ask before that fails
-// the turn. Question returns false, and does not call ask, if the id is empty or
-// belongs to a question that is still open.
+// Question calls ask in the background, so that the program can continue to send
+// messages. ctx ends when the question is cancelled; an error of ask before that
+// fails the turn. Question returns false without calling ask if the id is empty or
+// belongs to an open question.
 func (t *Turn) Question(id string, ask func(ctx context.Context) error) bool {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	t.mu.Lock()
@@ -108,7 +110,7 @@ func (t *Turn) Question(id string, ask func(ctx context.Context) error) bool {
 	return true
 }
 
-// Ask is Question for a child that takes what ask returns as the answer.
+// Ask asks a Question and sends the result of ask to the child.
 func (t *Turn) Ask(child *Child, id string, ask func(ctx context.Context) (any, error)) {
 	fresh := t.Question(id, func(ctx context.Context) error {
 		answer, err := ask(ctx)
@@ -122,8 +124,8 @@ func (t *Turn) Ask(child *Child, id string, ask func(ctx context.Context) (any, 
 	}
 }
 
-// Withdraw ends the context of one question with a cause.
-func (t *Turn) Withdraw(id string, cause error) {
+// CancelQuestion ends the context of one question with a cause.
+func (t *Turn) CancelQuestion(id string, cause error) {
 	t.mu.Lock()
 	cancel := t.open[id]
 	t.mu.Unlock()
@@ -132,31 +134,32 @@ func (t *Turn) Withdraw(id string, cause error) {
 	}
 }
 
-// CancelQuestions withdraws all questions and waits until none is open. The first cause
-// counts.
+// CancelQuestions cancels all questions and waits until none is open. Only the
+// first cause counts.
 func (t *Turn) CancelQuestions(cause error) {
 	t.cancel(cause)
 	t.questions.Wait()
 }
 
-// Skip shows the user that a message cannot be used. Its content stays out of the log.
+// Skip shows the user that a message cannot be used. The log does not contain the
+// message.
 func (t *Turn) Skip(what string) {
 	t.invalid++
-	if t.invalid <= noticed {
+	if t.invalid <= shownInvalid {
 		t.Log.Warn("agent sent an unusable line", "agent", t.name)
 		t.Out.Notice("warning", "The agent sent "+what)
 	}
 }
 
 func (t *Turn) reportInvalid() {
-	if more := t.invalid - noticed; more > 0 {
+	if more := t.invalid - shownInvalid; more > 0 {
 		t.Log.Warn("agent sent more unusable lines", "agent", t.name, "count", more)
 		t.Out.Notice("warning", fmt.Sprintf("The agent sent %d further unusable lines", more))
 	}
 }
 
-// CloseOut cancels the questions, closes the blocks with closeBlocks, and gives every
-// call without a result an error. A failure of the Output leaves the others as they are.
+// CloseOut cancels the questions, closes the blocks with closeBlocks, and gives
+// every call without a result an error. After a failure of the Output it stops.
 func (t *Turn) CloseOut(closeBlocks func(cancelled bool) error) {
 	t.CancelQuestions(nil)
 	err := closeBlocks(false)
@@ -168,12 +171,12 @@ func (t *Turn) CloseOut(closeBlocks func(cancelled bool) error) {
 	t.reportInvalid()
 }
 
-// Aborted is the outcome of a turn that was cancelled.
+// Aborted returns the outcome of a cancelled turn.
 func Aborted() *agenthost.Outcome {
 	return &agenthost.Outcome{FinishReason: protocol.FinishOther, Reason: protocol.ReasonAborted}
 }
 
-// Failure is the outcome of a turn that failed, with a message for the user.
+// Failure returns the outcome of a failed turn, with a message for the user.
 func Failure(message string) *agenthost.Outcome {
 	return &agenthost.Outcome{FinishReason: protocol.FinishError, Err: message}
 }

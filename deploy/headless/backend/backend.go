@@ -2,7 +2,7 @@
 // network. It opens a session, disconnects during a turn and while a question is
 // open, and continues both after it connected again.
 //
-// It imports nothing of Bellhop (the protocol is in docs/headless.md), so that you can
+// It imports nothing of Bellhop (the protocol is in docs/headless.md), so you can
 // copy it as a start for your own program.
 package backend
 
@@ -20,16 +20,16 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Backend talks to one agent server.
+// Backend is a client of one agent server.
 type Backend struct {
 	URL   string // such as http://agent:7702
-	Token string // the server's; "" on loopback
+	Token string // the server's token; "" on loopback
 	Out   io.Writer
 }
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
-// line has the members that this program reads.
+// line has only the members that this program reads.
 type line struct {
 	Type      string `json:"type"`
 	State     string `json:"state"`
@@ -52,7 +52,7 @@ func (b *Backend) Run(ctx context.Context) error {
 	defer func() {
 		deleteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = b.call(deleteCtx, http.MethodDelete, "/sessions/"+s.ID, "", nil) // an idle session would end anyway
+		_ = b.call(deleteCtx, http.MethodDelete, "/sessions/"+s.ID, "", nil) // without this call the idle session would expire
 	}()
 	if err := b.leaveDuringTurn(ctx, s); err != nil {
 		return err
@@ -70,7 +70,7 @@ type session struct {
 
 func (b *Backend) connect(ctx context.Context, s session, query string) (*websocket.Conn, error) {
 	target := strings.Replace(b.URL, "http", "ws", 1) + "/ws/" + s.ID + "?token=" + s.Token + query
-	conn, _, err := websocket.Dial(ctx, target, nil) //nolint:bodyclose // there is none after an upgrade
+	conn, _, err := websocket.Dial(ctx, target, nil) //nolint:bodyclose // an upgraded connection has no body
 	return conn, err
 }
 

@@ -5,10 +5,10 @@ import { Backoff, Watchdog } from './retry.js';
 import { Turn, type PromptOptions } from './turn.js';
 import type { Interaction, Task } from './wire.js';
 
-/** Further attempts of a request that a person waits for. */
-const patience = 4;
+/** Limit of the retries of a request that a user waits for. */
+const maxRetries = 4;
 
-/** The part of a client that a chat needs: turns. `BellhopClient` has the other calls. */
+/** The part of a client that a chat needs. `BellhopClient` has the other calls. */
 export class AgentClient<O extends ClientOptions = ClientOptions> {
   /** Ids of tasks whose host this client reaches only through the broker. */
   readonly relayed = new Set<string>();
@@ -135,13 +135,13 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
   }
 
   async #persist<T>(call: () => Promise<T>, signal?: AbortSignal, early?: number): Promise<T> {
-    const retry = new Backoff(Math.min(patience, this.options.maxRetries ?? patience));
+    const retry = new Backoff(Math.min(maxRetries, this.options.maxRetries ?? maxRetries));
     for (;;) {
       try {
         return await call();
       } catch (error) {
         const { status = 0, code } = error as Partial<BellhopError>;
-        // A 502 with a code is the broker's own: the agent host failed, and the user should see that at once.
+        // A 502 with a code is from the broker: the agent host failed, and the user should see that at once.
         const final = isFinal(error) ? status !== early : status === 502 && code;
         if (signal?.aborted || final) throw error;
         await retry.wait(error, signal);

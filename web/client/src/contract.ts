@@ -1,7 +1,5 @@
-/**
- * What the generated contract (`wire.ts`) cannot express: names that callers know, types narrower than Go has them,
- * guards, and bodies whose types the Go package `protocol` does not own.
- */
+/** Additions to the generated contract (`wire.ts`): names that callers know, types narrower than in Go, guards, and
+ * bodies whose types the Go package `protocol` does not own. */
 import type {
   AnswerRequest,
   Artifact,

@@ -1,6 +1,6 @@
 /**
- * An error response of the broker or an agent host. Programs read `code` and `status`, people `message` and `hint`.
- * `origin` is the server that answered.
+ * An error response of the broker or an agent host. Programs read `code` and `status`, users `message` and `hint`.
+ * `origin` is the server that responded.
  */
 export class BellhopError extends Error {
   override readonly name = 'BellhopError';
@@ -9,9 +9,8 @@ export class BellhopError extends Error {
   /** Whether the same request may succeed later. */
   readonly passing: boolean;
 
-  /**
-   * `body` is the whole response: a failed check-in has messageId and turnId. `retryAfterMs` is 0 without Retry-After.
-   */
+  /** `body` is the complete response: a failed check-in has messageId and turnId. `retryAfterMs` is 0 without
+   * Retry-After. */
   constructor(
     readonly status: number,
     readonly origin: string,
@@ -31,7 +30,7 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Reads an error response. A body of another shape, such as a proxy's page, gives an error with the status alone. */
+/** Reads an error response. For a body of another shape, such as a proxy's page, the error has only the status. */
 export async function refusal(response: Response, origin: string): Promise<BellhopError> {
   // Not JSON: only the status is known.
   const body: unknown = await response.json().catch(() => undefined);

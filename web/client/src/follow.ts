@@ -59,8 +59,8 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
         for await (const event of readSse(response.body!, () => dog.feed())) {
           const item = source.read(event);
           if (item === undefined) continue;
-          // Only frames with an id are progress: give up on a host that sends a greeting and drops the connection each
-          // time.
+          // Only frames with an id count as progress, so that a host which sends a greeting and disconnects each
+          // time fails in the end.
           if (event.id) retry.attempt = 0;
           yield item;
           if (source.ends(item)) return;

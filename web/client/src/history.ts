@@ -4,10 +4,8 @@ import type { Message, ToolUse } from './wire.js';
 
 type Part = UIMessage['parts'][number];
 
-/**
- * Converts a task's messages to those of a chat: one assistant message per turn, with the turn's id. A resumed stream
- * uses the same id, so it replaces the open turn of history.
- */
+/** Converts a task's messages to those of a chat: one assistant message per turn, with the turn's id. A resumed
+ * stream uses the same id, so it replaces the open turn of history. */
 export function toUIMessages(messages: readonly Message[]): UIMessage[] {
   const shown: UIMessage[] = [];
   for (const row of messages) {

@@ -3,7 +3,7 @@ import type { FollowOptions } from './follow.js';
 export interface ClientOptions extends Pick<FollowOptions, 'idleMs' | 'maxRetries' | 'onConnection'> {
   /** The broker's URL; "" (default) is the page's own origin. */
   endpoint?: string | undefined;
-  /** An API token, or a function that returns a valid one. Without it the browser's cookie signs in. */
+  /** An API token, or a function that returns a valid one. Without it the browser's cookie authenticates. */
   token?: string | (() => string | Promise<string>) | undefined;
   /** Whether requests to the broker carry cookies. Default `same-origin`, or `omit` with a token. */
   credentials?: RequestCredentials | undefined;

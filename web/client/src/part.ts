@@ -1,7 +1,5 @@
-/**
- * Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. Members that are not
- * needed to show a turn are optional, so that a host may send no more than text, tools and a finish.
- */
+/** Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. Members that are
+ * not needed to show a turn are optional, so a host may send only text, tools and a finish. */
 
 import type { Ask, InteractionAnswer, PartEvent, Resume } from './wire.js';
 

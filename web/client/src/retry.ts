@@ -1,11 +1,9 @@
 import { reconnectMaxDelayMs, reconnectMinDelayMs, streamIdleTimeoutMs, streamWakeTimeoutMs } from './wire.js';
 
-/**
- * Delays between attempts, doubled from one to the next. A random part keeps the clients of a restarted server from
- * coming back all at once.
- */
+/** Delays between attempts, doubled from one to the next. A random part keeps the clients of a restarted server from
+ * reconnecting at the same moment. */
 export class Backoff {
-  /** Failures in a row. Set it to zero when something was received. */
+  /** Failures in a row. Reset it to zero after progress. */
   attempt = 0;
 
   readonly #limit: number;
@@ -14,10 +12,8 @@ export class Backoff {
     this.#limit = limit;
   }
 
-  /**
-   * Waits before the next attempt; throws `last` when there were too many. The wait ends early when the browser comes
-   * online or the page becomes visible.
-   */
+  /** Waits before the next attempt; throws `last` after too many attempts. The wait ends early when the browser
+   * comes online or the page becomes visible. */
   async wait(
     failure: unknown,
     signal?: AbortSignal,

@@ -28,7 +28,7 @@ interface Prompt {
   whenBusy?: WhenBusy | undefined;
 }
 
-/** What a turn needs of its client; `AgentClient` implements it. */
+/** The calls and settings of a client that a turn needs; `AgentClient` implements it. */
 export interface TurnClient {
   readonly options: ClientOptions;
   /** The broker's URL, without a slash at its end. */
@@ -58,9 +58,8 @@ export interface StreamItem {
 export class Turn implements Source<StreamItem> {
   /** Whether the host can replay frames; undefined before the first frame. */
   #resumable: boolean | undefined;
-  /**
-   * Whether the token was renewed since the last frame, and whether the host has ever answered this client directly.
-   */
+  /** Whether the token was renewed since the last frame, and whether the host has ever responded to this client
+   * directly. */
   #refreshed = false;
   #reached = false;
 
@@ -101,7 +100,7 @@ export class Turn implements Source<StreamItem> {
     return this.#url.origin;
   }
 
-  /** The relay is at the endpoint of this client, which may differ from the URL that the broker has for itself. */
+  /** The relay is at this client's endpoint, which may differ from the broker's public URL. */
   get #url(): URL {
     const { streamUrl, sessionId } = this.grant;
     return urlOf(this.#relays ? `${this.client.endpoint}/api/agent/stream/${sessionId}` : streamUrl);
@@ -130,7 +129,7 @@ export class Turn implements Source<StreamItem> {
   }
 
   read(event: SseEvent): StreamItem | undefined {
-    // Some servers end with [DONE], which is no part.
+    // Some servers end with [DONE], which is not a part.
     if (event.event !== 'message' || event.data[0] !== '{') return undefined;
     const part = JSON.parse(event.data) as NativePart;
     const turnId = part.event?.turnId ?? this.turnId;
@@ -162,10 +161,8 @@ export class Turn implements Source<StreamItem> {
     return this.#relays;
   }
 
-  /**
-   * Gets another token. Before the turn has started only that of a check-in can start it; afterwards attaching is
-   * enough.
-   */
+  /** Gets another token. Before the turn has started only a check-in returns a token that can start it; afterwards
+   * attaching is enough. */
   async #refresh(): Promise<void> {
     const start = this.cursor === undefined && this.start;
     this.grant = {

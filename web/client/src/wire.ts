@@ -4,8 +4,8 @@
 // Times are RFC 3339 strings in UTC. Numbers whose name ends in Ms are milliseconds, sizes are bytes.
 
 /**
- * maxPosition bounds epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259 section 6),
- * and one more does not overflow.
+ * maxPosition is the greatest epoch, seq and offset. Every JSON number up to it is exact in all languages (RFC 8259
+ * section 6), and adding one does not overflow.
  */
 export const maxPosition = 9_007_199_254_740_991;
 
@@ -24,16 +24,16 @@ export const streamWakeTimeoutMs = 12_000;
 /** reconnectMinDelayMs is how long a reader waits after the first failure; every further one in a row doubles it. */
 export const reconnectMinDelayMs = 500;
 
-/** reconnectMaxDelayMs bounds the delay between two attempts of a reader. */
+/** reconnectMaxDelayMs limits the delay between two attempts of a reader. */
 export const reconnectMaxDelayMs = 30_000;
 
 /** promptTimeoutMs is how long a client may take to send a prompt, images included. */
 export const promptTimeoutMs = 60_000;
 
-/** webhookTimeoutMs bounds a webhook request: the host gives up after it, and the broker stops reading and storing. */
+/** webhookTimeoutMs limits a webhook request: the host gives up after it, and the broker stops reading and storing. */
 export const webhookTimeoutMs = 10_000;
 
-/** streamTokenLifetimeMs is how long a stream token that was not used stays valid. */
+/** streamTokenLifetimeMs is how long an unused stream token stays valid. */
 export const streamTokenLifetimeMs = 600_000;
 
 /** webhookTokenLifetimeMs is how long a webhook token stays valid; the host renews it before that. */
@@ -42,49 +42,49 @@ export const webhookTokenLifetimeMs = 600_000;
 /** maxDepth is how many levels deep a body may nest. */
 export const maxDepth = 64;
 
-/** maxLine bounds a line of the headless interface. A longer one is rejected without being buffered. */
+/** maxLine limits a line of the headless interface. A longer one is rejected without being buffered. */
 export const maxLine = 12_582_912;
 
-/** maxPrompt bounds the body of a prompt, images included: it must fit into one line to an agent program. */
+/** maxPrompt limits the body of a prompt, images included: it must fit into one line to an agent program. */
 export const maxPrompt = 12_582_912;
 
-/** maxCheckIn bounds the body of a check-in: its message, its artifacts, and room for their escaping. */
+/** maxCheckIn limits the body of a check-in: its message, its artifacts, and room for their escaping. */
 export const maxCheckIn = 8_388_608;
 
-/** maxMessage bounds the text of a user's message. */
+/** maxMessage limits the text of a user's message. */
 export const maxMessage = 1_048_576;
 
-/** maxArtifact bounds the content of one artifact of a user's message. */
+/** maxArtifact limits the content of one artifact of a user's message. */
 export const maxArtifact = 262_144;
 
 /** maxArtifacts is how many artifacts a user's message may have. */
 export const maxArtifacts = 20;
 
-/** maxPatch bounds the patch of a Diff. */
+/** maxPatch limits the patch of a Diff. */
 export const maxPatch = 524_288;
 
-/** maxWebhookBody bounds the body of a webhook request. */
+/** maxWebhookBody limits the body of a webhook request. */
 export const maxWebhookBody = 1_048_576;
 
-/** maxWebhookEvents is how many events a webhook request may hold. */
+/** maxWebhookEvents is how many events a webhook request may contain. */
 export const maxWebhookEvents = 100;
 
 /** maxEventsPage is how many events a host returns to one request for them. */
 export const maxEventsPage = 500;
 
-/** maxId bounds id, toolCallId, toolName and interactionId of an event. */
+/** maxId limits id, toolCallId, toolName and interactionId of an event. */
 export const maxId = 512;
 
-/** maxSessionId bounds the id of a session, which is its task's. */
+/** maxSessionId limits the id of a session, which is its task's id. */
 export const maxSessionId = 128;
 
-/** maxTurnId bounds the id of a turn. */
+/** maxTurnId limits the id of a turn. */
 export const maxTurnId = 128;
 
-/** maxEventId bounds the id of an event. */
+/** maxEventId limits the id of an event. */
 export const maxEventId = 128;
 
-/** maxMessageId bounds the messageId of a check-in, in characters. */
+/** maxMessageId limits the messageId of a check-in, in characters. */
 export const maxMessageId = 128;
 
 /**
@@ -101,7 +101,7 @@ export interface CheckInRequest {
   reach?: Reach;
 }
 
-/** Reach is how browsers get to an agent host's streams. */
+/** Reach describes how browsers reach an agent host's streams. */
 export type Reach = 'direct' | 'relay';
 
 /** ArtifactInput is a piece of content a user attaches to a message. */
@@ -151,7 +151,7 @@ export interface AttachResponse {
   reach?: Reach;
 }
 
-/** TaskMode says whether a task has an agent. */
+/** TaskMode distinguishes tasks with and without an agent. */
 export type TaskMode = 'agent' | 'chat';
 
 /** CreateTaskRequest is the body of POST /api/tasks. */
@@ -205,7 +205,7 @@ export interface TaskList {
 /** Role is the author of a message. */
 export type Role = 'USER' | 'ASSISTANT';
 
-/** MessageStatus tells whether a message reached its host. */
+/** MessageStatus is the delivery state of a message to its host. */
 export type MessageStatus = 'SENDING' | 'SENT' | 'ERROR';
 
 /**
@@ -293,15 +293,15 @@ export interface Host {
   createdAt: string;
 }
 
-/** HostHealth is what the broker's last probe of a host found. */
+/** HostHealth is the result of the broker's last probe of a host. */
 export type HostHealth =
   | 'unknown' // not probed yet
   | 'ok'
   | 'unreachable';
 
 /**
- * Cursor names the highest event without a hole before it: seq is dense from 1 within an epoch. The zero Cursor {0,0}
- * means no event at all.
+ * Cursor names the highest event without a gap before it: seq counts from 1 within an epoch without gaps. The zero
+ * Cursor {0,0} stands for no event.
  */
 export interface Cursor {
   epoch: number;
@@ -309,23 +309,23 @@ export interface Cursor {
 }
 
 /**
- * Diff is what a session changed since it began: commits, what is staged, what is not, and new files. It is the answer
- * of a host's GET /session/:id/diff and, without base, the content of a DIFF artifact.
+ * Diff holds the changes of a session since it began: commits, staged and unstaged changes, and new files. It is the
+ * response of a host's GET /session/:id/diff and, without base, the content of a DIFF artifact.
  */
 export interface Diff {
   /** commit or tree the session began with */
   base?: string;
   files: DiffFile[];
-  /** unified, whole files only; at most maxPatch bytes */
+  /** unified, complete files only; at most maxPatch bytes */
   patch: string;
-  /** truncated says that patch or files lack something. */
+  /** truncated reports that patch or files are incomplete. */
   truncated?: boolean;
 }
 
-/** DiffFile is one changed file. binary ones count no lines. */
+/** DiffFile is one changed file. binary files have no line counts. */
 export interface DiffFile {
   path: string;
-  /** of a renamed one */
+  /** of a renamed file */
   oldPath?: string;
   status: DiffStatus;
   additions: number;
@@ -333,12 +333,12 @@ export interface DiffFile {
   binary?: boolean;
 }
 
-/** DiffStatus is what became of a file. */
+/** DiffStatus is the kind of change of a file. */
 export type DiffStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed';
 
 /**
- * DiffResponse is the broker's answer to POST /api/agent/diff. message holds the diff as its DIFF artifact; noDiffs
- * says that nothing has changed.
+ * DiffResponse is the broker's response to POST /api/agent/diff. message has the diff as its DIFF artifact; noDiffs
+ * means that nothing changed.
  */
 export interface DiffResponse {
   success: boolean;
@@ -347,13 +347,13 @@ export interface DiffResponse {
 }
 
 /**
- * Code is the kind of a failure. Clients branch on it, so a code is never renamed or reused. internal/httpapi holds the
- * one table from Code to status.
+ * Code is the kind of a failure. Clients branch on it, so a code is never renamed or reused. The table from Code to
+ * status is in internal/httpapi.
  */
 export type Code =
   | 'invalid' // 400: the request is wrong; repeating it is useless
-  | 'unauthorized' // 401: nobody, or not who is needed
-  | 'token_expired' // 401: signature right, time over; renew
+  | 'unauthorized' // 401: no caller, or not one that may do this
+  | 'token_expired' // 401: the signature is right, the token has expired; renew it
   | 'forbidden' // 403: known caller, not allowed (cross-site, not an admin)
   | 'not_found' // 404: absent, or the caller may not know it exists
   | 'method_not_allowed' // 405, with Allow
@@ -362,20 +362,20 @@ export type Code =
   | 'gap' // 409: events are missing before this one; carries a cursor
   | 'fenced' // 409: the event's epoch is over
   | 'busy' // 409: a turn is open
-  | 'no_turn' // 409: nothing this token could start
-  | 'prompt_mismatch' // 409: not the prompt that was checked in
+  | 'no_turn' // 409: this token cannot start a turn
+  | 'prompt_mismatch' // 409: the prompt differs from the checked-in message
   | 'foreign_broker' // 409: the session belongs to another broker
-  | 'answered' // 409: the interaction was answered otherwise
+  | 'answered' // 409: the interaction has another answer
   | 'disconnected' // 409: the user disconnected this agent
   | 'gone' // 410: deleted
-  | 'expired' // 410: the interaction's or agent session's time is over
-  | 'too_large' // 413: over a cap
+  | 'expired' // 410: the interaction or agent session has expired
+  | 'too_large' // 413: over a limit
   | 'unsupported_media' // 415: not JSON, or encoded
   | 'too_many_requests' // 429, with Retry-After
-  | 'internal' // 500: our fault; details are in the log only
+  | 'internal' // 500: a bug or an outage of this server; details are only in the log
   | 'bad_gateway' // 502: the agent host failed
   | 'unavailable' // 503, with Retry-After
-  | 'storage_full'; // 507: no room; nothing acknowledged is lost
+  | 'storage_full'; // 507: the disk is full; acknowledged data is not lost
 
 /** ErrorBody is the one error shape of both servers. */
 export interface ErrorBody {
@@ -396,9 +396,9 @@ export type EventType =
   | 'dropped';
 
 /**
- * Event is one persisted fact: the host posts it to the webhook and keeps it in its journal. Which members a type uses
- * is listed in protocol section 1.4; Validate checks it. eventId, epoch, seq and turnId are absent in the events of a
- * basic host. An Event is read with ParseEvent, never with json.Unmarshal alone.
+ * Event is one persisted fact: the host posts it to the webhook and keeps it in its journal. Protocol section 1.4 lists
+ * the members of each type; Validate checks them. eventId, epoch, seq and turnId are absent in the events of a basic
+ * host. Use ParseEvent to read an Event. json.Unmarshal alone does not check it.
  */
 export interface Event {
   sessionId?: string;
@@ -419,7 +419,7 @@ export interface Event {
   output?: unknown;
   isError?: boolean;
   denied?: boolean;
-  /** input or output was cut by the host */
+  /** the host shortened input or output */
   truncated?: boolean;
   /** finish; status and dropped use reason too */
   finishReason?: FinishReason;
@@ -443,7 +443,7 @@ export interface Event {
   code?: string;
 }
 
-/** FinishReason describes how a turn ended. The event's reason has the detail. */
+/** FinishReason describes how a turn ended. The event's reason has the details. */
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
 
 /** Status is the activity of an agent. */
@@ -466,8 +466,8 @@ export interface InteractionAnswer {
 }
 
 /**
- * Line is one message of the headless interface (protocol section 4): one JSON object a line on stdio, one text message
- * on a WebSocket. One struct holds every type's members; absent ones are not written.
+ * Line is one message of the headless interface (protocol section 4): one JSON object per line on stdio, one text
+ * message on a WebSocket. One struct has the members of all types; absent ones are not written.
  */
 export interface Line {
   type: string;
@@ -505,18 +505,18 @@ export interface Line {
   remember?: string;
 }
 
-/** SecurityWarning is how dangerous a confirmed call is. */
+/** SecurityWarning describes the danger of a confirmed call. */
 export interface SecurityWarning {
   /** INFO, WARN or CRITICAL */
   level: string;
   message: string;
 }
 
-/** AgentSessionStatus tells whether a third-party agent can be reached. */
+/** AgentSessionStatus is the state of a third-party agent's connection. */
 export type AgentSessionStatus =
   | 'active'
   | 'expired' // inactive for too long; renewable
-  | 'disconnected'; // by its user; only that user can renew it
+  | 'disconnected'; // by the user, who alone can renew it
 
 /** AgentSession is a third-party coding agent's connection to a user's notebook. */
 export interface AgentSession {
@@ -530,7 +530,7 @@ export interface AgentSession {
   createdAt: string;
 }
 
-/** Notebook has the sources that one agent saved for one user. agentStatus tells whether that agent can be reached. */
+/** Notebook has the sources that one agent saved for one user. agentStatus is the state of that agent's connection. */
 export interface Notebook {
   id: string;
   title: string;
@@ -699,9 +699,9 @@ export interface AgentHint {
 }
 
 /**
- * Part is one element of the native stream: the AI SDK's TextStreamPart as JSON (design notes: docs/architecture.md).
- * One struct has the members of every type; absent ones are left out of the JSON. event is set on the part that
- * completes a persisted event, so that a client can merge stream and history.
+ * Part is one element of the native stream: the AI SDK's TextStreamPart as JSON (see docs/architecture.md). One struct
+ * has the members of all types; absent ones are left out of the JSON. event is set on the part that completes a
+ * persisted event, so that a client can merge stream and history.
  */
 export interface Part {
   type: PartType;
@@ -727,7 +727,7 @@ export interface Part {
   event?: PartEvent;
 }
 
-/** PartEvent ties a part to the event it completes. */
+/** PartEvent links a part to the event that it completes. */
 export interface PartEvent {
   id: string;
   seq: number;
@@ -744,8 +744,8 @@ export interface ToolCall {
 }
 
 /**
- * PartType is the type of a part that Bellhop's own hosts send. Clients ignore types they do not know: other hosts send
- * whatever the AI SDK has, so this is an alias and not a type.
+ * PartType is the type of a part that Bellhop's own hosts send. It is an alias of string, because other hosts send any
+ * part of the AI SDK. Clients ignore unknown types.
  */
 export type PartType =
   | 'text-start'
@@ -781,14 +781,14 @@ export interface Resume {
   openInteractions: string[];
 }
 
-/** ResumeVerdict tells whether a stream goes on exactly where its reader left it. */
+/** ResumeVerdict states whether a stream continues exactly where its reader left it. */
 export type ResumeVerdict =
   | 'ok' // the frames that follow are the next ones
   | 'gap'; // drop the turn's parts: the turn is replayed from its start
 
 /**
- * ContextRestored is the data of a data-context-restored part. The agent had lost its memory and got this much of the
- * host's journal instead.
+ * ContextRestored is the data of a data-context-restored part. The agent had lost its memory and got this part of the
+ * host's journal as a replacement.
  */
 export interface ContextRestored {
   turns: number;
@@ -901,8 +901,8 @@ export interface AdoptRequest {
 }
 
 /**
- * OpenSessionRequest is the body of POST /session on the agent host. A basic broker sends sessionId and webhookUrl
- * only.
+ * OpenSessionRequest is the body of POST /session on the agent host. A basic broker sends only sessionId and
+ * webhookUrl.
  */
 export interface OpenSessionRequest {
   sessionId: string;
@@ -924,7 +924,7 @@ export interface OpenSessionRequest {
 }
 
 /**
- * AnnouncedTurn is a turn that the token of the response may start, once. promptSha256 is the hex SHA-256 of the
+ * AnnouncedTurn is a turn that the token of the response may start once. promptSha256 is the hex SHA-256 of the
  * message's UTF-8 bytes; with "" the token accepts any prompt.
  */
 export interface AnnouncedTurn {
@@ -934,7 +934,7 @@ export interface AnnouncedTurn {
   messageId?: string;
 }
 
-/** OpenSessionResponse is the response to POST /session. A basic host sends token only. */
+/** OpenSessionResponse is the response to POST /session. A basic host sends only token. */
 export interface OpenSessionResponse {
   token: string;
   expiresAt?: string;
@@ -944,9 +944,9 @@ export interface OpenSessionResponse {
   streamCursor: string | null;
   status?: Status;
   reason?: string;
-  /** the turn that runs; "" if there is none */
+  /** the running turn, or "" */
   openTurn?: string;
-  /** prompted turns that wait for the open one */
+  /** prompted turns behind the open one */
   queuedTurns?: string[];
   capabilities?: string[];
 }
@@ -959,12 +959,12 @@ export interface PromptRequest {
 }
 
 /**
- * WhenBusy is what a host does with a prompt while another turn is open. The stream of a prompt that waits begins with
- * a data-queued part.
+ * WhenBusy decides about a prompt while another turn is open. The stream of a queued prompt begins with a data-queued
+ * part.
  */
 export type WhenBusy =
   | 'reject' // answers 409 busy
-  | 'queue' // starts it after the open turn and all that wait already
+  | 'queue' // starts it after the open turn and all queued ones
   | 'interrupt'; // ends the open turn and starts it next
 
 /** Attachment is an image; data is base64 (RFC 4648 section 4). */

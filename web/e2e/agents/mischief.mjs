@@ -1,4 +1,4 @@
-// An agent for tests that speaks the headless interface (protocol section 4) and does what no good agent does.
+// An agent for tests that speaks the headless interface (protocol section 4) and misbehaves on request.
 import { createInterface } from 'node:readline';
 
 let session;
@@ -8,26 +8,26 @@ const drained = () =>
   new Promise((resolve) => (process.stdout.writableNeedDrain ? process.stdout.once('drain', resolve) : resolve()));
 let stopped = false;
 
-/** Words that tell where one was lost or came twice. */
+/** Numbered words, which show where a word was lost or doubled. */
 const word = (n) => `w${n} `;
 
 const verbs = {
   say: (text) => chunk(text),
-  /** N words, MS apart. */
+  /** Writes N words, MS apart. */
   async drip(n, ms) {
     for (let i = 1; i <= Number(n) && !stopped; i++) {
       chunk(word(i));
       await new Promise((resolve) => setTimeout(resolve, Number(ms)));
     }
   },
-  /** N parts as fast as they go. */
+  /** Writes N parts without a pause. */
   async flood(n, size = 8) {
     for (let i = 1; i <= Number(n) && !stopped; i++) {
       chunk(i % 40 === 0 ? `w${i}\n\n` : word(i).padEnd(Number(size), 'x'));
       await drained();
     }
   },
-  /** KIB of prose with headings, lists and code, in pieces of 64 bytes, MS apart. */
+  /** Writes KIB of prose with headings, lists and code, in pieces of 64 bytes, MS apart. */
   async prose(kib, ms = 4) {
     const text = prose(Number(kib) * 1024);
     for (let at = 0; at < text.length && !stopped; at += 64) {
@@ -35,14 +35,14 @@ const verbs = {
       await new Promise((resolve) => setTimeout(resolve, Number(ms)));
     }
   },
-  /** A tool whose output is the base64 given. */
+  /** Calls a tool whose output is given as base64. */
   tool(base64) {
     const text = Buffer.from(base64, 'base64').toString();
     send({ type: 'tool_start', id: 'c1', name: 'run_command', arguments: { command: text } });
     send({ type: 'tool_message', id: 'c1', name: 'run_command', content: text });
     chunk('done');
   },
-  /** N steps of a sentence and a tool: two messages each, and one at the end. */
+  /** Takes N steps of a sentence and a tool: two messages each, and one at the end. */
   async work(n) {
     for (let i = 1; i <= Number(n); i++) {
       chunk(`Now step ${i}: the rate limit is read from \`config/${i}.yaml\`.`);
@@ -52,9 +52,9 @@ const verbs = {
     }
     chunk('All is read.');
   },
-  /** Text given as base64. */
+  /** Writes a text given as base64. */
   text: (base64) => chunk(Buffer.from(base64, 'base64').toString()),
-  /** A permission for a command given as base64. */
+  /** Asks for a permission for a command given as base64. */
   confirm(base64) {
     const command = Buffer.from(base64, 'base64').toString();
     send({ type: 'tool_start', id: 'c2', name: 'run_command', arguments: { command } });
@@ -68,7 +68,7 @@ const verbs = {
     });
     return new Promise((resolve) => (answered = resolve));
   },
-  /** One line of KIB without a break. */
+  /** Writes one line of KIB without a break. */
   async line(kib) {
     const text = 'x'.repeat(Number(kib) * 1024);
     for (let at = 0; at < text.length; at += 65536) {

@@ -17,12 +17,12 @@ interface Fixtures {
   /** The console, signed in. */
   bell: Console;
   /** The console without a session. */
-  stranger: Page;
+  signedOut: Page;
   /** One more tab of the same browser. */
   tab: () => Promise<Console>;
 }
 
-/** Tests against a running broker and host; any error in a page fails them at the end. */
+/** Tests with a running broker and host; any error in a page fails them at the end. */
 export const test = base.extend<Fixtures, WorkerFixtures>({
   world: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of fixtures from this pattern.
@@ -67,7 +67,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await context.addCookies(session.cookies);
     await use(new Console(page, world.api));
   },
-  stranger: async ({ page }, use) => use(page),
+  signedOut: async ({ page }, use) => use(page),
   tab: async ({ context, bell }, use) => {
     await use(async () => new Console(await context.newPage(), bell.api));
   },

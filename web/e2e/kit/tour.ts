@@ -15,7 +15,7 @@ interface Stop {
 }
 
 /** Creates one item of each kind, so that no page is empty. */
-export async function furnish(
+export async function createSamples(
   world: World,
 ): Promise<{ talk: string; asks: string; failed: string; notebook: string; source: string }> {
   const ended = async (id: string) =>
@@ -34,7 +34,7 @@ export async function furnish(
 }
 
 /** Every page of the console, and the dialogs on them. */
-export function tour(bell: Console, known: Awaited<ReturnType<typeof furnish>>): Stop[] {
+export function tour(bell: Console, known: Awaited<ReturnType<typeof createSamples>>): Stop[] {
   const { page } = bell;
   const heading = (name: string | RegExp) => expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
   const dialog = async (path: string, button: string) => {

@@ -79,7 +79,7 @@ export async function openFarHost(world: World, name = 'far'): Promise<FarHost> 
     },
   );
   const { id } = await world.api.call<{ id: string }>('POST', '/api/hosts', { name, url, password });
-  // The content policy of a page has the host's public address once a check-in has told the broker.
+  // The content policy of a page has the host's public address once the broker knows it from a check-in.
   const task = await world.api.newTask('warm-up', { hostId: id, agent: 'mischief' });
   await world.api.prompt(task.id, 'say hello');
   await world.api.call('DELETE', `/api/tasks/${task.id}`);

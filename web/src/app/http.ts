@@ -18,7 +18,7 @@ export const isRefused = (error: unknown) =>
 
 const network = /^network error: (\S+): /;
 
-/** Describes any thrown value for people: what happened, what to do, and which origin failed. */
+/** Describes any thrown value for users: what happened, how to fix it, and which origin failed. */
 export function describe(error: unknown): { message: string; hint: string; where: string } {
   if (error instanceof BellhopError)
     return { message: `${error.message} (${error.status})`, hint: error.hint, where: error.origin };

@@ -46,7 +46,7 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
 
 let steppedAt = -Infinity;
 
-/** Whether a key has just opened a task. The next key is then meant for the list, not for the composer. */
+/** Whether a key has just opened a task. The next key is then for the list instead of the composer. */
 export const justStepped = () => performance.now() - steppedAt < 1500;
 
 /** Opens the task below or above the current one. */

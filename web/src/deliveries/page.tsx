@@ -19,14 +19,17 @@ const states: readonly { value: '' | DeliveryState; label: string }[] = [
   { value: 'expired', label: 'Expired' },
 ];
 
-/** What Bellhop tells other programs: where to, and how it went. */
+/** The webhooks of the user and the deliveries to them. */
 export function DeliveriesPage() {
   useTitle('Deliveries');
   const [state, setState] = useState<'' | DeliveryState>('');
   const query = useDeliveries(state);
   const list = query.data?.pages.flatMap((p) => p.deliveries) ?? [];
   return (
-    <Page title="Deliveries" lead="What Bellhop tells other programs of yours, signed and repeated until it arrives.">
+    <Page
+      title="Deliveries"
+      lead="Events that Bellhop sends to your other programs, signed and repeated until they arrive."
+    >
       <Webhooks />
       <h2 className={styles.h2}>
         Log

@@ -107,7 +107,7 @@ function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
         )}
       </Field>
       <fieldset className={table.checks}>
-        <legend>Told of</legend>
+        <legend>Events</legend>
         {webhookEvents.map((name) => (
           <label key={name}>
             <input

@@ -50,7 +50,7 @@ describe('parsePatch', () => {
 });
 
 describe('pairs', () => {
-  it('faces removed lines with those added in their place', () => {
+  it('pairs removed lines with the lines that replace them', () => {
     const lines = parsePatch('@@ -1,3 +1,2 @@\n a\n-b\n-c\n+d\n')[0]?.hunks[0]?.lines ?? [];
     expect(pairs(lines).map((p) => [p.left?.text, p.right?.text])).toEqual([
       ['a', 'a'],

@@ -1,6 +1,6 @@
 import { memo, useState } from 'react';
 import type { DiffFile } from '../app/types.ts';
-import { unturned } from '../ui/bidi.ts';
+import { escapeBidi } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { cx } from '../ui/class.ts';
 import { pairs, type DiffLine, type Hunk, type PatchFile } from './parse.ts';
@@ -111,7 +111,7 @@ export function Hunks({ hunks, layout }: { hunks: readonly Hunk[]; layout: Layou
 }
 
 const sign = { same: ' ', added: '+', removed: '−' } as const;
-const shown = (text: string) => unturned(text.length > widest ? `${text.slice(0, widest)}…` : text);
+const shown = (text: string) => escapeBidi(text.length > widest ? `${text.slice(0, widest)}…` : text);
 
 function UnifiedRow({ line }: { line: DiffLine }) {
   return (

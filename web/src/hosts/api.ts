@@ -4,7 +4,7 @@ import { api } from '../app/http.ts';
 import type { Host } from '../app/types.ts';
 import { useMe } from '../auth/session.ts';
 
-/** The registered hosts; only administrators may see them, others get none. */
+/** The registered hosts. Only administrators may list them; other users get an empty list. */
 export function useHosts() {
   const admin = useMe().data?.admin ?? false;
   return useQuery({

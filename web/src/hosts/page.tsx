@@ -13,7 +13,7 @@ import { AddHost } from './add.tsx';
 import { useHosts, useRemoveHost, useUpdateHost } from './api.ts';
 import styles from '../ui/table.module.css';
 
-/** The machines agents run on. */
+/** The machines on which agents run. */
 export function HostsPage() {
   useTitle('Agent hosts');
   const admin = useMe().data?.admin;

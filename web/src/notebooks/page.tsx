@@ -7,7 +7,7 @@ import { useNotebooks } from './api.ts';
 import { SessionBadge } from './evidence.tsx';
 import styles from './notebooks.module.css';
 
-/** What coding agents have saved for the user. */
+/** The code that coding agents have saved for the user. */
 export function NotebooksPage() {
   useTitle('Notebooks');
   const query = useNotebooks();

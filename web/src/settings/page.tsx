@@ -50,7 +50,7 @@ export function SettingsPage() {
         <label className={styles.check}>
           <input type="checkbox" checked={notify} onChange={(e) => void toggle(e.target.checked)} />
           <span>
-            Tell me when an agent waits for me or has finished
+            Notify me when an agent waits for me or has finished
             <small>Only while no tab of this page is in front. They stay in this browser.</small>
           </span>
         </label>

@@ -1,6 +1,6 @@
 const prefix = 'bellhop.';
 
-/** Storage may be full or forbidden; then settings last as long as the page. */
+/** Storage may be full or forbidden; settings then last as long as the page. */
 const volatile = new Map<string, string>();
 
 export function readSetting(name: string): string | null {

@@ -63,7 +63,7 @@ async function followTask(
           break;
         case 'interaction':
           history.seen(frame.rev);
-          noteInteraction(queries, frame.data);
+          applyInteraction(queries, frame.data);
           break;
         case 'reset':
           await history.load(true);
@@ -77,7 +77,7 @@ async function followTask(
 }
 
 /** Applies the interaction frames of a task's feed to the list of open interactions. */
-export function noteInteraction(queries: QueryClient, row: Interaction) {
+export function applyInteraction(queries: QueryClient, row: Interaction) {
   queries.setQueryData<Interaction[]>(['interactions'], (list) => {
     if (!list) return list;
     const others = list.filter((i) => i.id !== row.id);

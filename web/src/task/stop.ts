@@ -17,7 +17,7 @@ export function useStop(busy: boolean, interrupt: () => Promise<void>): { stop: 
   return { stop, stopping };
 }
 
-/** Calls back at Escape, unless something nearer to the user closes by it. */
+/** Calls back at Escape, unless Escape closes a dialog or menu instead. */
 function useEscape(active: boolean, onEscape: () => void) {
   const latest = useRef(onEscape);
   latest.current = onEscape;

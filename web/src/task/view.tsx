@@ -30,10 +30,10 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
 
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   const busy = streaming || task.openTurn !== '';
-  const stranded = useStranded(task.id, state, chat.pending);
-  const failed = (chat.status === 'error' && !busy && notDelivered(chat.error)) || stranded !== undefined;
+  const unsent = useUnsent(task.id, state, chat.pending);
+  const failed = (chat.status === 'error' && !busy && notDelivered(chat.error)) || unsent !== undefined;
   const groups = useGroups(state.rows);
-  const pending = stranded ?? chat.pending;
+  const pending = unsent ?? chat.pending;
   const turns = useMemo(() => mergeTurns(groups, chat.live, pending, failed), [groups, chat.live, pending, failed]);
   const outbox = useOutbox(task.id, chat.send, state, { busy, failed });
   useReadMark(task, visible, busy && interactions.length === 0);
@@ -80,7 +80,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   );
 }
 
-/** Says which connection is lost: the one to the broker, or the one to the agent host. */
+/** Names the lost connection: the one to the broker, or the one to the agent host. */
 function Reconnecting({ task, chat, connected }: { task: Task; chat: LiveChat; connected: boolean }) {
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   // The turn runs and nothing streams it: the client is still trying to attach.
@@ -122,8 +122,8 @@ function Progress({ chat, busy, waiting, message, sentAt }: ProgressProps) {
   );
 }
 
-/** A message of an earlier visit that never arrived. This page has not tried to send it yet. */
-function useStranded(taskId: string, { rows, rev }: HistoryState, tried: UIMessage | undefined): UIMessage | undefined {
+/** An undelivered message of an earlier visit that this page has not tried to send yet. */
+function useUnsent(taskId: string, { rows, rev }: HistoryState, tried: UIMessage | undefined): UIMessage | undefined {
   return useMemo(() => {
     const unsent = rev === undefined || tried ? null : readUnsent(taskId);
     if (!unsent || rows.some((r) => r.id === unsent.id)) return undefined;
@@ -131,9 +131,8 @@ function useStranded(taskId: string, { rows, rev }: HistoryState, tried: UIMessa
   }, [taskId, rows, rev, tried]);
 }
 
-/**
- * Whether the message was refused or the network is dead. Other errors are how the turn ended; the thread shows those.
- */
+/** Whether the message was refused or the network failed. Other errors describe the end of the turn, which the
+ * thread shows. */
 const notDelivered = (error: Error | undefined) => error instanceof BellhopError || error instanceof TypeError;
 
 function useGroups(rows: Parameters<typeof groupRows>[0]): readonly RowGroup[] {
@@ -144,7 +143,7 @@ function useGroups(rows: Parameters<typeof groupRows>[0]): readonly RowGroup[] {
   }, [rows]);
 }
 
-/** Marks the task as read while it is looked at. */
+/** Marks the task as read while it is visible. */
 function useReadMark(task: Task, visible: boolean, busy: boolean) {
   const mark = useMarkRead();
   const unread = isUnread(task);

@@ -78,7 +78,7 @@ export function useUpdateTask() {
     },
     onError: (error, { id, ...change }, context) => {
       // Restore only what was changed here: other members may have changed meanwhile.
-      if (context?.before) patchTask(client, id, takeBack(change, context.before));
+      if (context?.before) patchTask(client, id, restored(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
       void client.invalidateQueries({ queryKey: ['tasks'] });
     },
@@ -89,7 +89,7 @@ export function useUpdateTask() {
   });
 }
 
-function takeBack(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
+function restored(change: { title?: string; archived?: boolean }, before: Task): Partial<Task> {
   return {
     ...(change.title !== undefined && { title: before.title }),
     ...(change.archived !== undefined && { archived: before.archived }),

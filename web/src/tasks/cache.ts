@@ -48,10 +48,8 @@ export function newer(client: QueryClient, read: Task): Task {
   return known && known.rev > read.rev ? known : read;
 }
 
-/**
- * Applies a frame of the user's feed and returns the task as it was before. A hint is not a whole row: the open task
- * gets its rev only with the row itself, because the row would otherwise be dropped as old.
- */
+/** Applies a frame of the user's feed and returns the earlier state of the task. A hint is an incomplete row: the
+ * open task gets its rev only with the row itself, because the row would otherwise be dropped as old. */
 export function applyHint(client: QueryClient, hint: TaskHint): Task | undefined {
   const before = findTask(client, hint.taskId);
   if (!before) {

@@ -46,9 +46,9 @@ describe('statusOf', () => {
 });
 
 describe('isUnread', () => {
-  it('is not raised by the read mark itself', () =>
+  it('ignores the change by the read mark itself', () =>
     expect(isUnread(task({ rev: 6, readRev: 5, ...ended('stop') }))).toBe(false));
-  it('is raised by what came after', () => expect(isUnread(task({ rev: 8, readRev: 5, ...ended('stop') }))).toBe(true));
+  it('is set by a later change', () => expect(isUnread(task({ rev: 8, readRev: 5, ...ended('stop') }))).toBe(true));
 });
 
 describe('applyHint', () => {
@@ -61,7 +61,7 @@ describe('applyHint', () => {
     });
     return c;
   };
-  it('changes the task in every list and tells what it was', () => {
+  it('changes the task in every list and returns the earlier one', () => {
     const c = client(task());
     expect(applyHint(c, hint)?.openInteractions).toBe(0);
     expect(findTask(c, 't')).toMatchObject({ rev: 7, agentStatus: 'busy', openInteractions: 2 });
@@ -80,13 +80,13 @@ describe('a task that is open', () => {
     c.setQueryData(['task', 't'], task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' }));
     return c;
   };
-  it('takes its row after a hint of a later rev', () => {
+  it('accepts its row after a hint with a later rev', () => {
     const c = client();
     applyHint(c, hint);
     patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
     expect(findTask(c, 't')).toMatchObject({ openTurn: '', agentStatus: 'idle' });
   });
-  it('keeps what frames brought when a read from before comes in late', () => {
+  it('keeps newer frames when an older read arrives late', () => {
     const c = client();
     const late = task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' });
     patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
@@ -96,11 +96,11 @@ describe('a task that is open', () => {
 });
 
 describe('notice', () => {
-  it('tells of a new question', () =>
+  it('notifies of a new question', () =>
     expect(notice(task(), { taskId: 't', rev: 6, agentStatus: 'idle', reason: 'waiting', openInteractions: 1 })).toBe(
       'Waiting for you',
     ));
-  it('tells of the end of a turn', () =>
+  it('notifies of the end of a turn', () =>
     expect(
       notice(task({ agentStatus: 'busy' }), {
         taskId: 't',
@@ -110,7 +110,7 @@ describe('notice', () => {
         openInteractions: 0,
       }),
     ).toBe('The turn is over'));
-  it('is silent about old news', () =>
+  it('ignores old changes', () =>
     expect(
       notice(task({ agentStatus: 'busy' }), {
         taskId: 't',

@@ -8,7 +8,7 @@ import { applyHint, findTask } from './cache.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-it('takes back a change that was refused, and nothing that happened meanwhile', async () => {
+it('restores a refused change, and keeps changes of the meantime', async () => {
   let refuse: ((answer: Response) => void) | undefined;
   vi.stubGlobal('fetch', () => new Promise<Response>((resolve) => (refuse = resolve)));
   const queries = new QueryClient();

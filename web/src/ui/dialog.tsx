@@ -3,7 +3,7 @@ import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 import styles from './dialog.module.css';
 
-/** A native modal dialog: focus, Esc and the backdrop are the browser's. */
+/** A native modal dialog: the browser handles focus, Esc and the backdrop. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();

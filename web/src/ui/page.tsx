@@ -32,7 +32,7 @@ export function Page({
   );
 }
 
-/** An empty page: says that there is nothing yet, and what to do about it. */
+/** An empty page: states that there is nothing yet, and how to begin. */
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>

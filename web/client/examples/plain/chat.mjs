@@ -40,8 +40,8 @@ for await (const part of parts(stream.body)) {
       console.log(`\n→ ${part.toolName} ${JSON.stringify(part.input)}`);
       break;
     case 'tool-approval-request': {
-      const said = await terminal.question('Allow it? [y/N] ');
-      await broker(`/api/interactions/${part.approvalId}`, { approved: said.trim() === 'y' });
+      const reply = await terminal.question('Allow it? [y/N] ');
+      await broker(`/api/interactions/${part.approvalId}`, { approved: reply.trim() === 'y' });
       break;
     }
     case 'data-ask':
@@ -53,7 +53,7 @@ for await (const part of parts(stream.body)) {
 }
 terminal.close();
 
-/** Server-sent events, as far as a Bellhop host sends them: one data line each. A real client also resumes by id. */
+/** Parses the server-sent events of a Bellhop host, which have one data line each. A real client also resumes by id. */
 async function* parts(body) {
   let rest = '';
   for await (const text of body.pipeThrough(new TextDecoderStream())) {

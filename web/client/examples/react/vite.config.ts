@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vite';
 
-/**
- * For development the page talks to the broker through Vite, which signs it in with the token of `bellhop dev`: the
- * token stays out of the page. An app of your own signs its users in at its own server, or at the broker.
- */
+/** During development the page talks to the broker through Vite, which authenticates with the token of `bellhop
+ * dev`, so the token stays out of the page. Your own app signs its users in at its own server or at the broker. */
 function broker(): { brokerUrl: string; apiToken: string } {
   const file = process.env.BELLHOP_DEV ?? '../../../../.bellhop/dev.json';
   return JSON.parse(readFileSync(file, 'utf8')) as { brokerUrl: string; apiToken: string };
@@ -23,7 +21,7 @@ export default defineConfig(({ command }) => {
           configure: (proxy) => {
             proxy.on('proxyReq', (request) => {
               request.setHeader('origin', brokerUrl);
-              // Relayed streams bring their own.
+              // Relayed streams have their own token.
               if (!request.getHeader('authorization')) request.setHeader('authorization', `Bearer ${apiToken}`);
             });
           },

@@ -5,15 +5,13 @@ interface Block {
   kind: 'text' | 'reasoning';
   id: string;
   shown: string;
-  /** Characters read. In a replay these are fewer than were shown. */
+  /** Characters read. During a replay these are fewer than were shown. */
   read: number;
 }
 
-/**
- * Returns the conversion of text and reasoning parts. Some models reuse an id in every step, so a block is known by its
- * id and by how often that id began. After a rewind the counting starts again, and only text that was not shown yet is
- * shown.
- */
+/** Returns the conversion of text and reasoning parts. Some models reuse an id in every step, so a block is
+ * identified by its id and by how often that id began. After a rewind the counting starts again, and only text that
+ * was not shown yet is shown. */
 export function textBlocks(show: (chunk: UiChunk) => void) {
   const blocks: Record<string, Block> = {};
   const open = new Set<Block>();
@@ -29,7 +27,7 @@ export function textBlocks(show: (chunk: UiChunk) => void) {
     const delta = text.slice(Math.max(0, block.shown.length - block.read));
     block.read += text.length;
     if (!delta) return;
-    // A permission has ended the block: it goes on after that.
+    // A permission has ended the block, which continues afterwards.
     if (!open.has(block)) begin(block);
     block.shown += delta;
     show({ type: `${block.kind}-delta`, id: block.id, delta });
@@ -60,7 +58,7 @@ export function textBlocks(show: (chunk: UiChunk) => void) {
     /** Ends all open blocks. */
     close: () => open.forEach(end),
 
-    /** The parts of the turn come again from its start. */
+    /** The turn's parts are repeated from its start. */
     rewind(): void {
       counts = {};
     },

@@ -9,11 +9,11 @@ type Of<T extends NativePart['type']> = Extract<NativePart, { type: T }>;
 export interface Converter {
   /** The chunks of a part. */
   convert(part: NativePart): UiChunk[];
-  /** Chunks that end a UI stream while the turn goes on, because the page has to answer. */
+  /** Chunks that end a UI stream although the turn continues, because the page has to answer. */
   park(): UiChunk[];
-  /** Ends a replay: the parts that follow are new. */
+  /** Ends a replay: all later parts are new. */
   replayed(): void;
-  /** Whether the page has to ask its user. */
+  /** Whether the page has to ask its user about an interaction. */
   isOpen(interactionId: string): boolean;
 }
 

@@ -38,10 +38,8 @@ export function answersIn(message: UIMessage): Approval[] {
   return approvalsIn(message, 'responded').filter(({ id }) => !sent.has(`${message.id} ${id}`));
 }
 
-/**
- * Permissions whose answer was sent or came too late, by message. It is shared by all chats of a page, because the
- * predicate below sees nothing but messages; the id of a message is its turn's.
- */
+/** Permissions whose answer was sent or came too late, by message. All chats of a page share it, because the
+ * predicate below receives only messages; the id of a message is its turn's. */
 const sent = new Set<string>();
 
 export function markSent(message: UIMessage, approvalId: string): void {

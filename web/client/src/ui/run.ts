@@ -10,10 +10,8 @@ export interface RunOptions {
   onAnswered?: ((interactionId: string) => void) | undefined;
 }
 
-/**
- * Reads one turn once and writes it to the UI stream that is attached. At a permission the UI stream ends, but reading
- * goes on: the chunks wait in the queue.
- */
+/** Reads one turn once and writes it to the attached UI stream. At a permission the UI stream ends while reading
+ * continues: the chunks wait in the queue. */
 export class Run {
   readonly #converter: Converter;
   readonly #reading = new AbortController();
@@ -45,7 +43,7 @@ export class Run {
     return this.#done && this.#queue.length === 0;
   }
 
-  /** Returns a UI stream of all that was not shown yet. Cancelling it ends the reading; the agent goes on. */
+  /** Returns a UI stream of all chunks that were not shown yet. Cancelling it ends the reading; the agent continues. */
   attach(signal: AbortSignal | undefined): ReadableStream<UIMessageChunk> {
     return new ReadableStream<UIMessageChunk>({
       start: (view) => {
@@ -61,7 +59,7 @@ export class Run {
     });
   }
 
-  /** Stops reading the turn; the agent goes on. */
+  /** Stops reading the turn; the agent continues. */
   detach(reason?: unknown): void {
     const view = this.#view;
     this.#stop();
@@ -118,8 +116,7 @@ export class Run {
         this.#parkedOn = next;
         this.#close();
       } else {
-        // One set of chunks serves three versions of the SDK, whose unions differ; each ignores the types it does not
-        // know.
+        // The same chunks serve three versions of the SDK, whose unions differ; each version ignores unknown types.
         this.#view.enqueue(next as unknown as UIMessageChunk);
       }
     }

@@ -15,17 +15,15 @@ type Progress = 1 | 2 | 3;
 
 type Show = (chunk: UiChunk) => void;
 
-/**
- * Returns the conversion of `tool-…` parts, which ignores parts of other types. `push` adds a chunk; `show` adds one
- * that stands in a step, which begins if none is open. `isOpen` tells whether the user still has to answer. `live`:
- * approvals are data parts too, for pages that have no others.
- */
+/** Returns the conversion of `tool-…` parts, which ignores parts of other types. `push` adds a chunk; `show` adds
+ * one that belongs to a step and begins a step if none is open. `isOpen` returns whether the user still has to
+ * answer. `live`: approvals are data parts too, for pages that have no others. */
 export function toolChunks(push: Show, show: Show, isOpen: (id: string) => boolean, live: boolean) {
   const progress = new Map<string, Progress>();
 
-  /** Returns whether the call was not that far yet. */
+  /** Returns whether the call had not reached that progress yet. */
   const advance = (id: string, to: Progress) => (progress.get(id) ?? 0) < to && progress.set(id, to);
-  /** Shows a call once. An invalid one is settled by that: the error that follows repeats it. */
+  /** Shows a call once. An invalid call is settled at once, because the later error only repeats it. */
   const call = ({ toolCallId, toolName = 'tool', input = {}, title, invalid, error }: Call) => {
     if (!advance(toolCallId, 2)) return;
     const shown = { ...remote(toolCallId), toolName, input, title };

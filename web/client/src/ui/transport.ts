@@ -32,7 +32,7 @@ type Reconnect<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToSt
  * the turn; `interrupt` stops it. It imports only types of the SDK.
  */
 export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
-  /** Tells the AI SDK 6 and 7 that a resumed stream begins at the start of the turn. */
+  /** Declares to the AI SDK 6 and 7 that a resumed stream begins at the start of the turn. */
   readonly resumeStreamIsReplay = true;
   readonly client: AgentClient<BellhopOptions>;
   readonly #runs = new Map<string, Run>();
@@ -43,7 +43,7 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
     this.client = new AgentClient(options);
   }
 
-  /** Replaces the options. Running turns keep those they began with, except callbacks. */
+  /** Replaces the options. Running turns keep theirs, except for callbacks. */
   configure(options: BellhopOptions): void {
     this.client.options = options;
   }

@@ -17,7 +17,7 @@ class State implements ChatState<UIMessage> {
   snapshot = <T>(thing: T): T => structuredClone(thing);
 }
 
-/** The chat of a version of the SDK. */
+/** The chat class of a version of the SDK. */
 export const chatOf = ({ AbstractChat }: Pick<typeof sdk, 'AbstractChat'>) =>
   class extends AbstractChat<UIMessage> {
     constructor({ messages = [], ...init }: ChatInit<UIMessage>) {
@@ -48,10 +48,10 @@ export const chatOf = ({ AbstractChat }: Pick<typeof sdk, 'AbstractChat'>) =>
     }
   };
 
-/** Of whichever version the test project aliases "ai" to. */
+/** The chat class of the version that the test project aliases "ai" to. */
 export class Chat extends chatOf(sdk) {}
 
-/** Waits for a state of a chat; the chat has no promise for it. */
+/** Polls a state of a chat, because the chat has no promise for it. */
 export const until = (condition: () => boolean) =>
   vi.waitFor(
     () => {

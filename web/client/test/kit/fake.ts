@@ -16,7 +16,7 @@ interface Reader {
   cut(): void;
 }
 
-/** A turn of the fake host: its frames so far, and who reads them. */
+/** A turn of the fake host: its frames so far, and its readers. */
 export class FakeTurn {
   readonly frames: { id: string; part: NativePart }[] = [];
   readonly readers = new Set<Reader>();
@@ -81,19 +81,17 @@ export class FakeTurn {
   }
 }
 
-/**
- * Broker and agent host as a fetch function: the contract of protocol sections 1.1 to 2.1 as far as a client sees it,
- * with faults on demand.
- */
+/** Broker and agent host as a fetch function: the contract of protocol sections 1.1 to 2.1 from a client's view,
+ * with faults on demand. */
 export class FakeBellhop {
   readonly calls: Call[] = [];
   readonly turns: FakeTurn[] = [];
   readonly answers: { id: string; body: Record<string, unknown> }[] = [];
-  /** Answers instead of the real ones, by "METHOD path", each once; 0 = unreachable. */
+  /** Responses that replace the real ones, by "METHOD path", each used once; 0 = unreachable. */
   readonly faults = new Map<string, (number | [number, Record<string, unknown>])[]>();
-  /** A resume at this cursor is a gap with this replay. */
+  /** If set, resuming is a gap with this replay. */
   gap: { parts: NativePart[] } | undefined;
-  /** What a started turn does by itself. */
+  /** The frames that a started turn sends. */
   script: (turn: FakeTurn, prompt: string) => void = (turn) => void turn.text('t1', 'Hello ', 'you').finish();
   onAnswer: (turn: FakeTurn, id: string, body: Record<string, unknown>) => void = () => undefined;
   answerStatus = 200;
@@ -102,7 +100,7 @@ export class FakeBellhop {
   onTurn: (turn: FakeTurn) => void = () => undefined;
   #token = 0;
 
-  /** `name` begins its turns' ids. */
+  /** `name` is the prefix of its turns' ids. */
   constructor(private readonly name = 'turn') {}
 
   readonly fetch: typeof fetch = async (input, init) => {

@@ -1,12 +1,12 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that a test lets fail: the network between a page and an agent host. */
+/** A TCP proxy that fails on demand. It stands for the network between a page and an agent host. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<{ near: Socket; far: Socket }>();
-  /** Cuts the next connections after so many bytes of answer, one entry per connection. */
+  /** Cuts the next connections after a number of response bytes, one entry per connection. */
   readonly cuts: number[] = [];
-  /** Answers stop after so many bytes, with the connection open, one entry per connection. */
+  /** Stops responses after a number of bytes and keeps the connection open, one entry per connection. */
   readonly stalls: number[] = [];
   refuse = false;
   connections = 0;
@@ -31,7 +31,7 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Cuts what is open. */
+  /** Cuts all open connections. */
   cut(): void {
     for (const { near, far } of this.#pairs) {
       near.destroy();

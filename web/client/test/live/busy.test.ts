@@ -18,7 +18,7 @@ afterEach(() => proxy.stop());
 
 const counted = (n: number) => Array.from({ length: n }, (_, at) => at + 1).join(' ');
 
-/** A page, and what it was shown without keeping it. */
+/** A page, and the transient data parts that it received. */
 async function page(options: BellhopOptions = {}) {
   const passing: { type: string; data: unknown }[] = [];
   const transport = new BellhopTransport({ ...client.options, taskId, fetch: proxy.fetch, ...options });
@@ -30,7 +30,7 @@ async function page(options: BellhopOptions = {}) {
   };
 }
 
-/** Another page of the same task, whose turn is open. */
+/** Another page of the same task, with an open turn. */
 async function busy(prompt: string) {
   const { chat } = await page();
   const done = chat.sendMessage({ text: prompt });
@@ -40,7 +40,7 @@ async function busy(prompt: string) {
 
 const queued = (passing: { type: string; data: unknown }[]) => passing.filter(({ type }) => type === 'data-queued');
 
-test('a prompt that waits is reported as queued, then runs like any turn', async () => {
+test('a queued prompt is reported as queued, then runs like any turn', async () => {
   const first = await busy('slow 10');
   const { chat, passing } = await page({ whenBusy: 'queue' });
   await chat.sendMessage({ text: 'slow 6' });
@@ -51,7 +51,7 @@ test('a prompt that waits is reported as queued, then runs like any turn', async
   expect(first.chat.text).toBe(counted(10));
 });
 
-test('a prompt that waits through a cut connection is sent again as the same', async () => {
+test('a queued prompt survives a lost connection under the same id', async () => {
   const first = await busy('slow 20');
   const { chat, passing } = await page({ whenBusy: 'queue' });
   const sent = chat.sendMessage({ text: 'slow 6' });
@@ -64,7 +64,7 @@ test('a prompt that waits through a cut connection is sent again as the same', a
   expect((await client.messages(taskId)).messages.filter(({ role }) => role === 'USER')).toHaveLength(2);
 });
 
-test('a prompt whose page was closed while it waited is found by the next page', async () => {
+test('the next page finds a queued prompt of a closed page', async () => {
   const first = await busy('slow 20');
   const left = await page({ whenBusy: 'queue' });
   const sent = left.chat.sendMessage({ text: 'slow 12' });
@@ -83,7 +83,7 @@ test('a prompt whose page was closed while it waited is found by the next page',
   expect(new Set(chat.messages.map(({ id }) => id)).size).toBe(4);
 });
 
-test('a prompt that interrupts ends the turn before it', async () => {
+test('an interrupting prompt ends the previous turn', async () => {
   const first = await busy('slow 600');
   const { chat, passing } = await page({ whenBusy: 'interrupt' });
   await chat.sendMessage({ text: 'slow 6' });
@@ -94,7 +94,7 @@ test('a prompt that interrupts ends the turn before it', async () => {
   expect(first.chat.text).not.toContain('300');
 });
 
-test('a prompt that may not wait is refused', async () => {
+test('a prompt is rejected while a turn is open', async () => {
   const first = await busy('slow 10');
   const { chat } = await page();
   await chat.sendMessage({ text: 'slow 6' });
@@ -102,7 +102,7 @@ test('a prompt that may not wait is refused', async () => {
   await first.done;
 });
 
-test('a chat whose token was revoked in mid-turn goes on with another', async () => {
+test('a chat whose token is revoked during a turn continues with another token', async () => {
   const states: string[] = [];
   const { chat } = await page({ onConnection: (state) => states.push(state) });
   const sent = chat.sendMessage({ text: 'slow 20' });
@@ -118,7 +118,7 @@ test('a chat whose token was revoked in mid-turn goes on with another', async ()
   expect(states).toContain('reconnecting');
 });
 
-test('a token that was revoked before its turn began is replaced, for the same turn', async () => {
+test('a token revoked before its turn began is replaced for the same turn', async () => {
   const turn = await client.prompt(taskId, 'slow 6');
   await fetch(`${inject('hostUrl')}/session/${taskId}/revoke`, {
     method: 'POST',

@@ -60,7 +60,7 @@ test.each([
   expect(chat.messages).toHaveLength(2);
 });
 
-test('a page loaded anew in mid-turn shows history and the rest of the turn, once', async () => {
+test('a page reloaded during a turn shows history and the remaining turn, once', async () => {
   const taskId = await newTask();
   const before = open(taskId);
   await before.chat.sendMessage({ text: 'list' });
@@ -100,7 +100,7 @@ test('in mode live a question and a permission are answered by respond', async (
 });
 
 describe('a permission answered on another page', () => {
-  /** A page that saw the permission, is loaded anew, and another page answers it. */
+  /** A page that showed the permission is reloaded, and another page answers it. */
   async function answeredElsewhere(approved: boolean, then = '', resume = true) {
     const taskId = await newTask();
     const before = open(taskId);
@@ -143,7 +143,7 @@ describe('a permission answered on another page', () => {
     expect(chat.messages).toHaveLength(2);
   });
 
-  test('is followed by another that is asked for here', async () => {
+  test('is followed by another turn that this page prompts', async () => {
     const { chat, id } = await answeredElsewhere(true, ' then write e.txt: hi', false);
     let next: { id: string } | undefined;
     while (!next) next = (await client.interactions('open')).find((open) => open.taskId === chat.id && open.id !== id);
@@ -166,7 +166,7 @@ describe('a permission answered on another page', () => {
     expect(chat.messages).toHaveLength(2);
   });
 
-  test('in a turn that another has followed is an error that a reload fixes', async () => {
+  test('in an earlier turn is an error that a reload fixes', async () => {
     const { chat, id, taskId } = await answeredElsewhere(true, '', false);
     while ((await client.task(taskId)).lastTurn === null);
     await open(taskId).chat.sendMessage({ text: 'slow 4' });

@@ -63,7 +63,7 @@ describe('a turn of the demo agent', () => {
     expect(states.filter((state) => state === 'reconnecting')).toHaveLength(3);
   });
 
-  test('that stalls with the connection open is read on another', async () => {
+  test('that stalls on an open connection continues on another one', async () => {
     proxy.stalls.push(1_000);
     const client = open({ idleMs: 1_000 });
     const turn = await client.prompt(await newTask(client), 'slow 20');
@@ -71,7 +71,7 @@ describe('a turn of the demo agent', () => {
     expect(proxy.connections).toBe(2);
   });
 
-  test('goes through the broker when the host cannot be reached from here', async () => {
+  test('goes through the broker when the host cannot be reached directly', async () => {
     proxy.refuse = true;
     const client = open();
     const turn = await client.prompt(await newTask(client), 'slow 5');
@@ -79,7 +79,7 @@ describe('a turn of the demo agent', () => {
     expect(turn.reach()).toBe('relay');
   });
 
-  test('can be left and found again from its start', async () => {
+  test('can be detached and resumed from its start', async () => {
     const client = open();
     const id = await newTask(client);
     const first = await client.prompt(id, 'slow 20');
@@ -158,7 +158,7 @@ describe('feeds', () => {
     await broker.stop();
   });
 
-  test('of a task reset what they cannot resume', async () => {
+  test('of a task are reset when they cannot be resumed', async () => {
     const client = open();
     const id = await newTask(client);
     const seen: string[] = [];
@@ -179,7 +179,7 @@ describe('feeds', () => {
     expect(id).not.toBe('');
   });
 
-  test('of a task that is not there are refused', async () => {
+  test('of an unknown task are refused', async () => {
     await expect(open().taskFeed('nothing').next()).rejects.toMatchObject({ status: 404, code: 'not_found' });
   });
 });

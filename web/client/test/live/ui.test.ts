@@ -6,10 +6,8 @@ import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { BellhopClient } from '../../src/index.js';
 import { chatOf, until } from '../kit/chat.js';
 
-/**
- * The SDK's own transport, which checks every chunk, reads the host's UI message stream: no code of ours is in the
- * page.
- */
+/** The SDK's own transport, which checks every chunk, reads the host's UI message stream. The page contains no code
+ * of ours. */
 const versions = [
   [5, sdk5],
   [6, sdk6],
@@ -53,7 +51,7 @@ function open(version: number, sdk: typeof sdk7, messages: UIMessage[] = []) {
   return new Chat(init);
 }
 
-/** Answers what the agent asks, as a page of any version may: over the broker. */
+/** Answers the agent's question over the broker, which works in every version. */
 async function answer(approved: boolean): Promise<void> {
   for (;;) {
     const [asked] = (await client.interactions('open')).filter((interaction) => interaction.taskId === taskId);
@@ -91,7 +89,7 @@ describe.each(versions)('the AI SDK %i reads the host by itself:', (version, sdk
     expect(chat.messages).toHaveLength(2);
   });
 
-  test('a permission that waits is shown', async () => {
+  test('an open permission is shown', async () => {
     const chat = open(version, sdk);
     const sent = chat.sendMessage({ text: 'write a.txt: hi' });
     await until(() => (version > 5 ? chat.approval !== undefined : chat.data('data-approval').length === 1));
@@ -101,7 +99,7 @@ describe.each(versions)('the AI SDK %i reads the host by itself:', (version, sdk
     expect(chat.tools).toBe('write_file:output-available');
   });
 
-  test('a tool that fails, and a turn that does', async () => {
+  test('a failed tool and a failed turn', async () => {
     const chat = open(version, sdk);
     await chat.sendMessage({ text: 'read nothing.txt' });
     expect(chat.error).toBeUndefined();
@@ -134,7 +132,7 @@ describe.each(versions)('the AI SDK %i reads the host by itself:', (version, sdk
     expect(chat.text).toContain('this');
   });
 
-  test('a page loaded anew, in one message', async () => {
+  test('a reloaded page shows one message', async () => {
     const before = open(version, sdk);
     const sent = before.sendMessage({ text: 'list then slow 20' });
     await until(() => before.text.includes('4 5'));

@@ -50,7 +50,7 @@ test('the package holds code, types and README, and nothing else', () => {
     expect(files).toContain(entry);
 });
 
-test('it needs nothing at run time', () => {
+test('it has no dependencies at run time', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
     string,
     Record<string, string>
@@ -97,7 +97,7 @@ test('the AI SDK entry is at most 6 KB, compressed', async () => {
   expect(gzipSync(bytes, { level: 9 }).length).toBeLessThanOrEqual(6 * 1024);
 });
 
-test('an empty Vite app takes it in one line', () => {
+test('an empty Vite app uses it in one line', () => {
   mkdirSync(join(app, 'src'), { recursive: true });
   writeFileSync(join(app, 'package.json'), '{"name":"app","private":true,"type":"module"}');
   // The package has no dependencies and its peer is linked below: nothing is downloaded.

@@ -172,7 +172,7 @@ describe('stopping', () => {
     expect(server.turn.over).toBe(true);
   });
 
-  test('the agent for real is interrupt, and the stream ends by itself', async () => {
+  test('interrupt stops the agent, and the stream ends by itself', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one' });
     const { chat, transport } = open();
     const sent = chat.sendMessage({ text: 'hi' });
@@ -193,7 +193,7 @@ describe('stopping', () => {
 });
 
 describe('a reload', () => {
-  test('in mid-turn goes on in the same message', async () => {
+  test('during a turn continues in the same message', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one ' });
     const before = open().chat;
     void before.sendMessage({ text: 'hi' });
@@ -229,7 +229,7 @@ if (major > 5)
       },
     );
 
-    test('can be given for the session', async () => {
+    test('can be allowed for the session', async () => {
       approves(true);
       const { chat } = open();
       await chat.sendMessage({ text: 'hi' });
@@ -238,7 +238,7 @@ if (major > 5)
       expect(server.answers[0]!.body).toEqual({ approved: true, remember: 'session' });
     });
 
-    test('and another one after it are asked one by one', async () => {
+    test('and a later permission are asked one by one', async () => {
       server.script = (turn) => turn.ask('a1', 'c1').ask('a2', 'c2');
       server.onAnswer = (turn, id) => {
         turn.send({ type: 'tool-approval-response', approvalId: id, approved: true });
@@ -255,7 +255,7 @@ if (major > 5)
       expect(server.answers.map(({ id }) => id)).toEqual(['a1', 'a2']);
     });
 
-    test('that is pending at a reload is asked again', async () => {
+    test('that is open at a reload is asked again', async () => {
       approves(true);
       const before = open().chat;
       await before.sendMessage({ text: 'hi' });
@@ -278,7 +278,7 @@ if (major > 5)
       expect(chat.tools).toBe('Grep:output-available,Bash:output-available');
     });
 
-    test('answered elsewhere tells the page, and a resume shows the rest', async () => {
+    test('answered elsewhere notifies the page, and a resume shows the remaining turn', async () => {
       approves(true);
       const answered: string[] = [];
       const { chat } = open({ onAnswered: (id) => void answered.push(id) });
@@ -302,7 +302,7 @@ if (major > 5)
       expect(server.answers).toEqual([]);
     });
 
-    test('that was answered otherwise is shown as the stream reports it', async () => {
+    test('that has another answer is shown as the stream reports it', async () => {
       approves(false);
       server.answerStatus = 409;
       const { chat } = open();
@@ -314,7 +314,7 @@ if (major > 5)
       expect(chat.tools).toContain('Bash:output-denied');
     });
 
-    test('of a turn that ended meanwhile is not sent for ever', async () => {
+    test('for an ended turn is not retried forever', async () => {
       approves(true);
       const { chat } = open();
       await chat.sendMessage({ text: 'hi' });
@@ -348,7 +348,7 @@ describe('mode live', () => {
     expect(chat.messages).toHaveLength(2);
   });
 
-  test('a question is answered by respond', async () => {
+  test('respond answers a question', async () => {
     server.script = (turn) => turn.send({ type: 'data-ask', id: 'q1', data: { prompt: 'Which?' } });
     server.onAnswer = (turn, id, body) =>
       turn.send({ type: 'data-answer', id, data: { state: 'resolved', answer: { text: String(body.text) } } }).finish();

@@ -22,7 +22,7 @@ afterEach(() => {
   document.body.innerHTML = '';
 });
 
-/** As an app adopts it: the transport is made while rendering. */
+/** Usage as in an app: the transport is created while rendering. */
 function App({ resume = false }: { resume?: boolean }): ReactNode {
   const chat = useChat({
     id: `chat-${servers}`,
@@ -95,7 +95,7 @@ describe('useChat', () => {
   });
 
   if (major > 5)
-    test('a permission is given by its stock button', async () => {
+    test('the stock button answers a permission', async () => {
       server.script = (turn) => turn.ask('a1', 'c1');
       server.onAnswer = (turn) => {
         turn.send({ type: 'tool-approval-response', approvalId: 'a1', approved: true });
@@ -109,7 +109,7 @@ describe('useChat', () => {
       expect(renders).toBeLessThan(60);
     });
 
-  test('unmounted in mid-turn and mounted again it catches up, and the agent was not stopped', async () => {
+  test('unmounted during a turn and mounted again it catches up, and the agent was not stopped', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one ' });
     mount(<App />);
     await click('#send');
@@ -128,7 +128,7 @@ describe('useChat', () => {
     expect(server.count('POST', '/api/agent/interrupt')).toBe(0);
   });
 
-  test('stopped it is ready and the turn goes on', async () => {
+  test('is ready after stop, and the turn continues', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', text: 'one' });
     mount(<App />);
     await click('#send');
@@ -140,7 +140,7 @@ describe('useChat', () => {
   });
 });
 
-test('in a page the same task has one transport, and other tokens have others', () => {
+test('a task has one transport per page, and one for each token', () => {
   const options = { taskId: 'task', endpoint: brokerUrl, token: 'one' };
   expect(bellhop(options)).toBe(bellhop({ ...options }));
   expect(bellhop(options)).not.toBe(bellhop({ ...options, token: 'two' }));

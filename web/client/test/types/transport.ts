@@ -1,4 +1,4 @@
-/** Compiled against each major version of the AI SDK: nothing of this runs. */
+/** Compiled against each major version of the AI SDK and never run. */
 import type { ChatInit, ChatTransport, UIMessage } from 'ai';
 import { bellhop, BellhopTransport, shouldSendAutomatically, type TurnMetadata } from '../../src/ai-sdk.js';
 import { toUIMessages } from '../../src/history.js';

@@ -13,7 +13,7 @@ const lines = (name: string) =>
     .map((line) => JSON.parse(line) as NativePart);
 type Loose = Record<string, unknown> & { type: string };
 
-/** The golden stream, less what a page that does not know the tools has differently. */
+/** The golden stream, without the differences of a page that does not know the tools. */
 function golden(name: string): Loose[] {
   const chunks = fixture(`${name}.ui.sse`)
     .split('\n')
@@ -22,7 +22,7 @@ function golden(name: string): Loose[] {
   return chunks.filter((chunk) => !(chunk.type === 'tool-output-error' && chunk.toolCallId === 'call-3')).map(plain);
 }
 
-/** Ids that the SDK made at random in each of the two dumps, and our marks on tools. */
+/** Removes ids that the SDK made at random in the two dumps, and our marks on tools. */
 function plain({ dynamic: _d, providerExecuted: _p, messageMetadata: _m, ...chunk }: Loose): Loose {
   const made = (value: unknown) => (typeof value === 'string' && value.startsWith('aitxt-') ? 'made' : value);
   return Object.fromEntries(
@@ -60,7 +60,7 @@ describe('the golden streams of the AI SDK', () => {
   });
 });
 
-describe('what a host leaves out is added', () => {
+describe('missing openers are added', () => {
   test.each<[string, NativePart[], string[]]>([
     [
       'a delta without its start',
@@ -149,7 +149,7 @@ describe('a replay', () => {
     ]);
   });
 
-  test('shows no permission that needs no answer any more', () => {
+  test('does not show a permission that was answered', () => {
     const call = { toolCallId: 'c', toolName: 'rm', input: {} };
     const chunks = convert([
       { type: 'data-resume', data: { verdict: 'ok', from: '1-1', to: '1-4', openInteractions: ['b'] } },
@@ -175,7 +175,7 @@ test('a question is one data part whose state changes', () => {
   ]);
 });
 
-test('the finish carries usage and the reason', () => {
+test('the finish has usage and reason', () => {
   expect(
     convert([
       { type: 'finish', finishReason: 'other', rawFinishReason: 'host-restarted', totalUsage: { outputTokens: 1 } },

@@ -4,10 +4,8 @@ import type { NativePart } from '../../src/index.js';
 import type { PartType } from '../../src/wire.js';
 import { newConverter } from '../../src/ui/convert.js';
 
-/**
- * The corpus is the Go converter's too (agenthost/api/uistream/corpus_test.go), so that neither can change alone. Where
- * this converter differs on purpose, a case has a `client` member with its chunks and the reason.
- */
+/** The Go converter uses the same corpus (agenthost/api/uistream/corpus_test.go), so neither can change alone. Where
+ * this converter differs on purpose, a case has a `client` member with its chunks and the reason. */
 interface CorpusCase {
   name: string;
   parts: NativePart[];
@@ -31,7 +29,7 @@ const files = readdirSync(folder).map((file) => ({
 const versions = ['v5', 'v6', 'v7'] as const;
 type Version = (typeof versions)[number];
 
-/** Chunks that a version has no name for, so that its reader ignores them. */
+/** Chunks that a version does not know, so its reader ignores them. */
 const ignored: Record<Version, readonly string[]> = {
   v5: ['tool-approval-request', 'tool-approval-response', 'tool-output-denied'],
   v6: ['tool-approval-response'],
@@ -67,10 +65,8 @@ describe.each(files)('$file', ({ cases }) => {
   });
 });
 
-/**
- * Every part type there is: the compiler refuses this list when one is missing, also one that only the Go package
- * names.
- */
+/** Every part type: the compiler rejects this list when one is missing, including types that only the Go package
+ * names. */
 const everyType: Record<NativePart['type'] | PartType, true> = {
   start: true,
   'start-step': true,

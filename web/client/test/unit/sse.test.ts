@@ -30,7 +30,7 @@ describe('server-sent events', () => {
     ['no event without data', 'id: 1\nevent: x\n\n', []],
   ])('%s', async (_, text, events) => expect(await read(text)).toEqual(events));
 
-  test('are the same however the bytes are cut', async () => {
+  test('are the same for every division of the bytes', async () => {
     const bytes = new TextEncoder().encode('id: 1\r\ndata: é€😀\r\n\r\n: ping\n\ndata: b\n\n');
     for (let at = 1; at < bytes.length; at++) {
       expect((await read(bytes.slice(0, at), bytes.slice(at))).map(({ data }) => data)).toEqual(['é€😀', 'b']);

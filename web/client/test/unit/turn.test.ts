@@ -25,7 +25,7 @@ async function read(turn: Turn, signal?: AbortSignal): Promise<NativePart[]> {
   return parts;
 }
 
-/** Lets all that waits for nothing happen. */
+/** Runs everything that waits for no timer. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
 const words = (parts: NativePart[]) =>
   parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join('');
@@ -63,7 +63,7 @@ describe('a turn', () => {
     expect(states.filter((state) => state === 'reconnecting')).toHaveLength(3);
   });
 
-  test('whose connection falls silent is read on another', async () => {
+  test('whose connection falls silent continues on another one', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const reading = read(await client.prompt('task', 'hi'));
     await vi.advanceTimersByTimeAsync(29_000);
@@ -74,7 +74,7 @@ describe('a turn', () => {
     await reading;
   });
 
-  test('that is quiet but pings keeps its connection', async () => {
+  test('that only pings keeps its connection', async () => {
     server.script = () => undefined;
     const reading = read(await client.prompt('task', 'hi'));
     for (let at = 0; at < 20; at++) {
@@ -86,7 +86,7 @@ describe('a turn', () => {
     expect(states).toEqual(['connecting', 'streaming', 'closed']);
   });
 
-  test('survives a host that answers 503 at first', async () => {
+  test('retries after a 503 of the host', async () => {
     server.fail('POST /stream/task', 503, 503);
     const reading = read(await client.prompt('task', 'hi'));
     await vi.advanceTimersByTimeAsync(5_000);
@@ -145,7 +145,7 @@ describe('a turn', () => {
     expect(server.count('POST', '/stream/task')).toBe(4);
   });
 
-  test('of a host that gives no ids is not started again', async () => {
+  test('of a host without stream ids is not started again', async () => {
     server.script = () => undefined;
     const reading = read(await client.prompt('task', 'hi')).catch((reason: unknown) => reason);
     await settle();
@@ -157,7 +157,7 @@ describe('a turn', () => {
     expect(server.count('POST', '/stream/task')).toBe(1);
   });
 
-  test('that another turn has replaced on the host is not mixed with it', async () => {
+  test('that another turn replaced on the host is not mixed with it', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't', event: { id: 'e', seq: 1, turnId: 'another' } });
     await expect(read(await client.prompt('task', 'hi'))).rejects.toThrow('lost this turn');
   });
@@ -174,7 +174,7 @@ describe('a turn', () => {
     expect(parts.map((part) => part.type)).toEqual(['text-start', 'text-delta', 'data-resume', 'text-start', 'finish']);
   });
 
-  test('whose host resumes and drops without a part for ever is given up', async () => {
+  test('whose host resumes and disconnects without a part fails in the end', async () => {
     client.options = { ...client.options, maxRetries: 3 };
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     server.onTurn = (turn) => setTimeout(() => turn.cut());
@@ -184,7 +184,7 @@ describe('a turn', () => {
     expect(server.count('GET', '/stream/task')).toBe(3);
   });
 
-  test('is left alone when its reader aborts', async () => {
+  test('continues when its reader aborts', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const abort = new AbortController();
     const reading = read(await client.prompt('task', 'hi'), abort.signal).catch((reason: unknown) => reason);
@@ -219,7 +219,7 @@ describe('a check-in', () => {
 });
 
 describe('the relay', () => {
-  test('is taken when the host cannot be reached from here, for the same turn', async () => {
+  test('is used for the same turn when the host cannot be reached directly', async () => {
     server.reachable = false;
     const turn = await client.prompt('task', 'hi');
     expect(words(await read(turn))).toBe('Hello you');
@@ -236,7 +236,7 @@ describe('the relay', () => {
     expect(server.calls.at(-2)!.body.reach).toBe('relay');
   });
 
-  test('is not taken from a host that was reached before', async () => {
+  test('is not used for a host that was reached before', async () => {
     server.script = (turn) => turn.send({ type: 'text-start', id: 't' });
     const turn = await client.prompt('task', 'hi');
     const reading = read(turn);

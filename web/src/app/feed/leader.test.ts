@@ -67,7 +67,7 @@ function member(around: Surroundings) {
 const turn = () => vi.waitFor(() => undefined);
 
 describe('join', () => {
-  it('lets exactly one tab lead, and tells all of them once', async () => {
+  it('elects exactly one leader, which reaches every tab once', async () => {
     const tab = browser();
     const [a, b, c] = [member(tab()), member(tab()), member(tab())];
     await turn();
@@ -75,7 +75,7 @@ describe('join', () => {
     a.state.publish('x');
     expect([a.received, b.received, c.received]).toEqual([['x'], ['x'], ['x']]);
   });
-  it('passes the lead on when the leader leaves', async () => {
+  it('elects another leader when the leader leaves', async () => {
     const tab = browser();
     const [a, b] = [member(tab()), member(tab())];
     await turn();
@@ -85,7 +85,7 @@ describe('join', () => {
     expect(a.received).toEqual([]);
     expect(b.received).toEqual(['y']);
   });
-  it('never leads after it left while waiting', async () => {
+  it('never leads after it left during the wait', async () => {
     const tab = browser();
     const [a, b] = [member(tab()), member(tab())];
     await turn();
@@ -94,7 +94,7 @@ describe('join', () => {
     await turn();
     expect(b.state.leads).toBe(false);
   });
-  it('leads by itself where there are no locks', () => {
+  it('makes every tab a leader where there are no locks', () => {
     const m = member({ ...browser()(), locks: undefined });
     expect(m.state.leads).toBe(true);
     m.state.publish('z');

@@ -24,7 +24,7 @@ export function useUserFeed() {
             try {
               for await (const frame of client.userFeed({ signal })) publish(frame);
             } catch {
-              // Either this tab stopped the feed or the session has ended: asking for the user tells which.
+              // Either this tab stopped the feed or the session has ended. Requesting the user shows which.
               if (!signal.aborted) void queries.invalidateQueries({ queryKey: ['me'] });
             }
           },
@@ -46,7 +46,7 @@ export function useUserFeed() {
 function handle(queries: QueryClient, frame: UserFeedEvent) {
   switch (frame.type) {
     case 'hello':
-      // The leader has reconnected: changes of the meantime are in the lists, not in the feed.
+      // The leader has reconnected: the lists have the changes of the meantime, the feed does not.
       for (const hint of frame.data.tasks) applyHint(queries, hint);
       void queries.invalidateQueries({ queryKey: ['tasks'] });
       void queries.invalidateQueries({ queryKey: ['interactions'] });

@@ -9,12 +9,12 @@ describe('drafts', () => {
     saveDraft('b', 'two');
     expect([readDraft('a'), readDraft('b'), readDraft('c')]).toEqual(['one', 'two', '']);
   });
-  it('leave nothing behind when they are empty', () => {
+  it('are removed when they are empty', () => {
     saveDraft('a', 'one');
     saveDraft('a', '');
     expect(localStorage.length).toBe(0);
   });
-  it('survive a full storage as long as the page lives', () => {
+  it('last as long as the page when the storage is full', () => {
     vi.spyOn(Storage.prototype, 'setItem').mockImplementation(() => {
       throw new DOMException('full', 'QuotaExceededError');
     });
@@ -24,7 +24,7 @@ describe('drafts', () => {
 });
 
 describe('the first message of a task', () => {
-  it('is taken once', () => {
+  it('is returned once', () => {
     saveFirstMessage('t', 'go');
     expect([takeFirstMessage('t'), takeFirstMessage('t')]).toEqual(['go', null]);
   });
@@ -37,7 +37,7 @@ describe('a message that was sent', () => {
     saveUnsent('t', null);
     expect(readUnsent('t')).toBeNull();
   });
-  it('is nothing when what is stored is not ours', () => {
+  it('is empty when the stored value is invalid', () => {
     localStorage.setItem('bellhop.unsent.t', '{');
     expect(readUnsent('t')).toBeNull();
   });

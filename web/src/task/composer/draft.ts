@@ -1,6 +1,6 @@
 import { readSetting, writeSetting } from '../../settings/store.ts';
 
-/** Text that was typed and not sent, per task. It survives reloads, sign-outs and crashes. */
+/** Text that was typed but not sent, per task. It survives reloads, sign-outs and crashes. */
 export const readDraft = (key: string) => readSetting(`draft.${key}`) ?? '';
 
 export const saveDraft = (key: string, text: string) => writeSetting(`draft.${key}`, text === '' ? null : text);
@@ -14,7 +14,7 @@ export function takeFirstMessage(taskId: string): string | null {
   return text;
 }
 
-/** A message that was sent and that history does not have yet. */
+/** A message that was sent and is not in history yet. */
 export interface Unsent {
   id: string;
   text: string;

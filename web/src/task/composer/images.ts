@@ -4,7 +4,7 @@ import type { ImageFile } from './queue.ts';
 export const acceptedImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const most = 6;
 const largest = 5 << 20;
-/** Characters of base64 that fit into a prompt beside its text. */
+/** Characters of base64 that fit into a prompt in addition to its text. */
 const room = maxPrompt - maxMessage;
 const roomText = `${Math.floor((room * 3) / 4 / 2 ** 20)} MiB`;
 
@@ -13,7 +13,7 @@ export function imagesOf(data: DataTransfer | null): File[] {
   return [...(data?.files ?? [])].filter((f) => f.type.startsWith('image/'));
 }
 
-/** Reads images as data: URLs. `refused` is why one of them cannot be sent, "" if all can. */
+/** Reads images as data: URLs. `refused` is the reason why one of them cannot be sent, or "". */
 export async function readImages(
   files: readonly File[],
   already: readonly ImageFile[],

@@ -7,7 +7,7 @@ const make = () => new MessageQueue('q', sessionStorage);
 beforeEach(() => sessionStorage.clear());
 
 describe('the queue of messages', () => {
-  it('gives them out in order, each once', () => {
+  it('returns the messages in order, each once', () => {
     const queue = make();
     queue.add(message('a'));
     queue.add(message('b'));
@@ -17,7 +17,7 @@ describe('the queue of messages', () => {
     make().add({ ...message('a'), files: [{ name: 'x', mediaType: 'image/png', url: 'data:image/png;base64,AA==' }] });
     expect(make().list).toEqual([message('a')]);
   });
-  it('is changed and taken back in place', () => {
+  it('is edited and removed in place', () => {
     const queue = make();
     queue.add(message('a'));
     queue.add(message('b'));
@@ -25,13 +25,13 @@ describe('the queue of messages', () => {
     queue.remove('b');
     expect(queue.list).toEqual([message('a', 'better')]);
   });
-  it('drops a message that was emptied', () => {
+  it('drops a message whose text was removed', () => {
     const queue = make();
     queue.add(message('a'));
     queue.edit('a', '  ');
     expect(queue.list).toEqual([]);
   });
-  it('takes a message back to the front', () => {
+  it('puts a message back at the front', () => {
     const queue = make();
     queue.add(message('b'));
     queue.unshift(message('a'));
@@ -41,7 +41,7 @@ describe('the queue of messages', () => {
     sessionStorage.setItem('q', stored);
     expect(make().list).toEqual([]);
   });
-  it('tells of every change', () => {
+  it('notifies of every change', () => {
     const queue = make();
     const listener = vi.fn();
     queue.subscribe(listener);

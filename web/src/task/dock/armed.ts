@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** A new question ignores keys and clicks at first: the user may have meant what was there before. */
+/** A new question ignores keys and clicks at first, because the user may have aimed at the previous content. */
 export const armAfter = 400;
 
 /** Returns true once the question has been visible long enough to be read. */

@@ -36,13 +36,13 @@ const settle = () => act(() => vi.advanceTimersByTimeAsync(0));
 const allow = () => screen.getByRole<HTMLButtonElement>('button', { name: /Allow once/ });
 
 describe('the permission dock', () => {
-  it('shows the complete command, its level and how many questions wait', () => {
+  it('shows the complete command, its level and the number of open questions', () => {
     show([confirm(), confirm({ id: 'q2' })]);
     expect(screen.getByText('rm -rf build && make')).toBeTruthy();
     expect(screen.getByText('Check first')).toBeTruthy();
     expect(screen.getByText('1 of 2')).toBeTruthy();
   });
-  it('takes no focus', () => {
+  it('does not take the focus', () => {
     show([]);
     screen.getByLabelText('Message').focus();
     cleanup();
@@ -57,7 +57,7 @@ describe('the permission dock', () => {
     );
     expect(document.activeElement).toBe(screen.getByLabelText('Message'));
   });
-  it('is armed only after it could be read: neither key nor press answers before', async () => {
+  it('ignores keys and clicks until the user could read it', async () => {
     show([confirm()]);
     await act(() => vi.advanceTimersByTimeAsync(armAfter - 1));
     expect(allow().disabled).toBe(true);
@@ -98,7 +98,7 @@ describe('the permission dock', () => {
     await settle();
     expect(calls).toEqual([{ url: expect.stringContaining('/api/interactions/q1'), body }]);
   });
-  it('remembers for the session only when asked to by its button', async () => {
+  it('allows for the session only by its own button', async () => {
     show([confirm()]);
     await arm();
     fireEvent.click(screen.getByRole('button', { name: 'Allow for this session' }));
@@ -114,7 +114,7 @@ describe('the permission dock', () => {
     await settle();
     expect(calls[0]?.body).toEqual({ approved: false, reason: 'use make clean' });
   });
-  it('spells out what the eye cannot see', () => {
+  it('shows invisible characters as escapes', () => {
     show([confirm({ args: { command: 'echo \u202egnp.exe' } })]);
     expect(screen.getByText('echo \\u202egnp.exe')).toBeTruthy();
   });

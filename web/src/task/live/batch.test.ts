@@ -1,25 +1,25 @@
 import type { UIMessageChunk } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { batch, coalesce } from './batch.ts';
+import { batch, mergeDeltas } from './batch.ts';
 
 const delta = (text: string, id = '1'): UIMessageChunk => ({ type: 'text-delta', id, delta: text });
 
-describe('coalesce', () => {
+describe('mergeDeltas', () => {
   it('joins neighbouring deltas of a block', () =>
-    expect(coalesce([delta('a'), delta('b'), delta('c')])).toEqual([delta('abc')]));
-  it('keeps blocks, kinds and order apart', () => {
+    expect(mergeDeltas([delta('a'), delta('b'), delta('c')])).toEqual([delta('abc')]));
+  it('separates blocks by kind and order', () => {
     const chunks: UIMessageChunk[] = [delta('a'), delta('b', '2'), { type: 'text-end', id: '2' }, delta('c')];
-    expect(coalesce(chunks)).toEqual(chunks);
+    expect(mergeDeltas(chunks)).toEqual(chunks);
   });
   it('does not change the chunks it was given', () => {
     const first = delta('a');
-    coalesce([first, delta('b')]);
+    mergeDeltas([first, delta('b')]);
     expect(first).toEqual(delta('a'));
   });
 });
 
 describe('batch', () => {
-  it('hands on once per frame what came in between, and loses nothing at the end', async () => {
+  it('forwards collected chunks once per frame, and the last ones at the end', async () => {
     let flush: (() => void) | undefined;
     let frames = 0;
     let source: ReadableStreamDefaultController<UIMessageChunk> | undefined;
@@ -44,7 +44,7 @@ describe('batch', () => {
     expect(deltas.join('')).toBe(`${'x'.repeat(10_000)}y`);
     expect(out).toHaveLength(2);
   });
-  it('fails as its source does', async () => {
+  it('fails when its source fails', async () => {
     const failing = new ReadableStream<UIMessageChunk>({ start: (c) => c.error(new TypeError('network error')) });
     await expect(
       batch(failing, () => () => undefined)

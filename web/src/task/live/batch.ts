@@ -39,8 +39,8 @@ export function perFrame(): Schedule {
   };
 }
 
-/** Joins neighbouring deltas of one block, because useChat copies the whole message for every chunk. */
-export function coalesce(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
+/** Joins neighbouring deltas of one block, because useChat copies the complete message for every chunk. */
+export function mergeDeltas(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   const out: UIMessageChunk[] = [];
   for (const chunk of chunks) {
     const last = out.at(-1);
@@ -71,7 +71,7 @@ export function batch(
     start(controller) {
       const flush = () => {
         cancel = undefined;
-        const chunks = coalesce(waiting);
+        const chunks = mergeDeltas(waiting);
         waiting = [];
         for (const chunk of chunks) controller.enqueue(chunk);
       };

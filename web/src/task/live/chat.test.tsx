@@ -10,7 +10,7 @@ interface Call {
 }
 
 let calls: Call[] = [];
-/** Answers by "METHOD /path"; each is used in turn, the last one again and again. */
+/** Responses by "METHOD /path": each is used once in order, the last one repeatedly. */
 let answers: Record<string, (() => Response)[]> = {};
 
 const frames = (turnId: string, ...parts: object[]) =>
@@ -85,7 +85,7 @@ describe('a live task', () => {
     expect(result.current.pending?.id).toBe('m1');
     expect(calls[0]?.body).toMatchObject({ message: 'hi', messageId: 'm1' });
   });
-  it('keeps what ended as the stream showed it when the next turn begins', async () => {
+  it('keeps the streamed form of an ended turn when the next turn begins', async () => {
     answers = {
       'POST /api/agent': [
         () => grant({ messageId: 'm1', turnId: 't1' }),
@@ -100,7 +100,7 @@ describe('a live task', () => {
     await waitFor(() => expect(textOf('t2')).toBe('Hello'));
     expect(textOf('t1')).toBe('Hello');
   });
-  it('attaches to a turn that was begun elsewhere, without a check-in', async () => {
+  it('attaches to a turn that another page started, without a check-in', async () => {
     const { result, rerender, textOf } = show();
     answers = {
       'POST /api/agent/attach': [() => grant({ agentStatus: 'busy', streamCursor: '1-0' })],
@@ -113,7 +113,7 @@ describe('a live task', () => {
     expect(calls.some((c) => c.path === '/api/agent')).toBe(false);
     expect(calls.filter((c) => c.path === '/api/agent/attach')).toHaveLength(1);
   });
-  it('tells of a refusal, and sends the same message again on demand', async () => {
+  it('shows a refusal, and sends the same message again on demand', async () => {
     answers = {
       'POST /api/agent': [
         () => Response.json({ error: 'Failed to connect to agent server', code: 'bad_gateway' }, { status: 502 }),
@@ -132,7 +132,7 @@ describe('a live task', () => {
 });
 
 describe('a turn that cannot be streamed', () => {
-  it('shows why, and is tried again on demand', async () => {
+  it('shows the error, and retries on demand', async () => {
     const { result, rerender, textOf } = show();
     answers = {
       'POST /api/agent/attach': [

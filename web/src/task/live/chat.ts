@@ -23,10 +23,10 @@ export interface LiveChat {
   status: 'submitted' | 'streaming' | 'ready' | 'error';
   error: Error | undefined;
   connection: Connection;
-  /** Why the open turn cannot be streamed; the page tries again by itself, and at once when `resume` is called. */
+  /** Why the open turn cannot be streamed. The page retries by itself, and at once when `resume` is called. */
   failing: Error | undefined;
   resume: () => void;
-  /** Sends a message under its own id: sent again after a failure, it is not checked in twice. */
+  /** Sends a message under its own id, so that a retry after a failure does not check it in twice. */
   send: (message: Queued) => void;
   stop: () => Promise<void>;
 }
@@ -122,7 +122,7 @@ function useResume(
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked changes when another attempt is due.
   useEffect(() => {
     if (!openTurn || busy || !visible || resuming.current) return;
-    if (shown === openTurn && status === 'ready' && closed) return; // shown to its end; the task's row follows
+    if (shown === openTurn && status === 'ready' && closed) return; // shown completely; the task's row follows
     if (attempts.current.turn !== openTurn) attempts.current = { turn: openTurn, count: 0 };
     const delay = attempts.current.count === 0 ? 0 : Math.min(30_000, 1000 * 2 ** attempts.current.count);
     const timer = setTimeout(() => {

@@ -34,7 +34,7 @@ export function parseBlocks(text: string, before?: Parsed): Parsed {
 
 function lex(text: string): Token[] {
   // marked's regular expressions are too slow for lines of a mebibyte.
-  if (hasMonsterLine(text)) return [{ type: 'text', raw: text, text }];
+  if (hasOverlongLine(text)) return [{ type: 'text', raw: text, text }];
   try {
     const tokens = new Lexer({ gfm: true, breaks: false }).lex(text);
     // Positions are sums of raw lengths. If the lexer normalised its input they are wrong, so parse from the start.
@@ -44,7 +44,7 @@ function lex(text: string): Token[] {
   }
 }
 
-function hasMonsterLine(text: string): boolean {
+function hasOverlongLine(text: string): boolean {
   if (text.length < 20_000) return false;
   let start = 0;
   for (;;) {

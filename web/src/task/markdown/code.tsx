@@ -1,6 +1,6 @@
 import { lazy, memo, Suspense } from 'react';
 import { Copy } from '../../ui/copy.tsx';
-import { unturned } from '../../ui/bidi.ts';
+import { escapeBidi } from '../../ui/bidi.ts';
 import { cutText, LongText } from '../tool/longtext.tsx';
 import { Terminal } from '../tool/terminal.tsx';
 import styles from './markdown.module.css';
@@ -19,7 +19,7 @@ export const CodeBlock = memo(function CodeBlock({
   language: string;
   growing: boolean;
 }) {
-  const code = unturned(given);
+  const code = escapeBidi(given);
   const plain = growing || language === '' || code.length > longestHighlighted;
   return (
     <figure className={styles.code}>

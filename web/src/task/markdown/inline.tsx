@@ -1,6 +1,6 @@
 import type { Token, Tokens } from 'marked';
 import { Fragment, type ReactNode } from 'react';
-import { unturned } from '../../ui/bidi.ts';
+import { escapeBidi } from '../../ui/bidi.ts';
 import { safeUrl } from './safe.ts';
 
 /** The inline text of a block. Links and images show their target. */
@@ -29,14 +29,14 @@ function piece(token: Token): ReactNode {
         </del>
       );
     case 'codespan':
-      return <code dir="ltr">{unturned((token as Tokens.Codespan).text)}</code>;
+      return <code dir="ltr">{escapeBidi((token as Tokens.Codespan).text)}</code>;
     case 'br':
       return <br />;
     case 'link':
       return link(token as Tokens.Link);
     case 'image': {
       const image = token as Tokens.Image;
-      // Loading the image would tell its server that the answer was read, so the page only shows its name.
+      // Loading the image would reveal to its server that the answer was read, so the page only shows its name.
       return link({
         ...image,
         type: 'link',
@@ -46,17 +46,17 @@ function piece(token: Token): ReactNode {
     case 'text':
     case 'escape': {
       const text = token as Tokens.Text;
-      return text.tokens ? <Inline tokens={text.tokens} /> : <bdi>{unturned(text.text)}</bdi>;
+      return text.tokens ? <Inline tokens={text.tokens} /> : <bdi>{escapeBidi(text.text)}</bdi>;
     }
     default:
-      return <bdi>{unturned(token.raw)}</bdi>;
+      return <bdi>{escapeBidi(token.raw)}</bdi>;
   }
 }
 
 function link(token: Tokens.Link): ReactNode {
   const url = safeUrl(token.href);
   const text = <Inline tokens={token.tokens} />;
-  if (!url) return <bdi>{unturned(token.raw)}</bdi>;
+  if (!url) return <bdi>{escapeBidi(token.raw)}</bdi>;
   return (
     <a href={url} title={url} target="_blank" rel="noopener noreferrer nofollow">
       {text}

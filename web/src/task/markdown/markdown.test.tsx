@@ -20,7 +20,7 @@ describe('markdown of an agent', () => {
     const page = html(text);
     expect(page.querySelector('script, img, iframe, style, b, svg:not([aria-hidden])')).toBeNull();
   });
-  it('shows HTML as it was written', () =>
+  it('shows HTML as text', () =>
     expect(html('<script>alert(1)</script>').textContent).toContain('<script>alert(1)</script>'));
   it.each([
     '[x](javascript:alert(1))',
@@ -33,7 +33,7 @@ describe('markdown of an agent', () => {
   ])('follows no link to %s', (text) => {
     expect(html(text).querySelector('a')).toBeNull();
   });
-  it('opens links apart and tells the other side nothing', () => {
+  it('opens links in a new tab without a referrer', () => {
     const link = html('[x](https://example.org/a)').querySelector('a');
     expect(link?.getAttribute('href')).toBe('https://example.org/a');
     expect(link?.rel).toContain('noopener');
@@ -64,7 +64,7 @@ describe('markdown of an agent', () => {
 describe('parseBlocks', () => {
   const complete =
     '# Title\n\nSome *text* here.\n\n- a\n- b\n\n```go\nfunc main() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.';
-  it('gives the same blocks piece by piece as at once', () => {
+  it('returns the same blocks for a text in pieces and at once', () => {
     let parsed: ReturnType<typeof parseBlocks> | undefined;
     for (let i = 1; i <= complete.length; i++) parsed = parseBlocks(complete.slice(0, i), parsed);
     expect(parsed?.blocks.map((b) => b.token.raw)).toEqual(parseBlocks(complete).blocks.map((b) => b.token.raw));
@@ -74,7 +74,7 @@ describe('parseBlocks', () => {
     const after = parseBlocks(`${complete} And more.`, before);
     for (let i = 0; i < before.blocks.length - 2; i++) expect(after.blocks[i]).toBe(before.blocks[i]);
   });
-  it('begins anew when the text became another', () =>
+  it('parses from the start when the earlier text changed', () =>
     expect(parseBlocks('b', parseBlocks('a\n\nb\n\nc\n\nd')).blocks).toHaveLength(1));
 });
 

@@ -14,14 +14,14 @@ const running = {
 };
 
 describe('itemsOfTurn', () => {
-  it('shows the stream while it knows as much as history, and nothing twice', () => {
+  it('shows the stream if it has as much as history, and nothing twice', () => {
     const items = itemsOfTurn(
       group(row({ seq: 2, message: 'Hello' })),
       assistant([text('Hello'), text('and mo', 'streaming')]),
     );
     expect(texts(items)).toEqual(['Hello', 'and mo']);
   });
-  it('shows history while a replay has not caught up yet', () => {
+  it('shows history until a replay has as much', () => {
     const rows = group(row({ seq: 2, message: 'Hello there' }), toolRow(3, { state: 'done' }));
     expect(texts(itemsOfTurn(rows, assistant([text('Hel', 'streaming')])))).toEqual(['Hello there']);
   });
@@ -30,14 +30,14 @@ describe('itemsOfTurn', () => {
       [{ kind: 'text' }, { kind: 'tool', state: 'denied' }],
     );
   });
-  it('shows the stream alone before history has a row', () => {
+  it('shows only the stream before history has a row', () => {
     expect(texts(itemsOfTurn(undefined, assistant([text('Hi')])))).toEqual(['Hi']);
   });
-  it('takes the end of a tool from history when the stream was cut before it', () => {
+  it('uses the tool result of history when the stream was cut before it', () => {
     const [item] = itemsOfTurn(group(toolRow(2, { state: 'done', output: 'ok' })), assistant([running]));
     expect(item).toMatchObject({ kind: 'tool', state: 'done', output: 'ok' });
   });
-  it('gives an item the same key from both sources, so that a change of source redraws nothing', () => {
+  it('gives an item the same key in history and stream, so that changing between them renders nothing again', () => {
     const rows = group(row({ seq: 2, message: 'one' }), toolRow(3, { state: 'done' }), row({ seq: 4, message: 'two' }));
     const live = assistant([
       text('one'),
@@ -49,7 +49,7 @@ describe('itemsOfTurn', () => {
       items.filter((i) => i.kind !== 'reasoning').map((i) => i.key);
     expect(keys(itemsOfTurn(rows, live))).toEqual(keys(itemsOfTurn(rows, undefined)));
   });
-  it('keeps diffs of history beside the stream', () => {
+  it('keeps diffs from history along with the stream', () => {
     const diff = { files: [], patch: '' };
     const rows = group(
       row({ seq: 3, message: '', artifacts: [{ id: 'd', type: 'DIFF', content: JSON.stringify(diff) }] }),
@@ -75,7 +75,7 @@ describe('diffOf', () => {
 });
 
 describe('groupRows', () => {
-  it('keeps a group the same object while its rows are', () => {
+  it('keeps the group object while its rows do not change', () => {
     const rows = [row({ seq: 1, turnId: 'a' }), row({ seq: 2, turnId: 'b' })];
     const before = groupRows(rows, []);
     const after = groupRows([...rows, row({ seq: 3, turnId: 'b' })], before);
@@ -86,13 +86,13 @@ describe('groupRows', () => {
 
 describe('mergeTurns', () => {
   const user = (id: string) => ({ id, role: 'user' as const, parts: [{ type: 'text' as const, text: 'do it' }] });
-  it('shows a message that is being sent, with the answer that grows under it', () => {
+  it('shows a message that is being sent, and the growing answer below it', () => {
     const turns = mergeTurns([], new Map([['t2', assistant([text('On')], 't2')]]), user('u'), false);
     expect(turns).toMatchObject([
       { turnId: 't2', user: { id: 'u', text: 'do it', state: 'sending' }, live: { id: 't2' } },
     ]);
   });
-  it('shows it once when history has it', () => {
+  it('shows the message once when history has it too', () => {
     const groups = groupRows([row({ seq: 1, id: 'u', turnId: 't2', role: 'USER', message: 'do it' })], []);
     const turns = mergeTurns(groups, new Map([['t2', assistant([text('On')], 't2')]]), user('u'), false);
     expect(turns).toHaveLength(1);

@@ -104,7 +104,7 @@ function pendingOf(message: UIMessage, failed: boolean): UserItem {
   return { id: message.id, text, state: failed ? 'failed' : 'sending', images: imagesOf(message), at: undefined };
 }
 
-/** The whole thread: the turns of history, then the turns that only the stream has so far. */
+/** The complete thread: the turns of history, then the turns that only the stream has so far. */
 export function mergeTurns(
   groups: readonly RowGroup[],
   live: ReadonlyMap<string, UIMessage>,

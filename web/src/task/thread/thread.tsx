@@ -69,7 +69,7 @@ export function Thread({ task, turns, runningTurn, history, onOlder, onReload, o
             </p>
           )}
           {!history.loading && history.error === undefined && turns.length === 0 && (
-            <p className={styles.empty}>Nothing has been said yet. Write the first message below.</p>
+            <p className={styles.empty}>There are no messages yet. Write the first one below.</p>
           )}
           {turns.map((t, i) => {
             const last = i === turns.length - 1;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAnsi } from './ansi.ts';
 
 describe('parseAnsi', () => {
-  it('reads colours and their end', () => {
+  it('parses colours and their end', () => {
     expect(parseAnsi('\u001b[31mred\u001b[0m plain \u001b[1;92mbold green')).toEqual([
       { text: 'red', style: 'c1' },
       { text: ' plain ', style: '' },
@@ -24,8 +24,8 @@ describe('parseAnsi', () => {
         .join(''),
     ).toBe(want),
   );
-  it('does not let text be turned around', () => expect(parseAnsi('a\u202eb')[0]?.text).toBe('a�b'));
-  it('bounds the pieces of a colour bomb and keeps its text', () => {
+  it('escapes bidirectional control characters', () => expect(parseAnsi('a\u202eb')[0]?.text).toBe('a�b'));
+  it('limits the number of styled pieces and keeps the text', () => {
     const spans = parseAnsi(Array.from({ length: 20_000 }, (_, i) => `\u001b[3${i % 8}mx`).join(''));
     expect(spans.length).toBeLessThanOrEqual(5_000);
     expect(spans.reduce((n, s) => n + s.text.length, 0)).toBe(20_000);

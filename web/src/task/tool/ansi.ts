@@ -6,7 +6,7 @@ export interface Span {
 }
 
 /** Output after this many style changes is shown without styles: each one costs an element. */
-const mostSpans = 5_000;
+const maxSpans = 5_000;
 
 const flags: Record<number, string> = { 1: 'bold', 2: 'dim', 3: 'italic', 4: 'underline', 7: 'inverse' };
 const off: Record<number, string[]> = { 22: ['bold', 'dim'], 23: ['italic'], 24: ['underline'], 27: ['inverse'] };
@@ -29,7 +29,7 @@ export function parseAnsi(input: string): Span[] {
     if (piece === '') return;
     const style = [colour, back, ...on].filter(Boolean).join(' ');
     const last = spans.at(-1);
-    if (last && (last.style === style || spans.length >= mostSpans)) last.text += clean(piece);
+    if (last && (last.style === style || spans.length >= maxSpans)) last.text += clean(piece);
     else spans.push({ text: clean(piece), style });
   };
   for (const match of text.matchAll(escapeSequence)) {

@@ -1,26 +1,26 @@
 import { useState } from 'react';
-import { unturned } from '../../ui/bidi.ts';
+import { escapeBidi } from '../../ui/bidi.ts';
 import { Button } from '../../ui/button.tsx';
 import styles from './tool.module.css';
 
 /** How much of a long text is shown before the user asks for more. */
-export const firstLook = { characters: 8_000, lines: 120, line: 2_000 };
+export const previewSize = { characters: 8_000, lines: 120, line: 2_000 };
 const step = 10;
 
 /**
  * Cuts a text to its first lines, and overlong lines to their beginning; a browser cannot lay out a line of a mebibyte.
  */
 export function cutText(text: string, times = 1): { text: string; cut: boolean } {
-  const limit = firstLook.characters * times;
+  const limit = previewSize.characters * times;
   let shown = text.length > limit ? text.slice(0, limit) : text;
   let cut = shown.length < text.length;
   const lines = shown.split('\n');
-  const most = firstLook.lines * times;
+  const most = previewSize.lines * times;
   if (lines.length > most) {
     shown = lines.slice(0, most).join('\n');
     cut = true;
   }
-  const widest = firstLook.line * times;
+  const widest = previewSize.line * times;
   if (lines.some((l) => l.length > widest)) {
     shown = shown
       .split('\n')
@@ -44,7 +44,7 @@ export function LongText({
   const { text: shown, cut } = cutText(text, times);
   return (
     <>
-      <bdi className={styles.pre}>{draw(unturned(shown))}</bdi>
+      <bdi className={styles.pre}>{draw(escapeBidi(shown))}</bdi>
       {cut && (
         <span className={styles.cut}>
           <Button small kind="quiet" onClick={() => setTimes(times * step)}>

@@ -2,7 +2,7 @@ import type { IconName } from '../../ui/icon.tsx';
 
 export interface ToolSummary {
   icon: IconName;
-  /** What the tool does, in a word: "Run", "Read" … or the tool's own name. */
+  /** A verb for the tool: "Run", "Read" … or the tool's own name. */
   verb: string;
   /** The object of the call: a command, a path, a pattern. */
   target: string;
@@ -25,8 +25,8 @@ const kinds: readonly Kind[] = [
   { match: /ask|question/i, icon: 'help', verb: 'Ask' },
 ];
 
-/** Members of an input that describe the call best, the most specific first. */
-const telling = [
+/** Input members that describe the call best, the most specific first. */
+const descriptive = [
   'command',
   'cmd',
   'file_path',
@@ -49,7 +49,7 @@ export function targetOf(input: unknown): string {
   if (typeof input === 'string') return firstLine(input);
   if (typeof input !== 'object' || input === null) return '';
   const members = input as Record<string, unknown>;
-  for (const name of telling) {
+  for (const name of descriptive) {
     const value = members[name];
     if (typeof value === 'string' && value !== '') return firstLine(value);
     if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return firstLine(value.join(' '));
@@ -73,7 +73,7 @@ export function commandOf(input: unknown): string | null {
   return null;
 }
 
-/** The complete input of a call, for people: a command as it is, else one argument after another. */
+/** The complete input of a call, for users: a command unchanged, other input as one argument after another. */
 export function argumentsOf(input: unknown): string {
   const command = commandOf(input);
   if (command !== null) return command;
