@@ -143,7 +143,7 @@ func TestAQuestionTheAgentNoLongerHasExpires(t *testing.T) {
 }
 
 // The user answered, and when the connection was back the agent had given up.
-func TestAnAnswerThatComesTooLateIsSaidToBe(t *testing.T) {
+func TestAnAnswerThatComesTooLateIsReportedAsTooLate(t *testing.T) {
 	r := newRig(t).start()
 	got := make(chan outcome, 1)
 	var give context.CancelCauseFunc
@@ -155,7 +155,7 @@ func TestAnAnswerThatComesTooLateIsSaidToBe(t *testing.T) {
 	close(gate)
 	notice := r.untilPart(stream, "data-notice")
 	if string(notice.part.Data) != `{"level":"warning","message":"The answer came too late: the agent no longer waited for it"}` {
-		t.Errorf("the user is told %s", notice.json)
+		t.Errorf("the user is shown %s", notice.json)
 	}
 	if o := <-got; !o.answer.Expired || o.err != nil || o.answer.Text != "" {
 		t.Errorf("the agent got %+v", o)

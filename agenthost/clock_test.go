@@ -69,7 +69,7 @@ func TestATokenIsRenewedAMinuteBeforeItsEndWhileATurnIsOpen(t *testing.T) {
 			Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"},
 		})
 		gate := make(chan struct{})
-		r.agent.script(wait(gate), say("late"))
+		r.agent.script(wait(gate), writeText("late"))
 		stream := r.startGrant(r.grant("s1", res.Token))
 		var renewals []time.Duration
 		renew := func(w http.ResponseWriter, q request) {
@@ -94,14 +94,14 @@ func TestATokenIsRenewedAMinuteBeforeItsEndWhileATurnIsOpen(t *testing.T) {
 
 func TestBackoffIsBoundedAndASessionEndsIt(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.broker.deaf = true
-		r.turn("s1", "t1", say("hi"))
+		r.broker.unreachable = true
+		r.turn("s1", "t1", writeText("hi"))
 		time.Sleep(time.Hour)
 		if s := r.statusOf("s1"); s.Outbox != agenthost.OutboxRetrying || s.Unacknowledged != 4 {
 			r.Errorf("after an hour: %+v", s)
 		}
 		r.broker.mu.Lock()
-		r.broker.deaf = false
+		r.broker.unreachable = false
 		r.broker.mu.Unlock()
 		synctest.Wait()
 		r.announce("s1", "t2")
@@ -111,12 +111,12 @@ func TestBackoffIsBoundedAndASessionEndsIt(t *testing.T) {
 		}
 
 		r.broker.mu.Lock()
-		r.broker.deaf = true
+		r.broker.unreachable = true
 		r.broker.mu.Unlock()
-		r.turn("s1", "t3", say("hi"))
+		r.turn("s1", "t3", writeText("hi"))
 		time.Sleep(time.Hour)
 		r.broker.mu.Lock()
-		r.broker.deaf = false
+		r.broker.unreachable = false
 		r.broker.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -138,7 +138,7 @@ func TestTheUsualTimes(t *testing.T) {
 		synctest.Wait()
 		wantLines(r.T, "then", summary(r.broker.of("s1")), []string{"1/1 t1 finish other not-started"})
 
-		// Thirty minutes to answer; the agent is told.
+		// Thirty minutes to answer; the agent is notified.
 		stream := r.start1("s1", "t2", callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 		asked := r.untilPart(stream, "tool-approval-request")
 		time.Sleep(30*time.Minute - time.Second)
@@ -151,7 +151,7 @@ func TestTheUsualTimes(t *testing.T) {
 
 		// A stream lives on when its token expires.
 		gate := make(chan struct{})
-		stream = r.start1("s1", "t3", say("a"), wait(gate), say("b"))
+		stream = r.start1("s1", "t3", writeText("a"), wait(gate), writeText("b"))
 		time.Sleep(20 * time.Minute)
 		close(gate)
 		wantLines(r.T, "after the token's time", types(r.read(stream)), []string{"text-start", "text-delta", "text-delta", "text-end", "finish"})
@@ -167,7 +167,7 @@ func TestTheUsualTimes(t *testing.T) {
 }
 
 // An agent that does not stop is left behind, and its turn ends all the same.
-func TestAnAgentThatHeedsNothingIsLeftBehind(t *testing.T) {
+func TestAnAgentThatIgnoresInterruptsIsLeftBehind(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(_ context.Context, out agenthost.Output) error {
@@ -177,9 +177,9 @@ func TestAnAgentThatHeedsNothingIsLeftBehind(t *testing.T) {
 			}
 			return nil
 		}
-		stream := r.start1("s1", "t1", say("x"), stubborn)
+		stream := r.start1("s1", "t1", writeText("x"), stubborn)
 		r.readN(stream, 2)
-		r.agent.deaf(true)
+		r.agent.ignoreInterrupts()
 		begin := time.Now()
 		if err := r.host.Interrupt(r.Context(), "s1"); err != nil {
 			r.Fatal(err)
@@ -196,7 +196,7 @@ func TestAnAgentThatHeedsNothingIsLeftBehind(t *testing.T) {
 func TestABrokerThatNeverTakesItsOwnTokensIsNotHammered(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.broker.refuse = func(request) (int, protocol.Code, int) { return 401, protocol.CodeTokenExpired, 0 }
-		r.turn("s1", "t1", say("hi"))
+		r.turn("s1", "t1", writeText("hi"))
 		synctest.Wait()
 		if n := len(r.broker.seen()); n != 3 { // refused, renewed, refused
 			r.Errorf("%d requests without a pause", n)

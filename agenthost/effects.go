@@ -13,9 +13,12 @@ import (
 	"bellhop/protocol"
 )
 
+// effects runs the effects of a session's steps.
+type effects struct{ *session }
+
 // act runs one effect of a step. The session's lock is held; what takes time goes to
 // a goroutine.
-func (s *session) act(effect core.Effect) {
+func (s effects) act(effect core.Effect) {
 	switch e := effect.(type) {
 	case core.StartAgent:
 		s.startAgent(e)
@@ -34,7 +37,7 @@ func (s *session) act(effect core.Effect) {
 		s.actOnQuestion(effect)
 	case core.CutStreams:
 		s.stream.Cut()
-		for _, readers := range s.prompts {
+		for _, readers := range s.entering {
 			readers.Cut()
 		}
 	case core.ForgetFrames:
@@ -53,7 +56,7 @@ func (s *session) act(effect core.Effect) {
 	}
 }
 
-func (s *session) actOnDelivery(effect core.Effect) {
+func (s effects) actOnDelivery(effect core.Effect) {
 	switch e := effect.(type) {
 	case core.Post:
 		if e.Nudge && s.posting { // without a waiting goroutine, a nudge would cut short a later backoff
@@ -84,14 +87,14 @@ func (s *session) actOnDelivery(effect core.Effect) {
 
 // countPending corrects the number of unacknowledged events after the position has
 // moved.
-func (s *session) countPending() {
+func (s effects) countPending() {
 	n, err := s.host.opts.Journal.CountPending(context.WithoutCancel(s.host.work), s.id, s.state.Record.Acked)
 	if err == nil {
 		_, _ = s.apply(core.PendingCounted{Events: n}) // it writes nothing
 	}
 }
 
-func (s *session) actOnQuestion(effect core.Effect) {
+func (s effects) actOnQuestion(effect core.Effect) {
 	switch e := effect.(type) {
 	case core.HoldAnswers:
 		s.turn.hold(e.Hold)
@@ -114,7 +117,7 @@ func (s *session) actOnQuestion(effect core.Effect) {
 }
 
 // timer starts a timer that makes its input.
-func (s *session) timer(e core.SetTimer) *time.Timer {
+func (s effects) timer(e core.SetTimer) *time.Timer {
 	switch e.Name {
 	case core.TimerAnnounced:
 		in := core.AnnouncementExpired{TurnID: s.state.Announced.ID, Expires: s.state.Announced.Expires}
@@ -126,11 +129,11 @@ func (s *session) timer(e core.SetTimer) *time.Timer {
 			_, _ = s.apply(core.RenewalDue{}) // it writes nothing
 		})
 	default: // core.TimerIdle
-		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.rest) })
+		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.agent.rest) })
 	}
 }
 
-func (s *session) expireAnnounced(in core.AnnouncementExpired) {
+func (s effects) expireAnnounced(in core.AnnouncementExpired) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.apply(in); errors.As(err, new(unwritten)) {
@@ -141,12 +144,12 @@ func (s *session) expireAnnounced(in core.AnnouncementExpired) {
 
 // endQueued ends the stream of a queued turn that does not start. Its last frame is
 // no frame of the session.
-func (s *session) endQueued(turnID string) {
-	readers := s.prompts[turnID]
+func (s effects) endQueued(turnID string) {
+	readers := s.entering[turnID]
 	if readers == nil {
 		return
 	}
-	delete(s.prompts, turnID)
+	delete(s.entering, turnID)
 	end, err := protocol.Marshal(&protocol.Part{
 		Type: protocol.PartFinish, FinishReason: protocol.FinishOther, RawFinishReason: protocol.ReasonNotStarted, TotalUsage: []byte("{}"),
 	})
@@ -158,17 +161,17 @@ func (s *session) endQueued(turnID string) {
 
 // addPrompt adds the readers of a turn that is about to start or to wait. They join
 // before anything is published.
-func (s *session) addPrompt(turnID string) *Stream {
-	if s.prompts == nil {
-		s.prompts = map[string]*sse.Fanout{}
+func (s prompts) addPrompt(turnID string) *Stream {
+	if s.entering == nil {
+		s.entering = map[string]*sse.Fanout{}
 	}
 	readers := sse.NewFanout()
-	s.prompts[turnID] = readers
+	s.entering[turnID] = readers
 	return &Stream{TurnID: turnID, Live: readers.Subscribe()}
 }
 
 // wakeDelivery starts delivery when there is work for it.
-func (s *session) wakeDelivery() {
+func (s effects) wakeDelivery() {
 	if s.posting || s.state.NextJob() == core.JobNone || !s.host.in(running, draining) {
 		return
 	}
@@ -177,7 +180,7 @@ func (s *session) wakeDelivery() {
 	default:
 	}
 	s.posting = s.host.spawn(func() {
-		s.host.sender.Run(s.host.posting, outgoing{s})
+		s.host.sender.Run(s.host.posting, outgoing{s.session})
 		if s.host.posting.Err() != nil {
 			s.mu.Lock()
 			s.posting = false
@@ -188,7 +191,7 @@ func (s *session) wakeDelivery() {
 
 // deliver applies an input of delivery. A step that cannot be written is tried again
 // after a backoff.
-func (s *session) deliver(in core.Input) {
+func (s effects) deliver(in core.Input) {
 	_, err := s.apply(in)
 	lost := unwritten{}
 	if !errors.As(err, &lost) {
@@ -232,14 +235,14 @@ func (o outgoing) Prompts(ctx context.Context, events []EventRecord) (map[string
 func (o outgoing) Recount() {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
-	o.s.countPending()
+	effects{o.s}.countPending()
 }
 
 func (o outgoing) Apply(in core.Input) time.Duration {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.s.wait = 0
-	o.s.deliver(in)
+	effects{o.s}.deliver(in)
 	o.s.host.changed() // Run waits for the last acknowledgement
 	return o.s.wait
 }

@@ -19,7 +19,7 @@ import (
 // step is one thing a scripted agent does.
 type step func(ctx context.Context, out agenthost.Output) error
 
-func say(delta string) step {
+func writeText(delta string) step {
 	return func(_ context.Context, out agenthost.Output) error { return out.Text(delta) }
 }
 
@@ -43,7 +43,7 @@ func toolResult(id, output string) step {
 	}
 }
 
-// confirm asks about a call and answers it with what the user said.
+// confirm asks about a call and answers it as the user did.
 func confirm(id, tool string) step {
 	return func(ctx context.Context, out agenthost.Output) error {
 		a, err := out.Confirm(ctx, agenthost.Question{Prompt: "Run " + tool + "?", ToolCallID: id, ToolName: tool, Level: "WARN"})
@@ -87,15 +87,15 @@ func forever(ctx context.Context, _ agenthost.Output) error {
 
 // fakeAgent plays scripts, for any number of sessions.
 type fakeAgent struct {
-	mu      sync.Mutex
-	steps   []step
-	outcome agenthost.Outcome
-	specs   []agenthost.AgentSpec
-	stops   int
-	heeds   bool // no interrupt when false
+	mu            sync.Mutex
+	steps         []step
+	outcome       agenthost.Outcome
+	specs         []agenthost.AgentSpec
+	stops         int
+	interruptible bool
 }
 
-func newFakeAgent() *fakeAgent { return &fakeAgent{heeds: true} }
+func newFakeAgent() *fakeAgent { return &fakeAgent{interruptible: true} }
 
 // script is for all turns that begin from now on.
 func (f *fakeAgent) script(steps ...step) {
@@ -110,11 +110,11 @@ func (f *fakeAgent) ends(o agenthost.Outcome) {
 	f.outcome = o
 }
 
-// deaf makes interrupts do nothing.
-func (f *fakeAgent) deaf(v bool) {
+// ignoreInterrupts makes interrupts do nothing.
+func (f *fakeAgent) ignoreInterrupts() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.heeds = !v
+	f.interruptible = false
 }
 
 func (f *fakeAgent) stopped() int {
@@ -163,9 +163,9 @@ func (a *fakeRun) Interrupt(context.Context) error {
 	cancel, done := a.cancel, a.done
 	a.mu.Unlock()
 	a.fake.mu.Lock()
-	heeds := a.fake.heeds
+	interruptible := a.fake.interruptible
 	a.fake.mu.Unlock()
-	if cancel != nil && heeds {
+	if cancel != nil && interruptible {
 		cancel()
 		<-done
 	}
@@ -215,13 +215,13 @@ type fakeBroker struct {
 	server *httptest.Server
 	base   string // its address
 
-	mu       sync.Mutex
-	events   map[string][]protocol.Event // accepted ones, by session
-	requests []request
-	answers  []func(w http.ResponseWriter, r request)                  // each for one request; nil answers as usual
-	refuse   func(request) (status int, code protocol.Code, index int) // set before the first request
-	renewed  int
-	deaf     bool // no request arrives
+	mu          sync.Mutex
+	events      map[string][]protocol.Event // accepted ones, by session
+	requests    []request
+	answers     []func(w http.ResponseWriter, r request)                  // each for one request; nil answers as usual
+	refuse      func(request) (status int, code protocol.Code, index int) // set before the first request
+	renewed     int
+	unreachable bool // no request arrives
 }
 
 type request struct {
@@ -260,7 +260,7 @@ func (b *fakeBroker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.deaf {
+	if b.unreachable {
 		panic(http.ErrAbortHandler)
 	}
 	b.requests = append(b.requests, req)
@@ -354,11 +354,11 @@ func cursorOf(events []protocol.Event) protocol.Cursor {
 	return protocol.Cursor{Epoch: last.Epoch, Seq: last.Seq}
 }
 
-// deafen makes every request fail while v is true.
-func (b *fakeBroker) deafen(v bool) {
+// refuseAll makes every request fail while v is true.
+func (b *fakeBroker) refuseAll(v bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deaf = v
+	b.unreachable = v
 }
 
 func (b *fakeBroker) cursorOf(session string) *protocol.Cursor {

@@ -71,7 +71,7 @@ func (r *rig) input(g agenthost.Grant, text string) {
 func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
 	r := newRig(t).start()
 	id, grant := r.headless(&agenthost.HeadlessRequest{Instructions: "be kind"})
-	r.agent.script(say("hello"), ask("colour?"))
+	r.agent.script(writeText("hello"), ask("colour?"))
 	r.input(grant, "hi")
 	r.until("the question is open", func() bool { return r.host.Sessions()[0].State == "waiting" })
 
@@ -80,7 +80,7 @@ func TestAHeadlessSessionOutlivesItsHost(t *testing.T) {
 	if got := r.host.Sessions()[0]; got.State != "idle" || !got.Headless {
 		t.Errorf("after the restart: %+v", got)
 	}
-	r.agent.script(say("again"))
+	r.agent.script(writeText("again"))
 	r.linesOf(grant, "once more")
 	history, err := r.host.History(t.Context(), id)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestAnUnansweredQuestionExpires(t *testing.T) {
 func TestAFinalTextWinsOverItsPieces(t *testing.T) {
 	r := newRig(t).start()
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
-	r.agent.script(say("helo"), endText("hello"))
+	r.agent.script(writeText("helo"), endText("hello"))
 	want := []string{"state thinking", "chunk helo", "message hello", "state waiting_for_inputdone"}
 	if got := words(r.linesOf(grant, "hi")); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -38,12 +38,12 @@ func (r *rig) workspace(path string, status protocol.Status, reason string, sess
 }
 
 // A person's program in a session's workspace shows on the session, and never as a
-// turn: the broker hears idle and why.
-func TestWorkInATerminalIsToldWithoutATurn(t *testing.T) {
+// turn: the broker gets idle and why.
+func TestWorkInATerminalIsReportedWithoutATurn(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.LocalURL = localURL }
 	r.start()
-	r.turn("s1", "t1", say("a"))
+	r.turn("s1", "t1", writeText("a"))
 	spec, g := r.workspaceOf("s1")
 	r.workspace(spec.Dir, protocol.StatusIdle, "", "s1")
 	r.host.Hook(g, agenthost.HookReport{Program: "tui", Status: protocol.StatusBusy})
@@ -72,7 +72,7 @@ func TestAWorkspaceFallsSilent(t *testing.T) {
 			o.Poster, o.LocalURL, o.ActivityTimeout = memory{r.broker}, localURL, time.Minute
 		}
 		r.start()
-		r.turn("s1", "t1", say("a"))
+		r.turn("s1", "t1", writeText("a"))
 		spec, g := r.workspaceOf("s1")
 		r.host.Hook(g, agenthost.HookReport{Status: protocol.StatusBusy})
 		r.workspace(spec.Dir, protocol.StatusBusy, "", "s1")
@@ -89,8 +89,8 @@ func TestSessionsOfOneWorkspaceAreOne(t *testing.T) {
 	dir := r.TempDir()
 	r.options = func(o *agenthost.Options) { o.Workspaces, o.LocalURL = sharedDirectory(dir), localURL }
 	r.start()
-	r.turn("s1", "t1", say("a"))
-	r.turn("s2", "t1", say("a"))
+	r.turn("s1", "t1", writeText("a"))
+	r.turn("s2", "t1", writeText("a"))
 	gate := make(chan struct{})
 	stream := r.start1("s2", "t2", wait(gate))
 	r.workspace(dir, protocol.StatusBusy, "", "s1", "s2")

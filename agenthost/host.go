@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/agenthost/activity"
+	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
 	"bellhop/protocol"
 )
@@ -23,16 +25,12 @@ type Host struct {
 	stopWork    context.CancelFunc
 	posting     context.Context
 	stopPosting context.CancelFunc
-	wg          sync.WaitGroup
+	sender      *delivery.Sender
 
-	mu       sync.Mutex
-	sessions map[string]*session
-	watchers map[chan struct{}]struct{}
-	phase    phase
-	shared   map[string]string // by broker, the incarnation that its sessions were told last
-
-	activity *activity
-	sender   *delivery.Sender
+	registry
+	Programs
+	Clients
+	Brokers
 }
 
 // phase is where Run is. Outboxes post while running and draining.
@@ -53,16 +51,19 @@ func New(opts Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		opts:     opts,
-		started:  opts.Now().UTC(),
-		sessions: map[string]*session{},
-		watchers: map[chan struct{}]struct{}{},
-		shared:   map[string]string{},
+		opts:    opts,
+		started: opts.Now().UTC(),
 	}
+	h.registry = registry{
+		create:   func(id string) *session { return newSession(h, id) },
+		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, told: map[string]string{},
+	}
+	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.worked)}
+	h.Clients = Clients{h: h}
+	h.Brokers = Brokers{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
 	h.sender = delivery.NewSender(opts.Poster, opts.Password)
-	h.activity = newActivity(opts.ActivityTimeout, h.worked)
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()
@@ -118,12 +119,147 @@ func agentNames(providers map[string]Provider) string {
 	return strings.Join(names, ", ")
 }
 
+// How long Run waits at its end: for interrupted turns (an agent that ignores an
+// interrupt is killed after 6 s), for programs to close, and for goroutines that ignore
+// their context. With DrainTimeout it stays below the 10 s that the end of a process may
+// take.
+const (
+	turnsLimit  = 6500 * time.Millisecond
+	closeWait   = 500 * time.Millisecond
+	endLimit    = 8500 * time.Millisecond // for all but leaveBehind
+	leaveBehind = 250 * time.Millisecond
+)
+
+// Run brings events to brokers until ctx ends. Then it interrupts the agents,
+// journals their finish, sends what it can within DrainTimeout, and ends every
+// stream. Call it once.
+func (h *Host) Run(ctx context.Context) error {
+	h.enter(running)
+	for _, s := range h.all() {
+		s.mu.Lock()
+		effects{s}.wakeDelivery()
+		s.mu.Unlock()
+	}
+	<-ctx.Done()
+
+	began := time.Now()
+	h.enter(draining)
+	h.stopTurns()
+	h.drain()
+	h.stopPosting()
+	h.stopWork()
+	h.activity.Stop()
+	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // the time that turns and outboxes left
+	h.enter(stopped)
+	h.wait(&h.wg, leaveBehind)
+	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
+		client.CloseIdleConnections()
+	}
+	return nil
+}
+
+// wait waits for wg at most so long: an agent that never returns must not keep the
+// process.
+func (h *Host) wait(wg *sync.WaitGroup, most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	limit := time.NewTimer(most)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+		h.opts.Log.Error("an agent does not end in time; the host ends without it")
+	}
+}
+
+func (h *Host) stopTurns() {
+	ctx, cancel := context.WithTimeout(context.Background(), turnsLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, s := range h.all() {
+		s.mu.Lock()
+		prompts{s}.dropQueue() // before the open turn ends, so that their finish is posted too
+		s.mu.Unlock()
+		wg.Go(func() {
+			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
+				h.opts.Log.Error("a turn is still open; the next start ends it", "session", s.id, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// drain waits until nothing is left to send, for as long as DrainTimeout.
+func (h *Host) drain() {
+	limit := time.NewTimer(h.opts.DrainTimeout)
+	defer limit.Stop()
+	watch := h.WatchStatus()
+	defer watch.Close()
+	for h.posts() {
+		select {
+		case <-watch.C:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+func (h *Host) posts() bool {
+	for _, s := range h.all() {
+		s.mu.Lock()
+		posts := s.state.Undelivered()
+		s.mu.Unlock()
+		if posts {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Host) closeSessions(most time.Duration) {
+	var wg sync.WaitGroup
+	for _, s := range h.all() {
+		s.mu.Lock()
+		for i := range s.timers {
+			stopTimer(&s.timers[i])
+		}
+		s.stream.Close()
+		if s.state.Delivery.Unsaved {
+			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
+		}
+		s.mu.Unlock()
+		wg.Go(s.agent.close)
+	}
+	h.wait(&wg, most)
+}
+
+// registry is the sessions of a host, its phase, and those who watch for changes.
+type registry struct {
+	create func(id string) *session // makes a session that has no row yet
+	wg     sync.WaitGroup           // what spawn started
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	watchers map[chan struct{}]struct{}
+	phase    phase
+	told     map[string]string // by broker, the incarnation that its sessions were told last
+}
+
+func (r *registry) enter(p phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phase = p
+}
+
 // session returns a session that exists, CodeNotFound otherwise. It may be
 // deleted before the caller has its lock.
-func (h *Host) session(id string) (*session, error) {
-	h.mu.Lock()
-	s := h.sessions[id]
-	h.mu.Unlock()
+func (r *registry) session(id string) (*session, error) {
+	r.mu.Lock()
+	s := r.sessions[id]
+	r.mu.Unlock()
 	if s == nil || !s.durable.Load() {
 		return nil, errSessionNotFound()
 	}
@@ -135,15 +271,15 @@ func errSessionNotFound() error {
 }
 
 // sessionToOpen returns the session with its lock held, a new one if need be.
-func (h *Host) sessionToOpen(id string) *session {
+func (r *registry) sessionToOpen(id string) *session {
 	for {
-		h.mu.Lock()
-		s := h.sessions[id]
+		r.mu.Lock()
+		s := r.sessions[id]
 		if s == nil {
-			s = newSession(h, id)
-			h.sessions[id] = s
+			s = r.create(id)
+			r.sessions[id] = s
 		}
-		h.mu.Unlock()
+		r.mu.Unlock()
 		s.mu.Lock()
 		if !s.state.Deleted {
 			return s
@@ -152,11 +288,11 @@ func (h *Host) sessionToOpen(id string) *session {
 	}
 }
 
-func (h *Host) all() []*session {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]*session, 0, len(h.sessions))
-	for _, s := range h.sessions {
+func (r *registry) all() []*session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]*session, 0, len(r.sessions))
+	for _, s := range r.sessions {
 		if s.durable.Load() {
 			out = append(out, s)
 		}
@@ -165,18 +301,44 @@ func (h *Host) all() []*session {
 }
 
 // spawn runs f under the host's wait group, unless the host has ended.
-func (h *Host) spawn(f func()) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.phase == stopped {
+func (r *registry) spawn(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.phase == stopped {
 		return false
 	}
-	h.wg.Go(f)
+	r.wg.Go(f)
 	return true
 }
 
-func (h *Host) in(phases ...phase) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Contains(phases, h.phase)
+func (r *registry) in(phases ...phase) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(phases, r.phase)
+}
+
+// WatchStatus subscribes to changes of Status.
+func (r *registry) WatchStatus() *StatusWatch {
+	c := make(chan struct{}, 1)
+	c <- struct{}{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[c] = struct{}{}
+	return &StatusWatch{C: c, close: func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.watchers, c)
+	}}
+}
+
+// changed signals the watchers.
+func (r *registry) changed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
 }

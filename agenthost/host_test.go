@@ -78,9 +78,9 @@ func (r *rig) run() {
 func (r *rig) crash() (data string) {
 	r.Helper()
 	data = r.copyJournal()
-	r.broker.deafen(true)
+	r.broker.refuseAll(true)
 	r.stop()
-	r.broker.deafen(false)
+	r.broker.refuseAll(false)
 	return data
 }
 
@@ -236,7 +236,7 @@ func (r *rig) until(what string, holds func() bool) {
 	defer watch.Close()
 	limit := time.NewTimer(30 * time.Second)
 	defer limit.Stop()
-	poll := time.NewTicker(5 * time.Millisecond) // what a fake broker has seen signals nobody
+	poll := time.NewTicker(5 * time.Millisecond) // a fake broker signals nothing
 	defer poll.Stop()
 	for !holds() {
 		select {

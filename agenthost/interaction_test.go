@@ -37,7 +37,7 @@ func withoutTimes(lines []string, drop string) []string {
 	return out
 }
 
-func TestAPermissionIsAskedAnsweredAndTold(t *testing.T) {
+func TestAPermissionIsAskedAnsweredAndReported(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer protocol.AnswerRequest
@@ -141,13 +141,13 @@ func TestAFreeQuestionIsAnswered(t *testing.T) {
 	rest := r.read(stream)
 	wantLines(t, "parts", types(rest), []string{"data-answer", "text-start", "text-delta", "text-end", "finish"})
 	if *rest[2].part.Text != "You said the second" {
-		t.Errorf("the agent heard %s", rest[2].json)
+		t.Errorf("the agent got %s", rest[2].json)
 	}
 }
 
 func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", say("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
+	stream := r.start1("s1", "t1", writeText("thinking"), callTool("c1", "rm", `{}`), confirm("c1", "rm"))
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAnInterruptSettlesQuestionsDeniesCallsAndFinishes(t *testing.T) {
 
 func TestAnInterruptStopsAWorkingAgent(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", say("half a sen"), forever)
+	stream := r.start1("s1", "t1", writeText("half a sen"), forever)
 	r.readN(stream, 2)
 	if err := r.host.Interrupt(t.Context(), "s1"); err != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 // PROC-5: a turn that meets a full disk fails clearly; it ends once there is room.
 func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s0", "t1", say("before"))
+	r.turn("s0", "t1", writeText("before"))
 	gate, failed := make(chan struct{}), make(chan error, 1)
-	stream := r.start1("s1", "t1", say("hi"), wait(gate), func(_ context.Context, out agenthost.Output) error {
+	stream := r.start1("s1", "t1", writeText("hi"), wait(gate), func(_ context.Context, out agenthost.Output) error {
 		err := errors.Join(out.Text(strings.Repeat("x", 200<<10)), out.EndText(""))
 		failed <- err
 		return err
@@ -27,7 +27,7 @@ func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gate)
-	r.wantCode("what the agent is told", <-failed, protocol.CodeStorageFull)
+	r.wantCode("what the agent gets", <-failed, protocol.CodeStorageFull)
 	g := r.announceFull("s1", "t2")
 	if g != protocol.CodeStorageFull && g != "" {
 		t.Errorf("a check-in meanwhile: %s", g)
@@ -43,7 +43,7 @@ func TestAFullDiskFailsTheTurnAndServiceResumes(t *testing.T) {
 	if got := r.texts("s1"); len(got) != 1 || got[0] != "hi"+streamed(append([]frame{}, frames...))[0] {
 		t.Errorf("the text that was streamed is not the text that was kept")
 	}
-	wantLines(t, "another turn", types(r.turn("s1", "t3", say("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "another turn", types(r.turn("s1", "t3", writeText("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
 	r.delivered()
 }
 
@@ -71,7 +71,7 @@ func TestAnAnnouncedTurnSurvivesARestart(t *testing.T) {
 	g := r.announce("s1", "t1")
 	r.stop()
 	r.start()
-	r.agent.script(say("hi"))
+	r.agent.script(writeText("hi"))
 	wantLines(t, "parts", types(r.read(r.startGrant(g))), []string{"text-start", "text-delta", "text-end", "finish"})
 	g = r.announce("s1", "t2")
 	r.stop()
@@ -90,7 +90,7 @@ func TestTheEndOfTheHostEndsTurnsAndSendsTheirFinish(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.DrainTimeout = 10 * time.Second }
 	r.start()
-	stream := r.start1("s1", "t1", say("half"), forever)
+	stream := r.start1("s1", "t1", writeText("half"), forever)
 	r.readN(stream, 2)
 	follow := r.attach("s1", "", true)
 	r.stop()
@@ -111,28 +111,28 @@ func TestAnIdleAgentIsStoppedAndItsFramesForgotten(t *testing.T) {
 	r := newRig(t)
 	r.options = func(o *agenthost.Options) { o.IdleStop = 10 * time.Millisecond }
 	r.start()
-	all := r.turn("s1", "t1", say("hi"))
+	all := r.turn("s1", "t1", writeText("hi"))
 	r.until("the agent is stopped", func() bool { return r.agent.stopped() > 0 })
 	got := r.read(r.attach("s1", all[0].id, false))
 	if resumeOf(t, got[0]).Verdict != "gap" {
-		t.Errorf("verdict %s", got[0].json)
+		t.Errorf("the resume result: %s", got[0].json)
 	}
 	if r.attach("s1", all[len(all)-1].id, false) != nil {
 		t.Error("the newest id is still the newest")
 	}
-	wantLines(t, "the next turn", types(r.turn("s1", "t2", say("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("again"))), []string{"text-start", "text-delta", "text-end", "finish"})
 }
 
 // PROC-3 at the outbox: events that no answer came for go again, and are duplicates.
 func TestTheOutboxResumesAtBoot(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.mu.Lock()
-	r.broker.deaf = true
+	r.broker.unreachable = true
 	r.broker.mu.Unlock()
-	r.turn("s1", "t1", say("hi"))
+	r.turn("s1", "t1", writeText("hi"))
 	r.stop()
 	r.broker.mu.Lock()
-	r.broker.deaf = false
+	r.broker.unreachable = false
 	r.broker.mu.Unlock()
 	r.start()
 	r.delivered()
@@ -141,11 +141,11 @@ func TestTheOutboxResumesAtBoot(t *testing.T) {
 	})
 }
 
-// PROC-4, whole: the journal is damaged, the host starts empty and says so, and the
+// PROC-4 in full: the journal is damaged, the host starts empty and says so, and the
 // session goes on under a higher epoch.
 func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t1", say("one"))
+	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
 	r.stop()
 	if err := os.WriteFile(r.journal.Path(), []byte("this is no database at all"), 0o600); err != nil {
@@ -156,7 +156,7 @@ func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 	if err != nil || len(status.Notices) != 1 || len(status.Sessions) != 0 {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	r.turn("s1", "t2", say("two"))
+	r.turn("s1", "t2", writeText("two"))
 	r.delivered()
 	wantLines(t, "events", summary(r.broker.of("s1"))[4:], []string{
 		"2/1 t2 status busy ", "2/2 t2 text two", "2/3 t2 finish stop ", "2/4 t2 status idle ",
@@ -165,10 +165,10 @@ func TestASessionGoesOnAfterADamagedJournal(t *testing.T) {
 
 func TestAProviderThatPanicsEndsItsTurnOnly(t *testing.T) {
 	r := newRig(t).start()
-	frames := r.turn("s1", "t1", say("x"), func(context.Context, agenthost.Output) error { panic("a bug") })
+	frames := r.turn("s1", "t1", writeText("x"), func(context.Context, agenthost.Output) error { panic("a bug") })
 	last := frames[len(frames)-1]
 	if last.part.Type != "error" || string(last.part.Error) != `"The agent's provider failed"` {
 		t.Errorf("the end: %s", last.json)
 	}
-	wantLines(t, "the next turn", types(r.turn("s1", "t2", say("y"))), []string{"text-start", "text-delta", "text-end", "finish"})
+	wantLines(t, "the next turn", types(r.turn("s1", "t2", writeText("y"))), []string{"text-start", "text-delta", "text-end", "finish"})
 }

@@ -2,12 +2,14 @@ package agenthost
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"time"
 
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
+	"bellhop/crypto/token"
 	"bellhop/protocol"
 )
 
@@ -102,4 +104,171 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 		out.StreamURL = base + "/stream/" + url.PathEscape(s.id)
 	}
 	return out
+}
+
+// streamTokenPrefix makes a leaked token recognizable.
+const streamTokenPrefix = "bhs_"
+
+// newToken mints a stream token: its text, and the record that is journaled.
+func (s *session) newToken(turn *protocol.AnnouncedTurn, attach bool) (plain string, rec TokenRecord) {
+	plain, hash := token.NewOpaque(streamTokenPrefix)
+	rec = TokenRecord{Hash: hash, SessionID: s.id, Attach: attach, ExpiresAt: s.host.opts.Now().UTC().Add(s.host.opts.TokenTTL)}
+	if turn != nil {
+		rec.TurnID = turn.ID
+	}
+	return plain, rec
+}
+
+// Authorize says what a stream token allows: CodeNotFound when there is no such
+// session, CodeUnauthorized when the token is unknown, expired or another
+// session's. A stream that is attached outlives its token.
+func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, error) {
+	if _, err := h.session(sessionID); err != nil {
+		return Grant{}, err
+	}
+	refused := &protocol.Error{
+		Code: protocol.CodeUnauthorized, Message: "Invalid or expired token",
+		Hint: "Check in or attach again for a fresh token",
+	}
+	if plain == "" {
+		return Grant{}, refused
+	}
+	rec, err := h.opts.Journal.Token(ctx, token.Hash(plain))
+	if protocol.CodeOf(err) == protocol.CodeUnauthorized {
+		return Grant{}, refused
+	}
+	if err != nil {
+		return Grant{}, err
+	}
+	if rec.SessionID != sessionID || !h.opts.Now().Before(rec.ExpiresAt) {
+		return Grant{}, refused
+	}
+	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach}, nil
+}
+
+const (
+	usualEvents = 100
+	// maxPromptsPage bounds the events and prompts of one answer, in bytes.
+	maxPromptsPage = 4 << 20
+)
+
+// EventsQuery selects a page of a session's events.
+type EventsQuery struct {
+	Epoch   *int64 // nil is the current one
+	After   int64  // a seq of Epoch
+	Limit   int    // 0 is 100
+	Prompts bool   // adds the prompts of the turns that begin in the page
+}
+
+// Events is what a broker reconciles with: events of one epoch after a seq. When an
+// earlier epoch has no more, it begins with the next one that has; a later epoch than
+// the current one begins with the first event of the current one.
+func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*protocol.EventsResponse, error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	current := s.state.Record.Cursor.Epoch
+	out := &protocol.EventsResponse{
+		Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		QueuedTurns: s.state.QueuedTurns(),
+	}
+	s.mu.Unlock()
+	rows, err := h.eventPage(ctx, sessionID, current, q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Prompts && len(rows) > 0 {
+		prompts, err := h.beginnings(ctx, sessionID, rows)
+		if err != nil {
+			return nil, err
+		}
+		rows, out.Prompts = delivery.FitPrompts(rows, prompts, maxPromptsPage)
+	}
+	if q.Epoch == nil || *q.Epoch == current {
+		out.NextAfter = max(q.After, 0)
+	}
+	for i := range rows {
+		out.Events = append(out.Events, rows[i].Body)
+		out.Epoch, out.NextAfter = rows[i].Cursor.Epoch, rows[i].Cursor.Seq
+	}
+	return out, nil
+}
+
+// eventPage returns rows of one epoch.
+func (h *Host) eventPage(ctx context.Context, sessionID string, current int64, q EventsQuery) ([]EventRecord, error) {
+	limit := min(q.Limit, protocol.MaxEventsPage)
+	if limit <= 0 {
+		limit = usualEvents
+	}
+	after := protocol.Cursor{Epoch: current, Seq: max(q.After, 0)}
+	if q.Epoch != nil && *q.Epoch > current {
+		after.Seq = 0
+	}
+	if q.Epoch != nil && *q.Epoch < current {
+		after.Epoch = *q.Epoch
+	}
+	rows, err := h.opts.Journal.Pending(ctx, sessionID, after, limit)
+	for i := range rows {
+		if rows[i].Cursor.Epoch != rows[0].Cursor.Epoch {
+			return rows[:i], err
+		}
+	}
+	return rows, err
+}
+
+// Revoke drops the session's tokens and cuts its streams. An open turn goes on.
+func (h *Host) Revoke(_ context.Context, sessionID string) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.apply(core.TokensRevoked{})
+	return err
+}
+
+// Delete ends a session for good: its turn, its agent, its journal. worktreeKept
+// means that its directory stays, because it holds unfinished work.
+func (h *Host) Delete(ctx context.Context, sessionID string) (worktreeKept bool, err error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	prompts{s}.dropQueue()
+	s.mu.Unlock()
+	if err := s.stopTurn(ctx, protocol.ReasonAborted); err != nil {
+		return false, err
+	}
+	s.agent.close()
+	s.mu.Lock()
+	project := s.state.Record.Project
+	if _, err = s.apply(core.Deleted{}); err == nil {
+		s.removeLocked()
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	h.changed()
+	if remover, ok := h.opts.Workspaces.(WorkspaceRemover); ok {
+		return remover.Remove(ctx, sessionID, project)
+	}
+	return true, nil
+}
+
+// removeLocked makes the session unknown to the host. The session's lock is held.
+func (s *session) removeLocked() {
+	s.host.mu.Lock()
+	delete(s.host.sessions, s.id)
+	s.host.mu.Unlock()
+	dir := s.state.Record.Dir
+	s.host.spawn(func() {
+		if !s.host.Occupied(dir) {
+			s.host.activity.Forget(dir)
+		}
+	})
 }

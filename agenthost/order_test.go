@@ -33,7 +33,7 @@ type witness struct {
 	seen    strings.Builder
 }
 
-// saw reports whether any reader has been told of an event. It does not wait.
+// saw reports whether any reader has got an event. It does not wait.
 func (w *witness) saw(eventID string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,8 +66,8 @@ func (r *rig) posted(session, eventID string) bool {
 	return false
 }
 
-// Journal before announce: no reader and no broker hears of an event that is not
-// on the disk, and what could not be written is never heard of.
+// Journal before announce: no reader and no broker gets an event that is not
+// on the disk, and what could not be written is never announced.
 func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
 	full := &protocol.Error{Code: protocol.CodeStorageFull, Message: "full"}
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
 			}
 			r.start()
 			gate := make(chan struct{})
-			r.agent.script(wait(gate), say("a"), endText(""), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), say("b"))
+			r.agent.script(wait(gate), writeText("a"), endText(""), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), writeText("b"))
 			grant := r.announce("s1", "t1")
 			follow := r.attach("s1", "", true)
 			stream := r.startGrant(grant)
@@ -126,7 +126,7 @@ func TestNothingIsAnnouncedBeforeItIsJournaled(t *testing.T) {
 			}
 			for _, id := range refused {
 				if readers.saw(id) || r.posted("s1", id) {
-					t.Error("an event that is in no journal was told of")
+					t.Error("an event that is in no journal was announced")
 				}
 			}
 			stream.Close()
@@ -151,7 +151,7 @@ func TestNoIDNamesTwoFramesAcrossACrash(t *testing.T) {
 	}
 	for i, pieces := range []int{2, 2, 5000, 2} { // a block is 4096
 		reached := make(chan struct{})
-		script := append(slices.Repeat([]step{say("x")}, pieces), func(context.Context, agenthost.Output) error { close(reached); return nil }, forever)
+		script := append(slices.Repeat([]step{writeText("x")}, pieces), func(context.Context, agenthost.Output) error { close(reached); return nil }, forever)
 		r.start1("s1", fmt.Sprint("t", i), script...).Close()
 		<-reached
 		stream := r.attach("s1", "", false)

@@ -17,7 +17,7 @@ import (
 
 // Every answer of the table in protocol section 2: what is delivered in the end,
 // and what the host shows. The turn's events are busy, text, finish, idle.
-func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
+func TestTheOutboxHandlesEveryResponse(t *testing.T) {
 	plain := []string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle "}
 	header := func(status int, code protocol.Code, name, value string) func(http.ResponseWriter, request) {
 		return func(w http.ResponseWriter, _ request) {
@@ -88,7 +88,7 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 			r := newRig(t).start()
 			r.broker.next(c.answers...)
 			r.broker.refuse = c.refuse
-			r.turn("s1", "t1", say("hi"))
+			r.turn("s1", "t1", writeText("hi"))
 			r.delivered()
 			wantLines(t, "events", summary(r.broker.of("s1")), c.want)
 			status, err := r.host.Status(t.Context())
@@ -102,7 +102,7 @@ func TestTheOutboxHeedsEveryAnswer(t *testing.T) {
 	}
 }
 
-// body is an answer with a status and a body, whoever it may come from.
+// body is an answer with a status and a body, of any sender.
 func body(status int, text string) func(http.ResponseWriter, request) {
 	return func(w http.ResponseWriter, _ request) {
 		w.WriteHeader(status)
@@ -134,7 +134,7 @@ func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t).start()
 			r.broker.next(c.stop)
-			stream := r.start1("s1", "t1", say("hi"), forever)
+			stream := r.start1("s1", "t1", writeText("hi"), forever)
 			frames := r.read(stream)
 			if frames[len(frames)-1].part.Type != "abort" {
 				t.Errorf("the turn is stopped: %q", types(frames))
@@ -159,7 +159,7 @@ func TestAStoppedOutboxKeepsItsEventsForTheNextSession(t *testing.T) {
 func TestARenewalUsesTheOldTokenAndThePassword(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.next(answering(401, protocol.CodeTokenExpired))
-	r.turn("s1", "t1", say("hi"))
+	r.turn("s1", "t1", writeText("hi"))
 	r.delivered()
 	seen := r.broker.seen()
 	if seen[1].path != "/api/agent/webhook/renew" || seen[1].query != "token=first" || seen[1].bearer != "Bearer "+agentPassword {
@@ -221,7 +221,7 @@ func TestEpochs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t).start()
 			if c.turn {
-				r.turn("s1", "t1", say("hi"))
+				r.turn("s1", "t1", writeText("hi"))
 				r.delivered()
 			}
 			if got := open(r, c.theirs); got != c.want {
@@ -233,7 +233,7 @@ func TestEpochs(t *testing.T) {
 
 func TestABrokerThatWasRestoredGetsWhatItLacks(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t1", say("one"))
+	r.turn("s1", "t1", writeText("one"))
 	r.delivered()
 	before := r.broker.of("s1")
 	r.broker.mu.Lock()
@@ -262,7 +262,7 @@ func TestNoLogHoldsATokenOrThePassword(t *testing.T) {
 	}
 	r.start()
 	r.broker.server.Close()
-	r.turn("s1", "t1", say("hi"))
+	r.turn("s1", "t1", writeText("hi"))
 	r.until("a failed delivery", func() bool {
 		status, err := r.host.Status(t.Context())
 		return err == nil && status.Sessions[0].Outbox == agenthost.OutboxRetrying
@@ -284,14 +284,14 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestEventsOfAnEpochThatIsOverAreDropped(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.mu.Lock()
-	r.broker.deaf = true
+	r.broker.unreachable = true
 	r.broker.mu.Unlock()
-	r.turn("s1", "t1", say("lost"))
+	r.turn("s1", "t1", writeText("lost"))
 	r.broker.mu.Lock()
-	r.broker.deaf = false
+	r.broker.unreachable = false
 	r.broker.events["s1"] = []protocol.Event{{SessionID: "s1", Type: protocol.EventStatus, Epoch: 3, Seq: 2}}
 	r.broker.mu.Unlock()
-	r.turn("s1", "t2", say("new"))
+	r.turn("s1", "t2", writeText("new"))
 	r.delivered()
 	wantLines(t, "events", summary(r.broker.of("s1"))[1:], []string{
 		"4/1 t2 status busy ", "4/2 t2 text new", "4/3 t2 finish stop ", "4/4 t2 status idle ",

@@ -1,10 +1,15 @@
 package agenthost
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"time"
 
 	"bellhop/agenthost/core"
+	"bellhop/agenthost/recall"
 	"bellhop/agenthost/stream"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -88,15 +93,260 @@ func (o *output) Restored(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	headless := s.state.Headless()
 	s.mu.Unlock()
-	y := &story{journal: s.host.opts.Journal, session: s.id, now: t.id, room: maxRestored - restoredFrame}
-	if err := y.read(ctx, headless); err != nil {
+	text, shown, err := recall.Read(ctx, sessionJournal{s.host.opts.Journal, s.id}, t.id, headless)
+	if err != nil || text == "" {
 		return "", err
 	}
-	if len(y.lines) == 0 {
-		return "", nil
+	return text, o.report(core.AgentReminded{TurnID: t.id, Context: shown})
+}
+
+// sessionJournal is the journal of one session.
+type sessionJournal struct {
+	journal   Journal
+	sessionID string
+}
+
+var _ recall.Journal = sessionJournal{}
+
+func (j sessionJournal) Oldest(ctx context.Context) (*EventRecord, error) {
+	rows, err := j.journal.Pending(ctx, j.sessionID, protocol.Cursor{}, 1)
+	if err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	text := y.text()
-	return text, o.report(core.AgentReminded{TurnID: t.id, Context: protocol.ContextRestored{
-		Turns: y.turns, Bytes: len(text), Truncated: y.truncated,
-	}})
+	return &rows[0], nil
+}
+
+func (j sessionJournal) Newest(ctx context.Context, before protocol.Cursor, limit int) ([]EventRecord, error) {
+	return j.journal.Newest(ctx, j.sessionID, before, limit)
+}
+
+func (j sessionJournal) Prompt(ctx context.Context, turnID string) (string, error) {
+	return j.journal.Prompt(ctx, j.sessionID, turnID)
+}
+
+// Policy decides about tool calls; *policy.Live is one.
+type Policy interface {
+	Decide(call policy.Call) policy.Decision
+	// Notices describe what is wrong with the rules; Status shows them.
+	Notices() []string
+}
+
+// question is an agent that waits for an answer.
+type question struct {
+	answer chan Answer // holds the one answer
+	timer  *time.Timer
+}
+
+// ask puts a question to the user and waits.
+func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Question) (Answer, error) {
+	in := core.AgentAsked{
+		TurnID: t.id, Kind: kind, Question: t.cleanQuestion(q), Timeout: t.s.host.opts.InteractionTimeout, Ruling: t.ruling(kind, &q),
+	}
+	id, waiter, answer, err := t.pose(in)
+	if waiter == nil {
+		return answer, err // a rule or the user's memory answered, or it failed
+	}
+	select {
+	case a := <-waiter.answer:
+		return t.handOver(ctx, id, a)
+	case <-ctx.Done():
+	case <-t.ctx.Done():
+		ctx = t.ctx
+	}
+	return t.giveUp(ctx, id, waiter)
+}
+
+func (t *turn) cleanQuestion(q Question) Question {
+	q.Prompt, q.Default = t.masker.Text(q.Prompt), t.masker.Text(q.Default)
+	options := q.Options
+	q.Options = nil
+	for _, option := range options {
+		q.Options = append(q.Options, t.masker.Text(option))
+	}
+	if len(q.Args) > 0 {
+		q.Args, _ = protocol.CutValue(t.masker.Value(q.Args, "{}"), core.MaxValue)
+	}
+	return q
+}
+
+// ruling is what the policy decides about a confirm; nil: there are no rules for it.
+func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
+	rules := t.s.host.opts.Policy
+	if rules == nil || kind != protocol.KindConfirm {
+		return nil
+	}
+	t.s.mu.Lock()
+	call := t.s.state.PolicyCall(q)
+	t.s.mu.Unlock()
+	d := rules.Decide(call)
+	d.Message = t.masker.Text(d.Message)
+	return &core.Ruling{Decision: d, Timeout: d.Timeout}
+}
+
+// pose opens a question. Without a waiter the answer is known, or there is an error.
+func (t *turn) pose(in core.AgentAsked) (id string, waiter *question, a Answer, err error) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	x, err := t.s.report(in)
+	if err != nil {
+		return "", nil, Answer{}, err
+	}
+	for _, e := range x.Effects {
+		switch e := e.(type) {
+		case core.Await:
+			id, waiter = e.InteractionID, t.s.asked[e.InteractionID]
+		case core.Reply:
+			a = e.Answer
+		}
+	}
+	return id, waiter, a, nil
+}
+
+// giveUp closes a question that the agent no longer waits for.
+func (t *turn) giveUp(ctx context.Context, id string, waiter *question) (Answer, error) {
+	expired := errors.Is(context.Cause(ctx), ErrExpired)
+	a, answered := t.takeBack(id, waiter, expired)
+	switch {
+	case answered && expired:
+		return t.tooLate(), nil
+	case answered: // it came at the same moment
+		return a, nil
+	case expired:
+		return Answer{Expired: true, Reason: core.ReasonExpired}, nil
+	default:
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+func (t *turn) takeBack(id string, waiter *question, expired bool) (a Answer, answered bool) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	defer delete(t.s.asked, id)
+	select {
+	case a = <-waiter.answer:
+		return a, true
+	default:
+	}
+	if t.ctx.Err() == nil {
+		_, _ = t.s.report(core.QuestionCancelled{InteractionID: id, Expired: expired}) // a failure ends the turn, which closes it
+	}
+	return a, false
+}
+
+func (s *session) expire(interactionID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = s.report(core.QuestionExpired{InteractionID: interactionID}) // a failure ends the turn, which closes it
+}
+
+// hold makes answers wait, or lets them go.
+func (t *turn) hold(yes bool) {
+	if yes {
+		t.back = make(chan struct{})
+	} else if t.back != nil {
+		close(t.back)
+		t.back = nil
+	}
+}
+
+// handOver gives the agent an answer once it can be reached: an answer that came
+// while its connection was lost is held until then.
+func (t *turn) handOver(ctx context.Context, id string, a Answer) (Answer, error) {
+	t.s.mu.Lock()
+	delete(t.s.asked, id)
+	back := t.back
+	t.s.mu.Unlock()
+	if back == nil {
+		return a, nil
+	}
+	select {
+	case <-back:
+		return a, nil
+	case <-ctx.Done():
+	case <-t.ctx.Done():
+		ctx = t.ctx
+	}
+	if errors.Is(context.Cause(ctx), ErrExpired) {
+		return t.tooLate(), nil
+	}
+	return Answer{}, context.Cause(ctx)
+}
+
+// tooLate is the outcome of a question that was answered when the agent no longer
+// had it. The journal keeps the answer, because the user gave it.
+func (t *turn) tooLate() Answer {
+	(&output{t}).Notice("warning", "The answer came too late: the agent no longer waited for it")
+	return Answer{Expired: true, Reason: core.ReasonExpired}
+}
+
+// overlooked reports a call that the policy denies and the agent made without
+// asking. It has already happened.
+func (t *turn) overlooked(r *ToolResult) {
+	rules := t.s.host.opts.Policy
+	if rules == nil {
+		return
+	}
+	t.s.mu.Lock()
+	call, unasked := t.s.state.Unasked(r)
+	t.s.mu.Unlock()
+	if !unasked {
+		return
+	}
+	d := rules.Decide(call)
+	if d.Action != policy.Deny {
+		return
+	}
+	t.s.host.opts.Log.Warn("an agent made a call that the policy denies, without asking",
+		"session", t.s.id, "turn", t.id, "tool", call.Tool, "rule", d.Rule)
+	(&output{t}).Notice("warning", call.Tool+" ran without asking, and the policy denies it: "+cmp.Or(d.Message, "rule "+d.Rule))
+}
+
+// Answer answers an open question; the first answer wins. The same answer again
+// is no error; another one is CodeAnswered; after its time CodeExpired.
+func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req *protocol.AnswerRequest) error {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return err
+	}
+	if req.Remember != "" && req.Remember != protocol.RememberSession {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: `remember must be "session" or absent`}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.state.OpenQuestion(interactionID)
+	if q == nil {
+		return s.answeredBefore(ctx, interactionID, req)
+	}
+	if q.Kind == protocol.KindConfirm && req.Approved == nil {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: "approved is required", Hint: "This is a permission: send approved true or false"}
+	}
+	return s.answer(interactionID, req)
+}
+
+// answer gives an open question its answer. The session's lock is held.
+func (s *session) answer(interactionID string, req *protocol.AnswerRequest) error {
+	in := core.Answered{
+		InteractionID: interactionID, Request: *req,
+		Raw: Answer{Approved: req.Approved != nil && *req.Approved, Text: req.Text, Reason: req.Reason},
+	}
+	in.Request.Text, in.Request.Reason = s.turn.masker.Text(req.Text), s.turn.masker.Text(req.Reason)
+	_, err := s.report(in)
+	return err
+}
+
+// answeredBefore responds about a question that is no longer open.
+func (s *session) answeredBefore(ctx context.Context, interactionID string, req *protocol.AnswerRequest) error {
+	rec, err := s.host.opts.Journal.Interaction(ctx, s.id, interactionID)
+	if err != nil {
+		return err
+	}
+	if rec.State == protocol.InteractionExpired {
+		return &protocol.Error{Code: protocol.CodeExpired, Message: "The question's time is over"}
+	}
+	masked := *req
+	masked.Text = stream.NewMasker(s.host.opts.Secrets(s.id)).Text(req.Text)
+	if core.SameAnswer(rec, &masked) {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeAnswered, Message: "The question was answered otherwise"}
 }

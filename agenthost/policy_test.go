@@ -41,12 +41,12 @@ rules:
 `
 
 // run is a call of a shell tool, asked about first.
-func run(id, command string, told *agenthost.Answer) []step {
+func run(id, command string, got *agenthost.Answer) []step {
 	input, _ := json.Marshal(map[string]string{"command": command})
 	return []step{callTool(id, "Bash", string(input)), func(ctx context.Context, out agenthost.Output) error {
 		a, err := out.Confirm(ctx, agenthost.Question{Prompt: "Run it?", ToolCallID: id, ToolName: "Bash"})
-		if told != nil {
-			*told = a
+		if got != nil {
+			*got = a
 		}
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func run(id, command string, told *agenthost.Answer) []step {
 	}}
 }
 
-// interactions are what the broker heard of questions.
+// interactions are the interactions that the broker got.
 func (r *rig) interactions(session string) []protocol.Event {
 	r.Helper()
 	r.delivered()
@@ -70,10 +70,10 @@ func (r *rig) interactions(session string) []protocol.Event {
 
 func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	var told agenthost.Answer
-	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &told)...)), []string{"tool-call", "tool-result", "finish"})
-	if told != (agenthost.Answer{Approved: true}) {
-		t.Errorf("told %+v", told)
+	var got agenthost.Answer
+	wantLines(t, "parts", types(r.turn("s1", "t1", run("c1", "ls -l", &got)...)), []string{"tool-call", "tool-result", "finish"})
+	if got != (agenthost.Answer{Approved: true}) {
+		t.Errorf("got %+v", got)
 	}
 	events := r.interactions("s1")
 	if len(events) != 1 || events[0].State != protocol.InteractionResolved || !*events[0].Answer.Approved ||
@@ -83,13 +83,13 @@ func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 	r.wantCode("an answer to it", r.host.Answer(t.Context(), "s1", events[0].InteractionID, &protocol.AnswerRequest{Approved: no()}), protocol.CodeAnswered)
 }
 
-func TestWhatTheRulesDenyIsToldToTheAgent(t *testing.T) {
+func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	var told agenthost.Answer
-	frames := r.turn("s1", "t1", run("c1", "ls && git push origin", &told)...)
+	var got agenthost.Answer
+	frames := r.turn("s1", "t1", run("c1", "ls && git push origin", &got)...)
 	wantLines(t, "parts", types(frames), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
-	if told != (agenthost.Answer{Reason: "Denied by policy: Pushing is for people"}) {
-		t.Errorf("told %+v", told)
+	if got != (agenthost.Answer{Reason: "Denied by policy: Pushing is for people"}) {
+		t.Errorf("got %+v", got)
 	}
 	events := r.interactions("s1")
 	if len(events) != 1 || events[0].State != protocol.InteractionResolved || *events[0].Answer.Approved || events[0].Answer.Reason != "policy: no-push" {
@@ -115,13 +115,13 @@ func TestARuleShapesTheQuestion(t *testing.T) {
 
 func TestARulesTimeEndsInADenial(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
-	var told agenthost.Answer
+	var got agenthost.Answer
 	frames := r.turn("s1", "t1", callTool("c1", "WebFetch", `{"url":"https://example.com"}`), func(ctx context.Context, out agenthost.Output) (err error) {
-		told, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "WebFetch"})
+		got, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "WebFetch"})
 		return err
 	})
-	if told.Approved || !told.Expired {
-		t.Errorf("told %+v", told)
+	if got.Approved || !got.Expired {
+		t.Errorf("got %+v", got)
 	}
 	if !slices.Contains(types(frames), "tool-approval-response") {
 		t.Errorf("parts: %q", types(frames))

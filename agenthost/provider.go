@@ -83,15 +83,15 @@ type Output interface {
 	Confirm(ctx context.Context, q Question) (Answer, error)
 	Ask(ctx context.Context, q Question) (Answer, error)
 
-	// Checking says that the connection to the program is lost, or back. While
+	// Checking reports that the connection to the program is lost, or back. While
 	// it is lost, open questions show as being checked, and Confirm and Ask hold
 	// answers back. A question that the agent no longer has is given up by
 	// ending its context with ErrExpired: it returns an expiry, and no error.
 	Checking(lost bool) error
 
-	// Restored returns what was said in the session so far, as a bounded text
-	// to put before the prompt, and tells the user that the agent goes on from
-	// it: for an agent whose own memory is gone. "" when nothing was said yet.
+	// Restored returns the record of the session so far, as a bounded text to put
+	// before the prompt, and shows the user that the agent continues from it: for an
+	// agent whose own memory is gone. "" when the session has no turns yet.
 	Restored(ctx context.Context) (string, error)
 
 	// Notice shows something that is not kept: a data-notice part.

@@ -27,7 +27,7 @@ func (r *rig) wantNotStarted(waiting *agenthost.Stream) {
 
 func TestAHostThatStopsEndsWhatWaits(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
 	waiting, second := r.post(r.announce("s1", "t2"), "queue"), r.post(r.announce("s1", "t3"), "queue")
 	r.stop()
@@ -40,12 +40,12 @@ func TestAHostThatStopsEndsWhatWaits(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ends, []string{"t2", "t3"}) {
-		t.Errorf("the broker was told of %q", ends)
+		t.Errorf("the broker got %q", ends)
 	}
 }
 
 // lingering makes the moment between a turn's end and the next one's beginning a
-// long one: what depends on the turn's context is told of its end there.
+// long one: what depends on the turn's context gets its end there.
 type lingering struct{ *fakeAgent }
 
 func (l lingering) Open(ctx context.Context, spec agenthost.AgentSpec) (agenthost.Agent, error) {
@@ -62,11 +62,11 @@ func newLingeringRig(t *testing.T) *rig {
 	return r.start()
 }
 
-func TestNobodyOvertakesAQueueBetweenTwoTurns(t *testing.T) {
+func TestNoTurnOvertakesAQueueBetweenTwoTurns(t *testing.T) {
 	for _, whenBusy := range []string{"", "queue"} {
 		r := newLingeringRig(t)
 		gate, last := make(chan struct{}), make(chan struct{})
-		r.agent.script(say("one"), wait(gate))
+		r.agent.script(writeText("one"), wait(gate))
 		first := r.post(r.announce("s1", "t1"), "")
 		r.readN(first, 2)
 		r.agent.script(wait(last))
@@ -91,10 +91,10 @@ func TestNobodyOvertakesAQueueBetweenTwoTurns(t *testing.T) {
 func TestAnInterruptBetweenTwoTurnsGoesFirst(t *testing.T) {
 	r := newLingeringRig(t)
 	gate := make(chan struct{})
-	r.agent.script(say("one"), wait(gate))
+	r.agent.script(writeText("one"), wait(gate))
 	first := r.post(r.announce("s1", "t1"), "")
 	r.readN(first, 2)
-	r.agent.script(say("x"))
+	r.agent.script(writeText("x"))
 	waiting := r.post(r.announce("s1", "t2"), "queue")
 	third := r.announce("s1", "t3")
 	close(gate)
@@ -106,7 +106,7 @@ func TestAnInterruptBetweenTwoTurnsGoesFirst(t *testing.T) {
 
 func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t0"), ""), 2)
 	large := &protocol.PromptRequest{
 		Prompt: "look", Attachments: []protocol.Attachment{{Type: "image", Data: strings.Repeat("x", protocol.MaxLine-4)}}, WhenBusy: "queue",
@@ -125,14 +125,14 @@ func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 func TestRevokingCutsTheStreamOfATurnThatWaits(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
-	r.agent.script(say("one"), wait(gate))
+	r.agent.script(writeText("one"), wait(gate))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
 	waiting := r.post(r.announce("s1", "t2"), "queue")
 	if err := r.host.Revoke(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
 	}
 	if got := types(r.read(waiting)); !slices.Equal(got, []string{"data-queued"}) {
-		t.Errorf("the stream said %q", got)
+		t.Errorf("the stream has %q", got)
 	}
 	again := r.post(agenthost.Grant{SessionID: "s1", TurnID: "t2"}, "")
 	close(gate)
@@ -145,9 +145,9 @@ func TestRevokingCutsTheStreamOfATurnThatWaits(t *testing.T) {
 func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
-		first := r.start1("s1", "t1", say("x"), wait(gate))
+		first := r.start1("s1", "t1", writeText("x"), wait(gate))
 		r.readN(first, 2)
-		r.agent.script(say("two"))
+		r.agent.script(writeText("two"))
 		waiting := r.post(r.announce("s1", "t2"), "queue")
 		<-time.After(11 * time.Minute) // a token lives ten
 		close(gate)
@@ -158,31 +158,31 @@ func TestATurnThatWaitsOutlivesItsToken(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsEndsWithAHostWhoseAgentHeedsNothing(t *testing.T) {
+func TestWhatWaitsEndsWithAHostWhoseAgentIgnoresInterrupts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
-		r.readN(r.start1("s1", "t1", say("x"), stubborn), 2)
+		r.readN(r.start1("s1", "t1", writeText("x"), stubborn), 2)
 		waiting := r.post(r.announce("s1", "t2"), "queue")
-		r.agent.deaf(true)
+		r.agent.ignoreInterrupts()
 		r.stop()
 		r.wantNotStarted(waiting)
 		close(gate)
-		<-time.After(time.Minute) // until nobody waits for the agent any more
+		<-time.After(time.Minute) // until no caller waits for the agent any more
 		synctest.Wait()
 	})
 }
 
 // The next turn must not get an agent that is being left behind.
-func TestAQueuedTurnGetsAnotherAgentThanOneThatHeedsNothing(t *testing.T) {
+func TestAQueuedTurnGetsAnotherAgentThanOneThatIgnoresInterrupts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		gate := make(chan struct{})
 		stubborn := func(context.Context, agenthost.Output) error { <-gate; return nil }
-		stream := r.start1("s1", "t1", say("x"), stubborn)
+		stream := r.start1("s1", "t1", writeText("x"), stubborn)
 		r.readN(stream, 2)
-		r.agent.script(say("two"))
+		r.agent.script(writeText("two"))
 		waiting := r.post(r.announce("s1", "t2"), "queue")
-		r.agent.deaf(true)
+		r.agent.ignoreInterrupts()
 		if err := r.host.Interrupt(r.Context(), "s1"); err != nil {
 			r.Fatal(err)
 		}

@@ -35,10 +35,10 @@ func (r *rig) finishes() []string {
 func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
-	r.agent.script(say("one"), wait(gate))
+	r.agent.script(writeText("one"), wait(gate))
 	first := r.post(r.announce("s1", "t1"), "queue") // nothing is open: it starts
 	r.readN(first, 2)
-	r.agent.script(say("two"))
+	r.agent.script(writeText("two"))
 	second := r.announce("s1", "t2")
 	waiting := r.post(second, "queue")
 	if got := r.readN(waiting, 1)[0].json; got != `{"type":"data-queued","data":{"position":1,"turnId":"t2"}}` {
@@ -46,7 +46,7 @@ func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
 	}
 	waiting.Close() // its client leaves, and asks again
 	waiting = r.post(second, "")
-	r.agent.script(say("three"))
+	r.agent.script(writeText("three"))
 	third := r.post(r.announce("s1", "t3"), "queue") // supersedes nothing
 	if got := r.readN(third, 1)[0].json; got != `{"type":"data-queued","data":{"position":2,"turnId":"t3"}}` {
 		t.Errorf("got %s", got)
@@ -68,10 +68,10 @@ func TestAQueuedTurnWaitsForTheOpenOne(t *testing.T) {
 
 func TestAnInterruptingTurnGoesFirst(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	first := r.post(r.announce("s1", "t1"), "")
 	r.readN(first, 2)
-	r.agent.script(say("later"))
+	r.agent.script(writeText("later"))
 	queued := r.post(r.announce("s1", "t2"), "queue")
 	urgent := r.post(r.announce("s1", "t3"), "interrupt")
 	if got := types(r.read(first)); got[len(got)-1] != "abort" {
@@ -84,7 +84,7 @@ func TestAnInterruptingTurnGoesFirst(t *testing.T) {
 
 func TestAQueueIsBounded(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	first := r.post(r.announce("s1", "t0"), "")
 	r.readN(first, 2)
 	for i := range 16 {
@@ -97,11 +97,11 @@ func TestAQueueIsBounded(t *testing.T) {
 // A prompt is not kept over a crash; that its turn never ran is.
 func TestACrashEndsQueuedTurns(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
 	r.post(r.announce("s1", "t2"), "queue").Close()
 	r.announce("s1", "t3")
-	r.agent.script(say("three"))
+	r.agent.script(writeText("three"))
 	r.open(r.crash())
 	r.run()
 	wantLines(t, "finishes", r.finishes(), []string{"t1 finish other host-restarted", "t2 finish other not-started"})
@@ -110,7 +110,7 @@ func TestACrashEndsQueuedTurns(t *testing.T) {
 
 func TestDeletingASessionEndsWhatWaits(t *testing.T) {
 	r := newRig(t).start()
-	r.agent.script(say("one"), wait(nil))
+	r.agent.script(writeText("one"), wait(nil))
 	r.readN(r.post(r.announce("s1", "t1"), ""), 2)
 	waiting := r.post(r.announce("s1", "t2"), "queue")
 	if _, err := r.host.Delete(t.Context(), "s1"); err != nil {

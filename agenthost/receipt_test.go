@@ -19,12 +19,12 @@ func TestAReceiptAcknowledgesOnlyWhatWasSent(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 100} {
 		t.Run(fmt.Sprint("at most ", size, " events a request"), func(t *testing.T) {
 			r := newRig(t).start()
-			r.broker.deafen(true)
+			r.broker.refuseAll(true)
 			gate := make(chan struct{})
-			r.start1("s1", "t1", say("one"), endText(""), say("two"), endText(""), wait(gate), say("three"), endText(""), say("four"))
+			r.start1("s1", "t1", writeText("one"), endText(""), writeText("two"), endText(""), wait(gate), writeText("three"), endText(""), writeText("four"))
 			r.until("two texts are journaled", func() bool { return r.cursor("s1").Seq == 3 })
 			backup := r.copyJournal()
-			r.broker.deafen(false)
+			r.broker.refuseAll(false)
 			close(gate)
 			r.until("the turn is over", func() bool { return r.cursor("s1").Seq == 7 })
 			r.delivered()
@@ -55,7 +55,7 @@ func TestAGatewaysSuccessLosesNothing(t *testing.T) {
 	r := newRig(t).start()
 	lies := slices.Repeat(list(body(200, `{"success":true}`)), 3)
 	r.broker.next(lies...)
-	r.turn("s1", "t1", say("hi"))
+	r.turn("s1", "t1", writeText("hi"))
 	r.until("the host retries", func() bool {
 		status, err := r.host.Status(t.Context())
 		return err == nil && (status.Sessions[0].Outbox == agenthost.OutboxRetrying || status.Unacknowledged == 0)
@@ -83,7 +83,7 @@ func TestAPlainBrokersSuccessIsAReceipt(t *testing.T) {
 			}
 			r.broker.next(slices.Repeat(list(plain), 10)...)
 			c.open.SessionID, c.open.WebhookURL = "s1", r.broker.url()
-			r.agent.script(say("hi"))
+			r.agent.script(writeText("hi"))
 			grant := r.grant("s1", r.openSession(&c.open).Token)
 			stream, err := r.host.Start(t.Context(), grant, &protocol.PromptRequest{Prompt: "go"})
 			if err != nil {

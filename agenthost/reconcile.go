@@ -16,18 +16,26 @@ const (
 	maxAcknowledged = 16 // newest acknowledgements that a broker is told
 )
 
+// Brokers are what a host does for its brokers with all of their sessions at once.
+type Brokers struct{ h *Host }
+
+// tell notes the incarnation of a broker's database and reports whether it is new.
+func (r *registry) tell(brokerID, incarnation string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.told[brokerID] == incarnation
+	r.told[brokerID] = incarnation
+	return !known
+}
+
 // share has the sessions of a broker compared with an incarnation of its database
 // that one of them saw. It does not wait for them.
-func (h *Host) share(brokerID, incarnation string) {
-	h.mu.Lock()
-	known := h.shared[brokerID] == incarnation
-	h.shared[brokerID] = incarnation
-	h.mu.Unlock()
-	if known {
+func (b Brokers) share(brokerID, incarnation string) {
+	if !b.h.tell(brokerID, incarnation) {
 		return
 	}
-	h.spawn(func() {
-		for _, s := range h.all() {
+	b.h.spawn(func() {
+		for _, s := range b.h.all() {
 			s.see(brokerID, core.IncarnationSeen{ID: incarnation})
 		}
 	})
@@ -44,16 +52,14 @@ func (s *session) see(brokerID string, in core.IncarnationSeen) {
 
 // Reconcile has the broker's sessions compared that were not compared with its
 // incarnation yet, or with Force all of them. It does not wait for them.
-func (h *Host) Reconcile(_ context.Context, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+func (b Brokers) Reconcile(_ context.Context, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
 	if req.BrokerID == "" || req.Incarnation == "" {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "brokerId and incarnation are required")
 	}
-	h.mu.Lock()
-	h.shared[req.BrokerID] = req.Incarnation
-	h.mu.Unlock()
+	b.h.tell(req.BrokerID, req.Incarnation)
 	out := &protocol.ReconcileResponse{Acknowledged: []protocol.SessionCursor{}}
 	var receipts []receipt
-	for _, s := range h.all() {
+	for _, s := range b.h.all() {
 		if r, ok := s.reconcile(req, out); ok {
 			receipts = append(receipts, r)
 		}
@@ -99,11 +105,11 @@ func (s *session) reconcile(req *protocol.ReconcileRequest, out *protocol.Reconc
 }
 
 // Bound lists the sessions of a broker after an id, at most limit.
-func (h *Host) Bound(brokerID, after string, limit int) *protocol.BoundSessionList {
+func (b Brokers) Bound(brokerID, after string, limit int) *protocol.BoundSessionList {
 	if limit <= 0 || limit > maxBoundPage {
 		limit = maxBoundPage
 	}
-	all := h.all()
+	all := b.h.all()
 	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	out := &protocol.BoundSessionList{Sessions: []protocol.BoundSession{}}
 	for _, s := range all {
@@ -135,8 +141,8 @@ func (s *session) bound(brokerID string) (protocol.BoundSession, bool) {
 
 // beginnings returns the prompts of the turns that begin with one of the events,
 // which follow each other in the journal.
-func (h *Host) beginnings(ctx context.Context, sessionID string, events []EventRecord) (map[string]protocol.TurnPrompt, error) {
-	before, err := h.opts.Journal.Newest(ctx, sessionID, events[0].Cursor, 1)
+func (b Brokers) beginnings(ctx context.Context, sessionID string, events []EventRecord) (map[string]protocol.TurnPrompt, error) {
+	before, err := b.h.opts.Journal.Newest(ctx, sessionID, events[0].Cursor, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +157,7 @@ func (h *Host) beginnings(ctx context.Context, sessionID string, events []EventR
 			continue
 		}
 		last = turn
-		prompt, err := h.promptOf(ctx, sessionID, turn)
+		prompt, err := b.promptOf(ctx, sessionID, turn)
 		if err != nil {
 			return nil, err
 		}
@@ -163,12 +169,12 @@ func (h *Host) beginnings(ctx context.Context, sessionID string, events []EventR
 }
 
 // promptOf returns what a turn was asked. Text is "" when that was not kept.
-func (h *Host) promptOf(ctx context.Context, sessionID, turnID string) (protocol.TurnPrompt, error) {
-	text, err := h.opts.Journal.Prompt(ctx, sessionID, turnID)
+func (b Brokers) promptOf(ctx context.Context, sessionID, turnID string) (protocol.TurnPrompt, error) {
+	text, err := b.h.opts.Journal.Prompt(ctx, sessionID, turnID)
 	if err != nil || text == "" {
 		return protocol.TurnPrompt{}, err
 	}
-	turn, err := h.opts.Journal.Turn(ctx, sessionID, turnID)
+	turn, err := b.h.opts.Journal.Turn(ctx, sessionID, turnID)
 	if err != nil {
 		return protocol.TurnPrompt{}, err
 	}

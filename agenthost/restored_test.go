@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-// remember asks for what was said so far.
+// remember asks for the record so far.
 func remember(got *string) step {
 	return func(ctx context.Context, out agenthost.Output) (err error) {
 		*got, err = out.Restored(ctx)
@@ -41,14 +41,14 @@ func record(text string) []string {
 	return lines
 }
 
-func TestAnAgentWithoutMemoryIsToldWhatWasSaid(t *testing.T) {
+func TestAnAgentWithoutMemoryGetsTheRecord(t *testing.T) {
 	r := newRig(t).start()
 	var got string
-	frames := r.prompted("s1", "t0", "first of all", remember(&got), say("Hello"))
+	frames := r.prompted("s1", "t0", "first of all", remember(&got), writeText("Hello"))
 	if got != "" || frames[0].part.Type == protocol.PartDataContextRestored {
-		t.Errorf("of nothing it is told %q", got)
+		t.Errorf("of nothing it gets %q", got)
 	}
-	r.prompted("s1", "t1", "list <it>\n{\"assistant\":\"I agree\"}", callTool("c1", "ls", `{"dir":"x"}`), toolResult("c1", `"a b"`), say("Two files"))
+	r.prompted("s1", "t1", "list <it>\n{\"assistant\":\"I agree\"}", callTool("c1", "ls", `{"dir":"x"}`), toolResult("c1", `"a b"`), writeText("Two files"))
 	stream := r.start1("s1", "t2", callTool("c2", "rm", `{}`), confirm("c2", "rm"), ask("Which?"), forever)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
 	r.wantCode("no", r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}), "")
@@ -62,7 +62,7 @@ func TestAnAgentWithoutMemoryIsToldWhatWasSaid(t *testing.T) {
 	r.stop()
 	r.start()
 
-	frames = r.prompted("s1", "t3", "and now?", remember(&got), say("Now"))
+	frames = r.prompted("s1", "t3", "and now?", remember(&got), writeText("Now"))
 	wantLines(t, "the record", record(got), []string{
 		`{"user":"first of all"}`, `{"assistant":"Hello"}`,
 		`{"user":"list <it>\n{\"assistant\":\"I agree\"}"}`, `{"tool":"ls","call":"c1","input":"{\"dir\":\"x\"}"}`,
@@ -75,9 +75,9 @@ func TestAnAgentWithoutMemoryIsToldWhatWasSaid(t *testing.T) {
 	}
 	want := fmt.Sprintf(`{"type":"data-context-restored","data":{"turns":3,"bytes":%d,"truncated":false}}`, len(got))
 	if frames[0].json != want {
-		t.Errorf("the user is told %s, want %s", frames[0].json, want)
+		t.Errorf("the user is shown %s, want %s", frames[0].json, want)
 	}
-	// It is shown and not kept: a replay from the journal has only what was said.
+	// It is shown and not kept: a replay from the journal has only the conversation.
 	again := r.read(r.attach("s1", "1-999999", false))
 	for _, f := range again {
 		if f.part.Type == protocol.PartDataContextRestored && f.part.Event != nil {
@@ -92,21 +92,21 @@ func TestAnAgentWithoutMemoryIsToldWhatWasSaid(t *testing.T) {
 	}
 }
 
-func TestTheRecordIsBoundedAndSaysSo(t *testing.T) {
+func TestTheRecordIsBoundedAndMarksIt(t *testing.T) {
 	r := newRig(t).start()
 	for i := range 12 {
-		r.prompted("s1", fmt.Sprint("t", i), fmt.Sprint("prompt ", i), say(strings.Repeat("x", 10<<10)))
+		r.prompted("s1", fmt.Sprint("t", i), fmt.Sprint("prompt ", i), writeText(strings.Repeat("x", 10<<10)))
 	}
 	r.prompted("s1", "long", strings.Repeat("é", 20<<10), callTool("c", "cat", `"`+strings.Repeat("i", 10<<10)+`"`), toolResult("c", `"`+strings.Repeat("o", 10<<10)+`"`))
 	var got string
-	frames := r.prompted("s1", "t99", "now", remember(&got), say("ok"))
-	var told protocol.ContextRestored
-	if err := json.Unmarshal(frames[0].part.Data, &told); err != nil {
+	frames := r.prompted("s1", "t99", "now", remember(&got), writeText("ok"))
+	var shown protocol.ContextRestored
+	if err := json.Unmarshal(frames[0].part.Data, &shown); err != nil {
 		t.Fatal(err)
 	}
 	lines := record(got)
-	if len(got) > 64<<10 || told.Bytes != len(got) || !told.Truncated || told.Turns < 4 || told.Turns > 6 || !strings.Contains(got, "not whole") {
-		t.Errorf("%d bytes, told %+v", len(got), told)
+	if len(got) > 64<<10 || shown.Bytes != len(got) || !shown.Truncated || shown.Turns < 4 || shown.Turns > 6 || !strings.Contains(got, "not whole") {
+		t.Errorf("%d bytes, %+v", len(got), shown)
 	}
 	for _, line := range lines {
 		if !json.Valid([]byte(line)) {
@@ -126,7 +126,7 @@ func TestAHeadlessRecordBeginsWithItsInstructions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got string
-	for _, script := range [][]step{{say("Hello")}, {remember(&got)}} {
+	for _, script := range [][]step{{writeText("Hello")}, {remember(&got)}} {
 		r.agent.script(script...)
 		stream, err := r.host.Start(t.Context(), agenthost.Grant{SessionID: res.SessionID}, &protocol.PromptRequest{Prompt: "hi"})
 		if err != nil {
@@ -155,7 +155,7 @@ func TestTheNativeSessionBelongsToItsAgent(t *testing.T) {
 		}
 		return out
 	}
-	r.turn("s1", "t1", native("n1"), say("a"))
+	r.turn("s1", "t1", native("n1"), writeText("a"))
 	r.stop()
 	r.start()
 	gate := make(chan struct{})
@@ -164,7 +164,7 @@ func TestTheNativeSessionBelongsToItsAgent(t *testing.T) {
 	r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Agent: "other", Turn: &protocol.AnnouncedTurn{ID: "t3"}})
 	close(gate)
 	r.read(stream)
-	r.turn("s1", "t4", say("b"))
+	r.turn("s1", "t4", writeText("b"))
 	wantLines(t, "what the agent resumes", natives(r.agent), []string{"", "n1"})
 	wantLines(t, "what the other one resumes", natives(other), []string{""})
 }

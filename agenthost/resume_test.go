@@ -46,7 +46,7 @@ func (r *rig) attach(session, cursor string, follow bool) *agenthost.Stream {
 func TestAttachingWithoutACursor(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t1", say("a"), say("b"), wait(gate))
+	stream := r.start1("s1", "t1", writeText("a"), writeText("b"), wait(gate))
 	first := r.readN(stream, 3)
 	attached := r.attach("s1", "", false)
 	wantLines(t, "an open turn comes from its start", bodies(r.readN(attached, 3)), bodies(first))
@@ -56,14 +56,14 @@ func TestAttachingWithoutACursor(t *testing.T) {
 		t.Errorf("idle: %v", got)
 	}
 	follow := r.attach("s1", "", true)
-	all := r.turn("s1", "t2", say("c"))
+	all := r.turn("s1", "t2", writeText("c"))
 	wantLines(t, "follow goes on with the next turn", bodies(r.readN(follow, len(all))), bodies(all))
 	follow.Close()
 }
 
 func TestResumingAtEveryFrame(t *testing.T) {
 	r := newRig(t).start()
-	script := []step{say("a"), say("b"), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), say("c")}
+	script := []step{writeText("a"), writeText("b"), callTool("c1", "ls", `{}`), toolResult("c1", `[]`), writeText("c")}
 	all := r.turn("s1", "t1", script...)
 	all = append(all, r.turn("s1", "t2", script...)...)
 	for i, f := range all {
@@ -75,22 +75,22 @@ func TestResumingAtEveryFrame(t *testing.T) {
 			continue
 		}
 		got := r.read(stream)
-		verdict := resumeOf(t, got[0])
+		result := resumeOf(t, got[0])
 		want := protocol.Resume{Verdict: "ok", From: all[i+1].id, To: all[len(all)-1].id, OpenInteractions: []string{}}
-		if fmt.Sprint(verdict) != fmt.Sprint(want) {
-			t.Errorf("after %s: %+v, want %+v", f.id, verdict, want)
+		if fmt.Sprint(result) != fmt.Sprint(want) {
+			t.Errorf("after %s: %+v, want %+v", f.id, result, want)
 		}
 		wantLines(t, "after "+f.id, bodies(got[1:]), bodies(all[i+1:]))
 	}
 }
 
-// Catalogue 67 and 73: a cursor that says nothing never fails; it is a gap and the
+// Catalogue 67 and 73: a cursor that names no frame never fails; it is a gap and the
 // last turn is replayed.
-func TestACursorThatSaysNothingIsAGap(t *testing.T) {
+func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t1", say("old"))
-	all := r.turn("s1", "t2", say("new"))
-	other := r.turn("other", "o1", slices.Repeat([]step{say("x")}, 40)...)
+	r.turn("s1", "t1", writeText("old"))
+	all := r.turn("s1", "t2", writeText("new"))
+	other := r.turn("other", "o1", slices.Repeat([]step{writeText("x")}, 40)...)
 	for name, cursor := range map[string]string{
 		"text": "hello", "negative": "-1", "2^64": "1-18446744073709551616", "another epoch": "9-2", "the future": "1-4000",
 		"10 KiB": strings.Repeat("7", 10<<10), "another session's": other[len(other)-1].id, "padded": "01-2", "a newline": "1-2\n",
@@ -98,7 +98,7 @@ func TestACursorThatSaysNothingIsAGap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := r.read(r.attach("s1", cursor, false))
 			if v := resumeOf(t, got[0]); v.Verdict != "gap" || v.From != all[0].id || v.To != all[len(all)-1].id {
-				t.Errorf("verdict %+v", v)
+				t.Errorf("resume result %+v", v)
 			}
 			wantLines(t, "the last turn", bodies(got[1:]), bodies(all))
 		})
@@ -112,13 +112,13 @@ func TestACursorThatSaysNothingIsAGap(t *testing.T) {
 
 func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 	r := newRig(t).start()
-	script := []step{reason("hm"), say("a"), say("b"), callTool("c1", "ls", `{"x":1}`), toolResult("c1", `[]`), say("c")}
+	script := []step{reason("hm"), writeText("a"), writeText("b"), callTool("c1", "ls", `{"x":1}`), toolResult("c1", `[]`), writeText("c")}
 	first := r.turn("s1", "t1", script...)
-	second := r.turn("s1", "t2", say("2"))
-	third := r.turn("s1", "t3", say("3"))
+	second := r.turn("s1", "t2", writeText("2"))
+	third := r.turn("s1", "t3", writeText("3"))
 	got := r.read(r.attach("s1", first[1].id, false))
 	if v := resumeOf(t, got[0]); v.Verdict != "gap" || v.From != first[6].id || v.To != third[len(third)-1].id {
-		t.Errorf("verdict %+v", v)
+		t.Errorf("resume result %+v", v)
 	}
 	var want []string
 	add := func(id, text, end string) {
@@ -136,8 +136,8 @@ func TestAnOldTurnIsRebuiltFromTheJournal(t *testing.T) {
 // Catalogue 68: the host dies in mid-turn; the resume says so and the turn ends.
 func TestResumingAfterACrash(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t0", say("before"))
-	r.agent.script(callTool("c1", "rm", `{}`), say("half"), endText(""), callTool("c2", "rm", `{}`), say("lost"), confirm("c2", "rm"), forever)
+	r.turn("s1", "t0", writeText("before"))
+	r.agent.script(callTool("c1", "rm", `{}`), writeText("half"), endText(""), callTool("c2", "rm", `{}`), writeText("lost"), confirm("c2", "rm"), forever)
 	stream := r.startGrant(r.announce("s1", "t1"))
 	r.untilPart(stream, "tool-approval-request")
 	data := r.crash()
@@ -172,14 +172,14 @@ func stream1(offset int64) string { return protocol.StreamID{Epoch: 1, Offset: o
 // An idle session's newest id is still the newest after a restart.
 func TestNothingIsNewerAfterAnIdleRestart(t *testing.T) {
 	r := newRig(t).start()
-	all := r.turn("s1", "t1", say("x"))
+	all := r.turn("s1", "t1", writeText("x"))
 	r.delivered()
 	r.stop()
 	r.start()
 	if got := r.attach("s1", all[len(all)-1].id, false); got != nil {
 		t.Errorf("got %v", bodies(r.read(got)))
 	}
-	next := r.turn("s1", "t2", say("y"))
+	next := r.turn("s1", "t2", writeText("y"))
 	got := r.read(r.attach("s1", all[len(all)-1].id, false))
 	if resumeOf(t, got[0]).Verdict != "ok" {
 		t.Errorf("verdict %s", got[0].json)
@@ -192,7 +192,7 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 	seen := map[string]string{}
 	for i := range 4 {
 		turn := fmt.Sprint("t", i)
-		stream := r.start1("s1", turn, say("x"), say(turn), forever)
+		stream := r.start1("s1", turn, writeText("x"), writeText(turn), forever)
 		for _, f := range r.readN(stream, 3) {
 			if old, ok := seen[f.id]; ok {
 				t.Errorf("id %s was %s and is %s", f.id, old, f.json)
@@ -222,7 +222,7 @@ func TestResumeIsExactOrHonest(t *testing.T) {
 			case 2:
 				script = append(script, endText(""))
 			default:
-				script = append(script, say(strings.Repeat("é", rapid.IntRange(1, 100<<10).Draw(rt, "length"))))
+				script = append(script, writeText(strings.Repeat("é", rapid.IntRange(1, 100<<10).Draw(rt, "length"))))
 			}
 		}
 		r.agent.script(script...)
@@ -237,7 +237,7 @@ func TestResumeIsExactOrHonest(t *testing.T) {
 }
 
 // resumer reads one turn as a client does: it cuts its stream at will, resumes, and
-// drops what it has when it is told of a gap.
+// drops what it has when it gets a gap.
 type resumer struct {
 	*rig
 	session string
@@ -341,7 +341,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 
 func TestAJournalThatCannotBeReadIsNoEmptyStream(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t1", say("x"))
+	r.turn("s1", "t1", writeText("x"))
 	r.stop()
 	if stream, err := r.host.Attach(t.Context(), "s1", "never", false); err == nil {
 		t.Errorf("got %v", stream)

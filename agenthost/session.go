@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"bellhop/agenthost/core"
+	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
 	"bellhop/internal/sse"
@@ -24,14 +26,14 @@ type session struct {
 	durable    atomic.Bool                       // its row exists
 	secretHash atomic.Pointer[[sha256.Size]byte] // of the durable secret; nil: there is none
 
-	mu      sync.Mutex
-	state   core.State
-	stream  stream.Stream
-	turn    *turn                  // the open turn as it runs
-	prompts map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
-	asked   map[string]*question   // agents that wait for an answer
-	timers  [core.Timers]*time.Timer
-	secret  string // of programs in the workspace; durable once an agent was opened
+	mu       sync.Mutex
+	state    core.State
+	stream   stream.Stream
+	turn     *turn                  // the open turn as it runs
+	entering map[string]*sse.Fanout // readers of turns that are about to start, or wait for it
+	asked    map[string]*question   // agents that wait for an answer
+	timers   [core.Timers]*time.Timer
+	secret   string // of programs in the workspace; durable once an agent was opened
 
 	posting bool          // delivery runs
 	nudges  chan struct{} // ends a wait of delivery
@@ -41,7 +43,9 @@ type session struct {
 }
 
 func newSession(h *Host, id string) *session {
-	return &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
+	s := &session{host: h, id: id, state: core.New(id), stream: stream.New(), nudges: make(chan struct{}, 1)}
+	s.agent.s = s
+	return s
 }
 
 // unwritten is the error of a step that core decided on and that could not be made
@@ -107,7 +111,7 @@ func (s *session) publish(x *core.Step) {
 	}
 	s.turn.flushed(x.Flushed)
 	for _, e := range x.Effects {
-		s.act(e)
+		effects{s}.act(e)
 	}
 	if changed {
 		s.host.changed()
@@ -172,4 +176,122 @@ func explain(err error) string {
 		return known.Message
 	}
 	return err.Error()
+}
+
+// recover takes over what the journal holds and closes what a crash left open.
+func (h *Host) recover() error {
+	ctx := context.Background()
+	loaded, err := h.opts.Journal.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("load the journal: %w", err)
+	}
+	for i := range loaded {
+		s := newSession(h, loaded[i].Session.ID)
+		h.sessions[s.id] = s
+		s.mu.Lock()
+		err := s.recover(ctx, &loaded[i])
+		s.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("recover session %s: %w", s.id, err)
+		}
+	}
+	for _, notice := range h.opts.Journal.Notices() {
+		h.opts.Log.Error("journal", "notice", notice)
+	}
+	return nil
+}
+
+func (s *session) recover(ctx context.Context, loaded *Loaded) error {
+	in := core.Recovered{Loaded: *loaded, WebhookExpires: delivery.Expiry(loaded.Session.WebhookURL)}
+	for i := range loaded.Turns {
+		if loaded.Turns[i].State != TurnOpen {
+			continue
+		}
+		rows, err := s.host.opts.Journal.TurnEvents(ctx, s.id, loaded.Turns[i].ID)
+		if err != nil {
+			return err
+		}
+		in.Events = make([]protocol.Event, len(rows))
+		for j := range rows {
+			e, err := rows[j].Event()
+			if err != nil {
+				return err
+			}
+			in.Events[j] = *e
+		}
+	}
+	s.secret = loaded.Session.Secret
+	_, err := s.apply(in)
+	return err
+}
+
+// Attach streams from a cursor, "" for none. A nil Stream means that the session is idle
+// and has nothing newer. A stream ends with the open turn unless follow is set.
+func (h *Host) Attach(ctx context.Context, sessionID, cursor string, follow bool) (*Stream, error) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stream.Attach(ctx, streamJournal{s}, readers{s}.streamState(), cursor, follow)
+}
+
+// readers gives a session's readers what they missed.
+type readers struct{ *session }
+
+// replayFinished answers a request to start a turn that is over, or can no longer be
+// started. The session's lock is held.
+func (s readers) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
+	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
+	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
+		return nil, core.ErrSuperseded()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.replay(ctx, rec)
+}
+
+func (s readers) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) {
+	return s.stream.Replay(ctx, streamJournal{s.session}, s.streamState(), streamTurn(rec))
+}
+
+// streamState describes the session to a new reader. The session's lock is held.
+func (s readers) streamState() stream.State {
+	now := stream.State{Epoch: s.state.Record.Cursor.Epoch, Next: s.state.Next}
+	if t := s.state.Turn; t != nil {
+		open := streamTurn(&t.Record)
+		now.Open = &open
+	}
+	for i := range s.state.Questions {
+		now.Questions = append(now.Questions, s.state.Questions[i].ID)
+	}
+	return now
+}
+
+func streamTurn(rec *TurnRecord) stream.Turn {
+	return stream.Turn{ID: rec.ID, First: rec.FirstOffset, Last: rec.LastID, Open: rec.State == TurnOpen}
+}
+
+// streamJournal reads a session's turns and events for its stream.
+type streamJournal struct{ s *session }
+
+func (j streamJournal) TurnsFrom(ctx context.Context, offset int64) ([]stream.Turn, error) {
+	rows, err := j.s.host.opts.Journal.TurnsFrom(ctx, j.s.id, offset)
+	turns := make([]stream.Turn, len(rows))
+	for i := range rows {
+		turns[i] = streamTurn(&rows[i])
+	}
+	return turns, err
+}
+
+func (j streamJournal) Events(ctx context.Context, turnID string) ([]stream.Event, error) {
+	rows, err := j.s.host.opts.Journal.TurnEvents(ctx, j.s.id, turnID)
+	events := make([]stream.Event, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		events[i] = stream.Event{ID: row.Frame, Type: row.Type, Part: row.Part, Body: row.Body}
+	}
+	return events, err
 }

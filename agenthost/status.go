@@ -3,9 +3,13 @@ package agenthost
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"slices"
 	"time"
 
+	"bellhop/agenthost/activity"
+	"bellhop/agenthost/core"
 	"bellhop/protocol"
 )
 
@@ -38,8 +42,8 @@ type SessionStatus struct {
 	LastActivityAt   time.Time       `json:"lastActivityAt"`
 }
 
-// StatusWatch signals on C at once and after every change; what it is, Status
-// tells. Signals that nobody took yet become one.
+// StatusWatch signals on C at once and after every change; Status returns the new
+// status. Signals that are not yet received become one.
 type StatusWatch struct {
 	C     <-chan struct{}
 	close func()
@@ -50,7 +54,7 @@ func (w *StatusWatch) Close() { w.close() }
 
 const maxDeadLetters = 100
 
-// Status tells what the host's sessions do, by id.
+// Status returns what the host's sessions do, by id.
 func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	letters, err := h.opts.Journal.DeadLetters(ctx, maxDeadLetters)
 	if err != nil {
@@ -78,7 +82,7 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	return out, nil
 }
 
-// diskUse is nil when nobody counts it, or the counting takes long.
+// diskUse returns nil when the workspaces are not counted, or the counting takes long.
 func (h *Host) diskUse(ctx context.Context) *int64 {
 	counter, ok := h.opts.Workspaces.(DiskCounter)
 	if !ok {
@@ -106,28 +110,187 @@ func (s *session) status() SessionStatus {
 	}
 }
 
-// WatchStatus subscribes to changes of Status.
-func (h *Host) WatchStatus() *StatusWatch {
-	c := make(chan struct{}, 1)
-	c <- struct{}{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.watchers[c] = struct{}{}
-	return &StatusWatch{C: c, close: func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.watchers, c)
-	}}
+// Programs is what a Host knows of the programs in its workspaces, and what it lets
+// them do.
+type Programs struct {
+	h        *Host
+	activity *activity.Tracker
 }
 
-// changed signals the watchers.
-func (h *Host) changed() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.watchers {
-		select {
-		case c <- struct{}{}:
-		default:
+// LocalGrant is what the bearer of a workspace's secret may do: it acts for the
+// session, in the workspace at Path.
+type LocalGrant struct {
+	SessionID string
+	Project   string
+	Path      string
+}
+
+// HookReport is what a program in a workspace reports about itself. Without a Status
+// it only shows that the program exists; StatusNone means that it has ended.
+type HookReport struct {
+	Program string // its own session id; "" when it reports none
+	Status  protocol.Status
+	Reason  string
+}
+
+// MarkActive notes a request from the workspace: the first one turns none into
+// idle.
+func (p *Programs) MarkActive(g LocalGrant) { p.activity.Mark(g.Path) }
+
+// Hook takes what a program reports. Of the program that works on the session's
+// open turn the host knows more, and takes no report that it works or waits.
+func (p *Programs) Hook(g LocalGrant, r HookReport) {
+	p.MarkActive(g)
+	program := core.Name(r.Program, activity.Unnamed)
+	busy := r.Status == protocol.StatusBusy || r.Reason != ""
+	switch {
+	case r.Status == "":
+		p.activity.Alive(g.Path, program)
+	case busy && p.drives(g.SessionID, r.Program):
+	default:
+		p.activity.Report(g.Path, program, core.Activity{Status: r.Status, Reason: r.Reason})
+	}
+}
+
+// drives reports whether the program is the one that has the session's open turn.
+func (p *Programs) drives(sessionID, program string) bool {
+	s, err := p.h.session(sessionID)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Turn != nil && program != "" && s.state.Record.Native == program
+}
+
+// worked passes a change on to the sessions of a workspace.
+func (p *Programs) worked(path string) {
+	p.h.changed()
+	p.h.spawn(func() {
+		for _, s := range p.h.all() {
+			s.showOthers(path)
 		}
+	})
+}
+
+// WorkspaceGone forgets a workspace that was deleted.
+func (p *Programs) WorkspaceGone(path string) {
+	p.activity.Forget(path)
+	p.h.changed()
+}
+
+// WorkspaceStatus is one workspace of a HostStatus: what its sessions and the
+// programs that people run there do together.
+type WorkspaceStatus struct {
+	Path     string          `json:"path"`
+	Status   protocol.Status `json:"status"`
+	Reason   string          `json:"reason"`
+	Sessions []string        `json:"sessions"`
+}
+
+// Workspace returns what is done in a workspace.
+func (p *Programs) Workspace(path string) WorkspaceStatus {
+	all := p.workspaces()
+	if i := slices.IndexFunc(all, func(w WorkspaceStatus) bool { return w.Path == path }); i >= 0 {
+		return all[i]
+	}
+	return WorkspaceStatus{Path: path, Status: protocol.StatusNone, Sessions: []string{}}
+}
+
+// workspaces are those of which anything is known, by path.
+func (p *Programs) workspaces() []WorkspaceStatus {
+	sessions := map[string][]string{}
+	busy := map[string]core.Activity{}
+	for _, path := range p.activity.Paths() {
+		sessions[path], busy[path] = []string{}, p.activity.Now(path)
+	}
+	for _, s := range p.h.all() {
+		s.mu.Lock()
+		path, own := s.state.Record.Dir, core.Activity{Status: s.state.Record.Status, Reason: s.state.Record.Reason}
+		s.mu.Unlock()
+		if path == "" {
+			continue
+		}
+		if own.Reason == protocol.ReasonTerminal { // that is the workspace's, not the session's
+			own.Reason = ""
+		}
+		if _, known := busy[path]; !known {
+			busy[path] = core.Activity{Status: protocol.StatusNone}
+		}
+		sessions[path] = append(sessions[path], s.id)
+		busy[path] = activity.Busier(busy[path], own)
+	}
+	out := make([]WorkspaceStatus, 0, len(sessions))
+	for path, ids := range sessions {
+		slices.Sort(ids)
+		out = append(out, WorkspaceStatus{Path: path, Status: busy[path].Status, Reason: busy[path].Reason, Sessions: ids})
+	}
+	slices.SortFunc(out, func(a, b WorkspaceStatus) int {
+		if a.Path < b.Path {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// LocalGrant returns the grant of a workspace's secret. CodeUnauthorized: no session
+// has it.
+func (p *Programs) LocalGrant(secret string) (LocalGrant, error) {
+	presented := sha256.Sum256([]byte(secret))
+	var found *session
+	for _, s := range p.h.all() { // every session is compared: the time taken reveals nothing
+		if hash := s.secretHash.Load(); hash != nil && subtle.ConstantTimeCompare(hash[:], presented[:]) == 1 {
+			found = s
+		}
+	}
+	if found == nil {
+		return LocalGrant{}, &protocol.Error{
+			Code: protocol.CodeUnauthorized, Message: "Unauthorized",
+			Hint: "Send Authorization: Bearer and the workspace's secret, BELLHOP_WORKSPACE_SECRET in its agent's environment",
+		}
+	}
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	return LocalGrant{SessionID: found.id, Project: found.state.Record.Project, Path: found.state.Record.Dir}, nil
+}
+
+// Occupied reports whether a session works in the workspace.
+func (p *Programs) Occupied(path string) bool {
+	return slices.ContainsFunc(p.h.all(), func(s *session) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.state.Record.Dir == path
+	})
+}
+
+// LocalPath returns the workspace of the grant's own session.
+func (p *Programs) LocalPath(g LocalGrant) (string, error) {
+	s, err := p.h.session(g.SessionID)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Record.Dir, nil
+}
+
+// Home is the state directory of a workspace's session: the HOME of programs that
+// run for it.
+func (p *Programs) Home(ctx context.Context, g LocalGrant) (string, error) {
+	_, home, err := p.h.opts.Workspaces.Dir(ctx, g.SessionID, g.Project)
+	return home, err
+}
+
+// showOthers shows the broker of an idle session what other programs do in its
+// workspace.
+func (s *session) showOthers(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Record.Dir != path || s.state.Deleted {
+		return
+	}
+	if _, err := s.apply(core.HookReported{Dir: path, Others: s.host.activity.Now(path)}); err != nil {
+		s.host.opts.Log.Error("a workspace's status could not be written", "session", s.id, "error", err)
 	}
 }

@@ -58,7 +58,7 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 	for _, c := range []struct {
 		rule, session string
 		code          protocol.Code
-		says          string
+		message       string
 	}{
 		{"an agent may refuse during a turn", "s2", protocol.CodeConflict, "a turn runs"},
 		{"an agent may have no client", "s3", protocol.CodeInvalid, "The agent fake has no terminal client"},
@@ -66,8 +66,8 @@ func TestTerminalIsTheAgentsOwnClient(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			_, err := r.host.Terminal(t.Context(), c.session)
-			if protocol.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v, want %s %s", err, c.code, c.says)
+			if protocol.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.message) {
+				t.Errorf("%v, want %s %s", err, c.code, c.message)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestATurnBeginsWhenTheTerminalIsReady(t *testing.T) {
 
 func TestAnOpenTerminalKeepsTheProgram(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.turn("s1", "t1", say("hello"))
+		r.turn("s1", "t1", writeText("hello"))
 		for range 4 { // the program of an idle session is stopped after 10 minutes
 			time.Sleep(9 * time.Minute)
 			if err := r.host.TerminalOpen("s1"); err != nil {

@@ -63,8 +63,8 @@ func (t *turn) flushed(kinds [2]bool) {
 
 // startAgent makes the turn that has just been opened run.
 func (s *session) startAgent(e core.StartAgent) {
-	readers := s.prompts[e.TurnID]
-	delete(s.prompts, e.TurnID)
+	readers := s.entering[e.TurnID]
+	delete(s.entering, e.TurnID)
 	s.stream.BeginTurn(readers, s.state.Turn.Record.FirstOffset)
 	t := s.newTurn(e.TurnID)
 	s.turn = t
@@ -90,7 +90,7 @@ func (t *turn) run(prompt Prompt) {
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
 	if t.end(outcome) { // otherwise the goroutine that ended it starts the next, once the agent is closed
-		t.s.advanceQueue()
+		prompts{t.s}.advanceQueue()
 	}
 }
 
@@ -102,13 +102,14 @@ func (t *turn) play(prompt Prompt) (outcome Outcome, err error) {
 			outcome, err = Outcome{FinishReason: protocol.FinishError, Err: "The agent's provider failed"}, nil
 		}
 	}()
-	agent, of, err := t.s.openAgent(t.ctx)
+	agent, of, err := t.s.agent.open(t.ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
+	of.TurnID = t.id
 	t.s.mu.Lock()
 	t.agent = agent
-	_, refused := t.s.apply(core.AgentStarted{TurnID: t.id, Agent: of.Agent, Project: of.Project})
+	_, refused := t.s.apply(of)
 	stopped := refused != nil || t.s.state.Stopping(t.id)
 	t.s.mu.Unlock()
 	if stopped {
@@ -145,7 +146,7 @@ func (t *turn) tryEnd(in core.AgentEnded) (ended bool, err error) {
 	if t.s.turn != t {
 		return false, nil
 	}
-	in.Others = t.s.host.activity.now(t.s.state.Record.Dir)
+	in.Others = t.s.host.activity.Now(t.s.state.Record.Dir)
 	_, err = t.s.apply(in)
 	return err == nil, err
 }
@@ -226,8 +227,8 @@ func (t *turn) halt(agent Agent) {
 	if !t.end(Outcome{}) { // it has ended after all, and another turn may have its agent already
 		return
 	}
-	t.s.closeAgent()
-	t.s.advanceQueue()
+	t.s.agent.close()
+	prompts{t.s}.advanceQueue()
 }
 
 func (t *turn) ended(within time.Duration) bool {
@@ -238,5 +239,140 @@ func (t *turn) ended(within time.Duration) bool {
 		return true
 	case <-timer.C:
 		return false
+	}
+}
+
+// Start starts the turn of a grant and streams it. A turn that was started before
+// is replayed and attached to, with any prompt. CodeBusy: another turn is open;
+// CodeNoTurn: this grant can start nothing; CodePromptMismatch; CodeStorageFull.
+func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
+	if err := checkWhenBusy(req.WhenBusy); err != nil {
+		return nil, err
+	}
+	if g.Attach {
+		return nil, core.ErrReadOnly()
+	}
+	s, err := h.session(g.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Deleted {
+		return nil, errSessionNotFound()
+	}
+	switch s.state.Place(g.TurnID) {
+	case core.PlaceQueued:
+		return prompts{s}.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.entering[g.TurnID].Subscribe()})
+	case core.PlaceOpen:
+		return readers{s}.replay(ctx, &s.state.Turn.Record)
+	case core.PlaceGone:
+		return readers{s}.replayFinished(ctx, g.TurnID)
+	}
+	return prompts{s}.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
+}
+
+func checkWhenBusy(what string) error {
+	switch what {
+	case "", protocol.WhenBusyReject, protocol.WhenBusyQueue, protocol.WhenBusyInterrupt:
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeInvalid, `whenBusy must be "reject", "queue" or "interrupt"`)
+}
+
+// prompts are the turns of a session that are about to start, or wait.
+type prompts struct{ *session }
+
+// prompt starts or queues a turn. Its reader joins before that: it misses nothing.
+func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) {
+	if in.New = in.TurnID == ""; in.New {
+		in.TurnID = protocol.NewID()
+	}
+	instructions, err := s.instructions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
+	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)), protocol.MaxMessage)
+	reader := s.addPrompt(in.TurnID)
+	if _, err := s.apply(in); err != nil {
+		delete(s.entering, in.TurnID)
+		reader.Close()
+		return nil, err
+	}
+	if s.state.Place(in.TurnID) == core.PlaceQueued {
+		return s.waiting(in.TurnID, reader)
+	}
+	if s.turn != nil && s.turn.id == in.TurnID && !s.turn.spawned { // the next start of the host ends it
+		reader.Close()
+		return nil, core.ErrStopping()
+	}
+	return reader, nil
+}
+
+// waiting puts the place in the queue before what a reader of a queued turn gets.
+func (s prompts) waiting(turnID string, reader *Stream) (*Stream, error) {
+	data, err := protocol.Marshal(map[string]any{"turnId": turnID, "position": s.state.Position(turnID)})
+	if err == nil {
+		data, err = protocol.Marshal(&protocol.Part{Type: protocol.PartDataQueued, Data: data})
+	}
+	if err != nil {
+		reader.Close()
+		return nil, err
+	}
+	reader.Backlog = [][]byte{stream.Encode("", data)}
+	return reader, nil
+}
+
+// instructions returns what goes before the first prompt of a headless session, "" if
+// the next prompt is not the first.
+func (s prompts) instructions(ctx context.Context) (string, error) {
+	if !s.state.Headless() {
+		return "", nil
+	}
+	turns, err := s.host.opts.Journal.TurnsFrom(ctx, s.id, -1)
+	if err != nil || len(turns) > 0 {
+		return "", err
+	}
+	events, err := s.host.opts.Journal.Events(ctx, s.id, s.state.Record.Cursor.Epoch, 0, 1)
+	if err != nil || len(events) == 0 || events[0].Type != core.EventInstructions {
+		return "", err
+	}
+	e, err := events[0].Event()
+	if err != nil || e.Text == nil {
+		return "", err
+	}
+	return *e.Text, nil
+}
+
+// advanceQueue starts the next turn that waits. Those that can no longer start end.
+func (s prompts) advanceQueue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.state.Deleted && s.state.Turn == nil && len(s.state.Queue) > 0 {
+		next := s.state.Queue[0].Record.ID
+		instructions, err := s.instructions(s.host.work)
+		if err == nil {
+			_, err = s.apply(core.QueueAdvanced{Instructions: instructions, HostStopping: s.host.in(draining, stopped)})
+		}
+		if err != nil {
+			s.host.opts.Log.Warn("a queued turn could not start", "session", s.id, "turn", next, "error", err)
+			s.dropQueued()
+		}
+	}
+}
+
+// dropQueue gives up the turns that wait.
+func (s prompts) dropQueue() {
+	for len(s.state.Queue) > 0 && !s.state.Deleted {
+		s.dropQueued()
+	}
+}
+
+func (s prompts) dropQueued() {
+	next := s.state.Queue[0].Record.ID
+	if _, err := s.apply(core.QueueDropped{}); err != nil {
+		s.host.opts.Log.Error("a turn that was not started could not be closed; the next start closes it", "session", s.id, "turn", next, "error", err)
+		_, _ = s.apply(core.QueueDropped{Unwritten: true}) // it writes nothing
 	}
 }

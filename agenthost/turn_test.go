@@ -14,7 +14,7 @@ import (
 	"bellhop/protocol"
 )
 
-// summary writes events as type and the member that tells them apart.
+// summary writes events as type and the member that distinguishes them.
 func summary(events []protocol.Event) []string {
 	out := make([]string, len(events))
 	for i, e := range events {
@@ -53,7 +53,7 @@ func wantLines(t *testing.T, what string, got, want []string) {
 
 func TestATurnIsStreamedAndItsEventsReachTheBroker(t *testing.T) {
 	r := newRig(t).start()
-	frames := r.turn("s1", "t1", say("Hel"), say("lo"), callTool("c1", "ls", `{"p":"."}`), toolResult("c1", `["a"]`), say("Bye"))
+	frames := r.turn("s1", "t1", writeText("Hel"), writeText("lo"), callTool("c1", "ls", `{"p":"."}`), toolResult("c1", `["a"]`), writeText("Bye"))
 	wantLines(t, "parts", types(frames), []string{
 		"text-start", "text-delta", "text-delta", "text-end", "tool-call", "tool-result",
 		"text-start", "text-delta", "text-end", "finish",
@@ -118,7 +118,7 @@ func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
 			[]string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish other aborted", "1/4 t1 status idle "},
 		},
 		{
-			"a finish reason nobody knows is other",
+			"an unknown finish reason is other",
 			agenthost.Outcome{FinishReason: "tired"},
 			[]string{"text-start", "text-delta", "text-end", "finish"},
 			`{"type":"finish","finishReason":"other","rawFinishReason":"tired","totalUsage":{},"event":{"id":"?","seq":3,"turnId":"t1"}}`,
@@ -127,7 +127,7 @@ func TestEveryTurnEndsInExactlyOneTerminalPart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t).start()
-			r.agent.script(say("hi"))
+			r.agent.script(writeText("hi"))
 			r.agent.ends(c.end)
 			frames := r.read(r.startGrant(r.announce("s1", "t1")))
 			wantLines(t, "parts", types(frames), c.parts)
@@ -149,7 +149,7 @@ func TestTurnRules(t *testing.T) {
 	r := newRig(t).start()
 	ctx := t.Context()
 	gate := make(chan struct{})
-	r.agent.script(say("one"), wait(gate))
+	r.agent.script(writeText("one"), wait(gate))
 	first := r.announce("s1", "t1")
 	stream := r.startGrant(first)
 	r.readN(stream, 2)
@@ -222,7 +222,7 @@ func TestOpenAnswersWhereTheSessionStands(t *testing.T) {
 		t.Errorf("new session: %+v", got)
 	}
 	gate := make(chan struct{})
-	stream := r.start1("s1", "t1", say("hi"), wait(gate))
+	stream := r.start1("s1", "t1", writeText("hi"), wait(gate))
 	r.readN(stream, 2)
 	got = open()
 	if got.OpenTurn != "t1" || got.StreamCursor == nil || *got.StreamCursor != "1-0" || got.Status != protocol.StatusBusy {
@@ -281,7 +281,7 @@ func TestTokens(t *testing.T) {
 func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 	r := newRig(t).start()
 	gate := make(chan struct{})
-	r.agent.script(say("x"), wait(gate), say("y"))
+	r.agent.script(writeText("x"), wait(gate), writeText("y"))
 	res := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: "t1"}})
 	stream := r.startGrant(r.grant("s1", res.Token))
 	follow, err := r.host.Attach(t.Context(), "s1", "", true)
@@ -310,7 +310,7 @@ func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
 	r := newRig(t).start()
 	r.broker.next(slices.Repeat([]func(http.ResponseWriter, request){func(w http.ResponseWriter, _ request) { _, _ = w.Write([]byte("ok")) }}, 20)...)
 	res := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url()})
-	r.agent.script(say("hi"), callTool("c1", "ls", `{}`), toolResult("c1", `1`))
+	r.agent.script(writeText("hi"), callTool("c1", "ls", `{}`), toolResult("c1", `1`))
 	g := r.grant("s1", res.Token)
 	r.read(r.startGrant(g))
 	r.read(r.startGrant(g)) // each POST starts a turn
@@ -327,7 +327,7 @@ func TestABasicBrokerGetsThreeTypesOneByOne(t *testing.T) {
 
 func TestDeleteEndsEverything(t *testing.T) {
 	r := newRig(t).start()
-	stream := r.start1("s1", "t1", say("x"), forever)
+	stream := r.start1("s1", "t1", writeText("x"), forever)
 	r.readN(stream, 2)
 	if _, err := r.host.Delete(t.Context(), "s1"); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestDeleteEndsEverything(t *testing.T) {
 
 func TestEventsForReconciliation(t *testing.T) {
 	r := newRig(t).start()
-	r.turn("s1", "t1", say("a"), endText(""), say("b"))
+	r.turn("s1", "t1", writeText("a"), endText(""), writeText("b"))
 	r.delivered()
 	one, two := int64(1), int64(2)
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// A call that nobody finished must not look like a running one for ever.
+// A call that was not finished must not look like a running one for ever.
 func TestCallsWithoutAResultFailWithTheirTurn(t *testing.T) {
 	r := newRig(t).start()
 	r.turn("s1", "t1", callTool("c2", "build", `{}`), callTool("c1", "test", `{}`), toolResult("c1", `"ok"`))

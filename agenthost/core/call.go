@@ -86,8 +86,8 @@ func (h history[V]) all() map[string]V {
 }
 
 func (in AgentCalled) apply(x *Step) error {
-	return x.report(in.TurnID, func() {
-		x.endBlocks()
+	return x.turns().report(in.TurnID, func() {
+		x.texts().endBlocks()
 		id := Name(in.Call.ID, "call")
 		call := Call{Name: Name(in.Call.Name, "tool"), Input: in.Call.Input}
 		x.event(in.TurnID, protocol.Event{
@@ -98,12 +98,12 @@ func (in AgentCalled) apply(x *Step) error {
 }
 
 func (in AgentResulted) apply(x *Step) error {
-	return x.report(in.TurnID, func() { x.result(in.Result, in.Truncated) })
+	return x.turns().report(in.TurnID, func() { x.calls().result(in.Result, in.Truncated) })
 }
 
 // result adds a tool's result. A second one for the same call changes nothing: an
 // interruption may have answered the call already.
-func (x *Step) result(r ToolResult, truncated bool) {
+func (x callStep) result(r ToolResult, truncated bool) {
 	t := x.turn()
 	id := Name(r.ID, "call")
 	call, known := t.Calls.known.get(id)
@@ -136,7 +136,7 @@ func (x *Step) result(r ToolResult, truncated bool) {
 // endCalls adds a result for every call without one, because a call without a
 // result would look like a running one for ever: denied are those whose question
 // was denied.
-func (x *Step) endCalls(denied map[string]bool, reason string) {
+func (x callStep) endCalls(denied map[string]bool, reason string) {
 	open := x.State.Turn.Calls.open()
 	for _, id := range open {
 		if denied[id] {
@@ -151,22 +151,22 @@ func (x *Step) endCalls(denied map[string]bool, reason string) {
 }
 
 func (in AgentNoticed) apply(x *Step) error {
-	return x.report(in.TurnID, func() { x.notice(in.Level, in.Message) })
+	return x.turns().report(in.TurnID, func() { x.calls().notice(in.Level, in.Message) })
 }
 
-func (x *Step) notice(level, message string) {
+func (x callStep) notice(level, message string) {
 	data := x.encode(map[string]string{"level": level, "message": protocol.CutText(message, MaxPhrase)})
 	x.frame(&protocol.Part{Type: protocol.PartDataNotice, Data: data}, !x.State.Turn.Text.open)
 }
 
 func (in AgentReminded) apply(x *Step) error {
-	return x.report(in.TurnID, func() {
+	return x.turns().report(in.TurnID, func() {
 		x.frame(&protocol.Part{Type: protocol.PartDataContextRestored, Data: x.encode(in.Context)}, !x.State.Turn.Text.open)
 	})
 }
 
 func (in AgentNamed) apply(x *Step) error {
-	return x.report(in.TurnID, func() {
+	return x.turns().report(in.TurnID, func() {
 		t, rec := x.State.Turn, &x.State.Record
 		if rec.Agent == t.agent && rec.Project == t.project { // a check-in may have chosen another agent meanwhile
 			x.record().Native = in.Native

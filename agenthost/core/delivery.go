@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -19,10 +18,6 @@ const (
 	// maxDoubtWait bounds the pause after a doubtful response: the events may be
 	// lost on the way, and only the next request can find out.
 	maxDoubtWait = 5 * time.Second
-	renewBefore  = time.Minute
-	// renewAtLeast keeps a token that lives shorter than renewBefore from being
-	// renewed without pause.
-	renewAtLeast = 5 * time.Second
 )
 
 // Delivery is how far the broker is, besides SessionRecord.Acked.
@@ -126,20 +121,20 @@ var requestErrors = []string{"Missing token", "Invalid token format", "Invalid t
 func (in DeliveryAccepted) apply(x *Step) error {
 	sent := &in.Sent
 	last := sent.last()
-	x.seeIncarnation(in.Incarnation)
+	x.delivery().seeIncarnation(in.Incarnation)
 	switch {
 	case sent.Basic:
-		x.acknowledge(sent, last)
+		x.delivery().acknowledge(sent, last)
 	case !in.Object:
-		x.doubtful("a success that is not a JSON object", 0)
+		x.delivery().doubtful("a success that is not a JSON object", 0)
 	case in.Cursor == nil && sent.Named:
-		x.doubtful("a success without the broker's cursor", 0)
+		x.delivery().doubtful("a success without the broker's cursor", 0)
 	case in.Cursor == nil:
-		x.acknowledge(sent, last)
+		x.delivery().acknowledge(sent, last)
 	case in.Cursor.Less(sent.first()):
-		x.doubtful("a success, but its cursor lies before the events that were sent", 0)
+		x.delivery().doubtful("a success, but its cursor lies before the events that were sent", 0)
 	default:
-		x.acknowledge(sent, *in.Cursor)
+		x.delivery().acknowledge(sent, *in.Cursor)
 	}
 	return nil
 }
@@ -147,32 +142,32 @@ func (in DeliveryAccepted) apply(x *Step) error {
 // apply does what the table "Outbox, per answer" of docs/protocol/host.md lists.
 func (in DeliveryRefused) apply(x *Step) error {
 	sent, r := &in.Sent, &in.Refusal
-	x.seeIncarnation(r.Incarnation)
+	x.delivery().seeIncarnation(r.Incarnation)
 	switch {
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeTokenExpired:
-		x.tokenExpired(sent)
+		x.delivery().tokenExpired(sent)
 	case r.Status == http.StatusRequestEntityTooLarge && len(sent.Cursors) > 1:
-		x.refused(sent, r, len(sent.Cursors)/2)
+		x.delivery().refused(sent, r, len(sent.Cursors)/2)
 	case sent.Named && r.foreign():
-		x.doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
+		x.delivery().doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
 	case r.Status == http.StatusGone:
-		x.stopDelivery(sent, "the broker has deleted the task")
+		x.delivery().stopDelivery(sent, "the broker has deleted the task")
 	case r.Status == http.StatusRequestEntityTooLarge:
-		x.refused(sent, r, 0)
+		x.delivery().refused(sent, r, 0)
 	case r.Status == http.StatusConflict:
-		x.conflicted(sent, r)
+		x.delivery().conflicted(sent, r)
 	case r.Status == http.StatusNotFound && sent.Named:
-		x.unknownTask(r)
+		x.delivery().unknownTask(r)
 	case r.Status == http.StatusBadRequest && !slices.Contains(requestErrors, r.Message):
-		x.refused(sent, r, r.Index)
+		x.delivery().refused(sent, r, r.Index)
 	default:
-		x.failed(fmt.Sprintf("the broker answered %d %s", r.Status, r.Code), "", r.RetryAfter)
+		x.delivery().failed(fmt.Sprintf("the broker answered %d %s", r.Status, r.Code), "", r.RetryAfter)
 	}
 	return nil
 }
 
 func (in DeliveryFailed) apply(x *Step) error {
-	x.failed(in.What, in.Cause, in.Least)
+	x.delivery().failed(in.What, in.Cause, in.Least)
 	return nil
 }
 
@@ -180,7 +175,7 @@ func (in DeliveryFailed) apply(x *Step) error {
 // request. A broker can be ahead of the host, because it pulled events or
 // because the host's journal is an older copy. Only sending the next events
 // shows whether the broker holds the same ones.
-func (x *Step) acknowledge(sent *Sent, c protocol.Cursor) {
+func (x deliveryStep) acknowledge(sent *Sent, c protocol.Cursor) {
 	s := &x.State
 	d, rec := &s.Delivery, &s.Record
 	if sent.Version != d.Version {
@@ -205,18 +200,18 @@ func (x *Step) acknowledge(sent *Sent, c protocol.Cursor) {
 }
 
 // failed keeps everything and waits.
-func (x *Step) failed(what, cause string, retryAfter time.Duration) {
+func (x deliveryStep) failed(what, cause string, retryAfter time.Duration) {
 	x.retry(what, cause, max(x.backoff(), min(retryAfter, maxBackoff)))
 }
 
-func (x *Step) retry(what, cause string, wait time.Duration) {
+func (x deliveryStep) retry(what, cause string, wait time.Duration) {
 	x.State.Record.Outbox, x.State.Record.OutboxError = OutboxRetrying, what
 	x.effect(Retry{After: wait, Why: what, Cause: cause})
 }
 
 // backoff doubles with every failure in a row. Between a half and all of it is
 // chosen by the input's id, so that sessions do not retry at the same moment.
-func (x *Step) backoff() time.Duration {
+func (x deliveryStep) backoff() time.Duration {
 	d := &x.State.Delivery
 	d.failures++
 	wait := min(firstBackoff<<min(d.failures-1, 10), maxBackoff)
@@ -228,12 +223,12 @@ func (x *Step) backoff() time.Duration {
 // doubtful handles a response that is not the broker's own. It acknowledges
 // nothing, and the same events are sent again within maxDoubtWait, or when the
 // response asks for it.
-func (x *Step) doubtful(response string, retryAfter time.Duration) {
+func (x deliveryStep) doubtful(response string, retryAfter time.Duration) {
 	wait := max(min(x.backoff(), maxDoubtWait), min(retryAfter, maxBackoff))
 	x.retry("something other than the broker answered: "+response, "", wait)
 }
 
-func (x *Step) conflicted(sent *Sent, r *Refusal) {
+func (x deliveryStep) conflicted(sent *Sent, r *Refusal) {
 	switch r.Code {
 	case protocol.CodeGap:
 		x.rewind(sent, r.Cursor)
@@ -253,7 +248,7 @@ func (x *Step) conflicted(sent *Sent, r *Refusal) {
 }
 
 // fewer lets the next request have at most n events.
-func (x *Step) fewer(sent *Sent, n int) {
+func (x deliveryStep) fewer(sent *Sent, n int) {
 	if sent.Version == x.State.Delivery.Version {
 		x.State.Delivery.Limit = max(1, n)
 	}
@@ -261,7 +256,7 @@ func (x *Step) fewer(sent *Sent, n int) {
 
 // rewind returns to the broker's cursor after a gap. It never moves forward: a
 // gap acknowledges nothing.
-func (x *Step) rewind(sent *Sent, c *protocol.Cursor) {
+func (x deliveryStep) rewind(sent *Sent, c *protocol.Cursor) {
 	if c == nil || c.Epoch > sent.first().Epoch {
 		x.failed("the broker reports a gap without its place", "", 0)
 		return
@@ -281,7 +276,7 @@ func (x *Step) rewind(sent *Sent, c *protocol.Cursor) {
 // fenced handles a broker that is at a higher epoch. Events of an epoch that is
 // over here too are dropped, because the broker keeps them as late; events of
 // the current one mean that another host has taken over.
-func (x *Step) fenced(sent *Sent) {
+func (x deliveryStep) fenced(sent *Sent) {
 	switch {
 	case sent.first().Epoch >= x.State.Record.Cursor.Epoch:
 		x.stopDelivery(sent, "the broker follows a newer copy of this session")
@@ -294,7 +289,7 @@ func (x *Step) fenced(sent *Sent) {
 
 // stopDelivery stops the session's delivery and its turn; the journal stays. The
 // next /session starts delivery again.
-func (x *Step) stopDelivery(sent *Sent, why string) {
+func (x deliveryStep) stopDelivery(sent *Sent, why string) {
 	if sent != nil && sent.Version != x.State.Delivery.Version {
 		return
 	}
@@ -307,7 +302,7 @@ func (x *Step) stopDelivery(sent *Sent, why string) {
 
 // refused handles an event, at index bad, that the broker will never accept. What
 // precedes it is sent alone first; then a dropped event takes its place.
-func (x *Step) refused(sent *Sent, r *Refusal, bad int) {
+func (x deliveryStep) refused(sent *Sent, r *Refusal, bad int) {
 	if len(sent.Cursors) > 1 && !sent.Basic {
 		x.fewer(sent, bad)
 		return
@@ -337,7 +332,7 @@ func (x *Step) refused(sent *Sent, r *Refusal, bad int) {
 }
 
 // replace puts an event in the place of old, perhaps at another position.
-func (x *Step) replace(old EventRecord, e protocol.Event, at protocol.Cursor) {
+func (x deliveryStep) replace(old EventRecord, e protocol.Event, at protocol.Cursor) {
 	x.Rows.DropEvents = append(x.Rows.DropEvents, old.Cursor)
 	row := old
 	row.Cursor, row.EventID, row.Type, row.Body = at, e.EventID, e.Type, x.encode(&e)
@@ -356,12 +351,12 @@ func (in PendingRead) apply(x *Step) error {
 		var e protocol.Event
 		if err := json.Unmarshal(row.Body, &e); err != nil {
 			x.Rows = Write{SessionID: s.ID}
-			x.failed("the journal holds an event that cannot be read", err.Error(), maxBackoff)
+			x.delivery().failed("the journal holds an event that cannot be read", err.Error(), maxBackoff)
 			return nil
 		}
 		at.Seq++
 		e.Epoch, e.Seq = at.Epoch, at.Seq
-		x.replace(row, e, at)
+		x.delivery().replace(row, e, at)
 	}
 	rec := x.record()
 	rec.Cursor, rec.Acked = at, protocol.Cursor{Epoch: at.Epoch}
@@ -377,85 +372,5 @@ func (in PendingCounted) apply(x *Step) error {
 
 func (PositionSaved) apply(x *Step) error {
 	x.record()
-	return nil
-}
-
-// tokenExpired has the token renewed. A broker that refuses the token it gave
-// gets time.
-func (x *Step) tokenExpired(sent *Sent) {
-	d := &x.State.Delivery
-	again := d.renewed && sent.Version == d.Version
-	d.renewed = !again
-	if again {
-		x.failed("the broker does not take the token it renewed", "", 0)
-		return
-	}
-	d.dueNow = true
-}
-
-// armRenewal has the webhook token renewed before it expires, while a turn is
-// open, and not before least has passed.
-func (x *Step) armRenewal(least time.Duration) {
-	s := &x.State
-	x.stopRenewal()
-	if s.Turn == nil || s.Record.Basic || s.Delivery.WebhookExpires.IsZero() {
-		return
-	}
-	left := s.Delivery.WebhookExpires.Add(-renewBefore).Sub(x.now)
-	x.effect(SetTimer{Name: TimerRenewal, After: max(left, least)})
-}
-
-func (x *Step) stopRenewal() {
-	x.State.Delivery.dueByAge = false
-	x.effect(StopTimer{TimerRenewal})
-}
-
-func (RenewalDue) apply(x *Step) error {
-	if x.State.Turn != nil {
-		x.State.Delivery.dueByAge = true
-		x.effect(Post{Nudge: true})
-	}
-	return nil
-}
-
-func (in TokenRenewed) apply(x *Step) error {
-	s := &x.State
-	s.Delivery.dueByAge, s.Delivery.dueNow, s.Delivery.compareDue = false, false, false
-	x.compare(in.Cursor, in.Incarnation)
-	if s.Delivery.Address != in.Address { // a check-in brought another address meanwhile
-		return nil
-	}
-	rec := x.record()
-	same := rec.WebhookURL == in.URL
-	rec.WebhookURL = in.URL
-	if rec.Outbox == OutboxRetrying {
-		rec.Outbox, rec.OutboxError = OutboxOK, ""
-	}
-	s.Delivery.Address++
-	s.Delivery.WebhookExpires = in.Expires
-	x.armRenewal(renewAtLeast)
-	if same {
-		x.effect(Retry{After: renewAtLeast})
-	}
-	return nil
-}
-
-func (in RenewalRefused) apply(x *Step) error {
-	r := &in.Refusal
-	x.State.Delivery.dueNow = false
-	x.seeIncarnation(r.Incarnation)
-	switch {
-	case r.Status == 0:
-		x.failed("the broker cannot be reached for a renewal", r.Message, 0)
-	case x.State.Record.BrokerID != "" && r.Status/100 == 4 && r.foreign():
-		x.doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
-	case r.Status == http.StatusGone:
-		x.compared(cmp.Or(r.Incarnation, x.State.Record.Incarnation))
-		x.stopDelivery(nil, "the broker has deleted the task")
-	case r.Status == http.StatusNotFound && x.State.Bound():
-		x.unknownTask(r)
-	default:
-		x.failed("the broker does not renew the webhook token", "", r.RetryAfter)
-	}
 	return nil
 }

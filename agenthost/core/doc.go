@@ -10,7 +10,7 @@
 // State with text for the same block, only the later one may be kept.
 //
 // Times and ids come in with the input, so a recorded session can be replayed
-// (see Recorded). One file holds one part of the state and the inputs for it:
+// (see Recorded, recorded.go). One file holds one part of the state and the inputs for it:
 //
 //	epoch.go     opening, recovery and end of a session; the epoch of its events
 //	turn.go      start, interruption and end of turns
@@ -19,6 +19,7 @@
 //	question.go  questions to the user and their answers
 //	queue.go     announced turns, and turns that wait for the open one
 //	delivery.go  which events the broker has, and what its responses mean
+//	renew.go     when the webhook token is renewed
 //	status.go    status, activity of other programs, idleness
 //
 // Package agenthost owns everything that acts: files, programs, HTTP, timers.

@@ -11,7 +11,6 @@ type (
 	StartAgent struct {
 		TurnID string
 		Prompt Prompt
-		Queued bool // the turn waited: its readers exist already
 	}
 	// Interrupt reports Interrupted before any other input.
 	Interrupt struct{ Reason string }

@@ -50,24 +50,24 @@ func (in Opened) apply(x *Step) error {
 	rec.Outbox, rec.OutboxError = OutboxOK, ""
 	s.Delivery.Address++
 	s.Delivery.WebhookExpires = in.WebhookExpires
-	x.comparePositions(fresh, req.Cursor)
-	x.opensIncarnation(req)
-	x.announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
-	x.addToken(in.Token)
+	x.epochs().comparePositions(fresh, req.Cursor)
+	x.delivery().opensIncarnation(req)
+	x.queue().announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
+	x.epochs().addToken(in.Token)
 	x.effect(CountPending{})
 	x.effect(Post{Nudge: true})
-	x.armRenewal(0)
+	x.delivery().armRenewal(0)
 	return nil
 }
 
-func (x *Step) addToken(token TokenRecord) {
+func (x epochStep) addToken(token TokenRecord) {
 	x.Rows.Tokens = append(x.Rows.Tokens, token)
 	x.Rows.DropTokens = x.now
 }
 
 // comparePositions compares the journal's position with the broker's, which is nil
 // for basic brokers.
-func (x *Step) comparePositions(fresh bool, theirs *protocol.Cursor) {
+func (x epochStep) comparePositions(fresh bool, theirs *protocol.Cursor) {
 	s := &x.State
 	rec := &s.Record
 	switch {
@@ -78,7 +78,7 @@ func (x *Step) comparePositions(fresh bool, theirs *protocol.Cursor) {
 		rec.Cursor = protocol.Cursor{Epoch: theirs.Epoch + 1}
 	case theirs != nil && theirs.Less(rec.Acked):
 		// The broker is an older copy: it gets everything after its cursor again.
-		x.rewindTo(*theirs)
+		x.delivery().rewindTo(*theirs)
 	}
 	if fresh {
 		rec.Acked = protocol.Cursor{Epoch: rec.Cursor.Epoch}
@@ -86,7 +86,7 @@ func (x *Step) comparePositions(fresh bool, theirs *protocol.Cursor) {
 	}
 }
 
-func (x *Step) resetWindow(last protocol.StreamID) {
+func (x epochStep) resetWindow(last protocol.StreamID) {
 	x.State.Last = last
 	x.Window = &last
 }
@@ -99,7 +99,7 @@ func (in HeadlessOpened) apply(x *Step) error {
 			ID: s.ID, Agent: in.Agent, Model: in.Model, Project: in.Project,
 			Status: protocol.StatusNone, Outbox: OutboxNone, CreatedAt: x.now,
 		}
-		x.comparePositions(true, nil)
+		x.epochs().comparePositions(true, nil)
 		if text := protocol.SanitizeText(in.Instructions); text != "" {
 			x.event("", protocol.Event{Type: EventInstructions, Text: &text}, nil, false)
 		}
@@ -109,7 +109,7 @@ func (in HeadlessOpened) apply(x *Step) error {
 			Hint: "Check in at the broker for a token",
 		}
 	}
-	x.addToken(in.Token)
+	x.epochs().addToken(in.Token)
 	return nil
 }
 
@@ -144,12 +144,12 @@ func (in Recovered) apply(x *Step) error {
 	if slices.ContainsFunc(l.Turns, func(t TurnRecord) bool { return t.State == TurnOpen }) {
 		last = NoFrame // frames of the turn were lost: no id is known to be the last
 	}
-	x.resetWindow(last)
+	x.epochs().resetWindow(last)
 	for _, rec := range l.Turns {
 		if rec.State == TurnOpen {
-			x.recoverOpen(rec, &in)
+			x.epochs().recoverOpen(rec, &in)
 		} else {
-			x.recoverAnnounced(rec)
+			x.epochs().recoverAnnounced(rec)
 		}
 	}
 	if s.Record.Status == protocol.StatusBusy || s.Record.Reason != "" {
@@ -159,7 +159,7 @@ func (in Recovered) apply(x *Step) error {
 }
 
 // recoverOpen ends a turn whose agent died with the host.
-func (x *Step) recoverOpen(rec TurnRecord, in *Recovered) {
+func (x epochStep) recoverOpen(rec TurnRecord, in *Recovered) {
 	s := &x.State
 	t := &Turn{Record: rec, Stop: protocol.ReasonHostRestarted}
 	for i := range in.Events {
@@ -180,18 +180,18 @@ func (x *Step) recoverOpen(rec TurnRecord, in *Recovered) {
 		}
 	}
 	slices.SortFunc(s.Questions, func(a, b InteractionRecord) int { return cmp.Compare(a.ID, b.ID) })
-	x.finish(Outcome{}, Activity{})
+	x.turns().finish(Outcome{}, Activity{})
 }
 
-func (x *Step) recoverAnnounced(rec TurnRecord) {
+func (x epochStep) recoverAnnounced(rec TurnRecord) {
 	if !x.now.Before(rec.Expires) {
-		x.notStarted(rec)
+		x.queue().notStarted(rec)
 		return
 	}
 	former := x.State.Announced
-	x.announce(&rec)
+	x.queue().announce(&rec)
 	if former != nil {
-		x.notStarted(*former) // it was queued, and its prompt is lost
+		x.queue().notStarted(*former) // it was queued, and its prompt is lost
 	}
 }
 

@@ -16,7 +16,7 @@ func (s *State) Bound() bool { return s.Record.BrokerID != "" && !s.Headless() &
 func (s *State) Comparing() bool { return s.Delivery.compareDue }
 
 func (in IncarnationSeen) apply(x *Step) error {
-	x.seeIncarnation(in.ID)
+	x.delivery().seeIncarnation(in.ID)
 	d := &x.State.Delivery
 	if in.Force && x.State.Bound() {
 		d.compareDue = true
@@ -29,7 +29,7 @@ func (in IncarnationSeen) apply(x *Step) error {
 
 // seeIncarnation notes the incarnation of the broker's database that a message of
 // the broker carried. A session that was not compared with it is due.
-func (x *Step) seeIncarnation(id string) {
+func (x deliveryStep) seeIncarnation(id string) {
 	s := &x.State
 	d := &s.Delivery
 	if id == "" || id == d.seen || !s.Bound() {
@@ -41,7 +41,7 @@ func (x *Step) seeIncarnation(id string) {
 }
 
 // opensIncarnation handles a /session, whose cursor was compared already.
-func (x *Step) opensIncarnation(req *protocol.OpenSessionRequest) {
+func (x deliveryStep) opensIncarnation(req *protocol.OpenSessionRequest) {
 	if req.Incarnation == "" || req.Cursor == nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (x *Step) opensIncarnation(req *protocol.OpenSessionRequest) {
 }
 
 // compare handles a renewal's answer, which has the broker's cursor.
-func (x *Step) compare(theirs *protocol.Cursor, incarnation string) {
+func (x deliveryStep) compare(theirs *protocol.Cursor, incarnation string) {
 	s := &x.State
 	if theirs == nil || !s.Bound() {
 		return
@@ -70,7 +70,7 @@ func (x *Step) compare(theirs *protocol.Cursor, incarnation string) {
 
 // compared ends a comparison. Turns that began before it may be unknown to the
 // broker, so their prompts go with their events.
-func (x *Step) compared(incarnation string) {
+func (x deliveryStep) compared(incarnation string) {
 	rec := x.record()
 	x.State.Delivery.compareDue = false
 	if rec.Incarnation != incarnation {
@@ -79,7 +79,7 @@ func (x *Step) compared(incarnation string) {
 }
 
 // rewindTo returns to a cursor that lies before the acknowledged one.
-func (x *Step) rewindTo(theirs protocol.Cursor) {
+func (x deliveryStep) rewindTo(theirs protocol.Cursor) {
 	rec := &x.State.Record
 	if !theirs.Less(rec.Acked) {
 		return
@@ -91,7 +91,7 @@ func (x *Step) rewindTo(theirs protocol.Cursor) {
 
 // unknownTask keeps all events for a broker that does not know the task: its
 // database may be older than the task.
-func (x *Step) unknownTask(r *Refusal) {
+func (x deliveryStep) unknownTask(r *Refusal) {
 	d := &x.State.Delivery
 	d.dueByAge, d.dueNow, d.compareDue = false, false, false
 	rec := x.record()
@@ -104,7 +104,7 @@ func (x *Step) unknownTask(r *Refusal) {
 
 // beganBefore has the prompt of a turn sent with its first event, if the turn was
 // announced before the broker's present incarnation was seen.
-func (x *Step) beganBefore(rec *TurnRecord) {
+func (x deliveryStep) beganBefore(rec *TurnRecord) {
 	if rec.Announced.Before(x.State.Delivery.seenAt) {
 		x.State.Record.Resend = x.State.Record.Cursor
 	}

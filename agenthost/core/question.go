@@ -33,20 +33,20 @@ func (s *State) OpenQuestion(id string) *InteractionRecord {
 func (in AgentAsked) apply(x *Step) error {
 	q := in.Question
 	if in.Kind == protocol.KindConfirm && in.Ruling != nil {
-		if err := x.opened(in.TurnID); err != nil {
+		if err := x.turns().opened(in.TurnID); err != nil {
 			return err
 		}
 		calls := &x.turn().Calls
 		calls.asked = calls.asked.with(Name(q.ToolCallID, "call"), true)
 		if a, answered := in.Ruling.answer(&q); answered {
-			return x.answerByRule(q, a, in.Ruling.Rule)
+			return x.questions().answerByRule(q, a, in.Ruling.Rule)
 		}
 	}
-	if x.opened(in.TurnID) == nil && x.State.Turn.Stop != "" {
+	if x.turns().opened(in.TurnID) == nil && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
 	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
-		if err := x.opened(in.TurnID); err != nil {
+		if err := x.turns().opened(in.TurnID); err != nil {
 			return err
 		}
 		x.effect(Reply{Answer: Answer{Approved: true}})
@@ -56,7 +56,7 @@ func (in AgentAsked) apply(x *Step) error {
 	if timeout <= 0 {
 		timeout = in.Timeout
 	}
-	return x.report(in.TurnID, func() { x.ask(in.Kind, q, timeout) })
+	return x.turns().report(in.TurnID, func() { x.questions().ask(in.Kind, q, timeout) })
 }
 
 func errBeingStopped() error {
@@ -64,8 +64,8 @@ func errBeingStopped() error {
 }
 
 // ask opens a question.
-func (x *Step) ask(kind protocol.InteractionKind, q Question, timeout time.Duration) {
-	x.endBlocks()
+func (x questionStep) ask(kind protocol.InteractionKind, q Question, timeout time.Duration) {
+	x.texts().endBlocks()
 	t := x.State.Turn
 	rec := x.interaction(kind, q, timeout)
 	x.event(t.Record.ID, rec.Question, x.questionPart(&rec), true)
@@ -75,7 +75,7 @@ func (x *Step) ask(kind protocol.InteractionKind, q Question, timeout time.Durat
 	x.effect(Await{InteractionID: rec.ID, Timeout: timeout})
 }
 
-func (x *Step) interaction(kind protocol.InteractionKind, q Question, timeout time.Duration) InteractionRecord {
+func (x questionStep) interaction(kind protocol.InteractionKind, q Question, timeout time.Duration) InteractionRecord {
 	e := protocol.Event{
 		Type: protocol.EventInteraction, InteractionID: x.newID(), State: protocol.InteractionOpen, Kind: kind,
 		Prompt:     protocol.CutText(q.Prompt, MaxPhrase),
@@ -133,13 +133,13 @@ func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 
 // answerByRule writes an answered question. It has no part: readers see the call
 // and its result.
-func (x *Step) answerByRule(q Question, a Answer, rule string) error {
+func (x questionStep) answerByRule(q Question, a Answer, rule string) error {
 	t := x.State.Turn
 	if t.Stop != "" {
 		return errBeingStopped()
 	}
-	return x.report(t.Record.ID, func() {
-		x.endBlocks()
+	return x.turns().report(t.Record.ID, func() {
+		x.texts().endBlocks()
 		rec := x.interaction(protocol.KindConfirm, q, 0)
 		rec.State, rec.Answer = protocol.InteractionResolved, &protocol.InteractionAnswer{Approved: &a.Approved, Reason: ReasonPolicy + rule}
 		e := rec.Question
@@ -147,13 +147,13 @@ func (x *Step) answerByRule(q Question, a Answer, rule string) error {
 		x.event(t.Record.ID, e, nil, true)
 		x.Rows.Interactions = append(x.Rows.Interactions, rec)
 		if !a.Approved {
-			x.notice("warning", cmp.Or(q.ToolName, "A call")+": "+a.Reason)
+			x.calls().notice("warning", cmp.Or(q.ToolName, "A call")+": "+a.Reason)
 		}
 		x.effect(Reply{Answer: a})
 	})
 }
 
-func (x *Step) questionPart(rec *InteractionRecord) *protocol.Part {
+func (x questionStep) questionPart(rec *InteractionRecord) *protocol.Part {
 	q := &rec.Question
 	if rec.Kind == protocol.KindAsk {
 		return &protocol.Part{Type: protocol.PartDataAsk, ID: rec.ID, Data: x.encode(protocol.Ask{
@@ -164,7 +164,7 @@ func (x *Step) questionPart(rec *InteractionRecord) *protocol.Part {
 }
 
 // toolCall is the call that a confirm is about, as far as it is known.
-func (x *Step) toolCall(rec *InteractionRecord) *protocol.ToolCall {
+func (x questionStep) toolCall(rec *InteractionRecord) *protocol.ToolCall {
 	q := &rec.Question
 	out := &protocol.ToolCall{
 		Type: "tool-call", ToolCallID: cmp.Or(q.ToolCallID, rec.ID), ToolName: cmp.Or(q.ToolName, "tool"), Input: q.Args,
@@ -182,7 +182,7 @@ func (x *Step) toolCall(rec *InteractionRecord) *protocol.ToolCall {
 }
 
 // closeQuestion closes an open question.
-func (x *Step) closeQuestion(rec InteractionRecord, state protocol.InteractionState, answer *protocol.InteractionAnswer) {
+func (x questionStep) closeQuestion(rec InteractionRecord, state protocol.InteractionState, answer *protocol.InteractionAnswer) {
 	rec.State, rec.Answer = state, answer
 	e := rec.Question
 	e.State, e.Answer = state, answer
@@ -205,7 +205,7 @@ func (x *Step) closeQuestion(rec InteractionRecord, state protocol.InteractionSt
 
 // closeUnanswered closes a question that no user answered: a confirm is denied,
 // an ask expires, and so do all questions of a program that died.
-func (x *Step) closeUnanswered(rec InteractionRecord, reason string) {
+func (x questionStep) closeUnanswered(rec InteractionRecord, reason string) {
 	if rec.Kind == protocol.KindAsk || reason == protocol.ReasonAgentExited {
 		x.closeQuestion(rec, protocol.InteractionExpired, nil)
 		return
@@ -216,7 +216,7 @@ func (x *Step) closeUnanswered(rec InteractionRecord, reason string) {
 
 // closeQuestions closes all open questions, denies their calls, and adds a failed
 // result for every other call without one.
-func (x *Step) closeQuestions(reason string) {
+func (x questionStep) closeQuestions(reason string) {
 	denied := map[string]bool{}
 	for _, rec := range x.State.Questions {
 		x.closeUnanswered(rec, reason)
@@ -224,11 +224,11 @@ func (x *Step) closeQuestions(reason string) {
 			denied[rec.Question.ToolCallID] = true
 		}
 	}
-	x.endCalls(denied, reason)
+	x.calls().endCalls(denied, reason)
 }
 
 // continues shows that the agent works again, unless another question is open.
-func (x *Step) continues() {
+func (x questionStep) continues() {
 	if len(x.State.Questions) == 0 {
 		x.status(x.State.Turn.Record.ID, protocol.StatusBusy, "")
 	}
@@ -252,19 +252,19 @@ func (in Answered) apply(x *Step) error {
 		return protocol.Errorf(protocol.CodeNotFound, "No open question %.100q", in.InteractionID)
 	}
 	rec, req := *q, in.Request
-	return x.report(rec.TurnID, func() {
+	return x.turns().report(rec.TurnID, func() {
 		answer := &protocol.InteractionAnswer{Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase)}
 		if rec.Kind == protocol.KindAsk {
 			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
 		}
-		x.closeQuestion(rec, protocol.InteractionResolved, answer)
-		x.continues()
-		x.remember(&req, rec.Question.ToolName)
+		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
+		x.questions().continues()
+		x.questions().remember(&req, rec.Question.ToolName)
 		x.effect(Reply{rec.ID, in.Raw})
 	})
 }
 
-func (x *Step) remember(req *protocol.AnswerRequest, tool string) {
+func (x questionStep) remember(req *protocol.AnswerRequest, tool string) {
 	if req.Remember != protocol.RememberSession || tool == "" || req.Approved == nil || !*req.Approved {
 		return
 	}
@@ -291,9 +291,9 @@ func (in QuestionExpired) apply(x *Step) error {
 		return nil
 	}
 	rec := *q
-	return x.report(rec.TurnID, func() {
-		x.closeQuestion(rec, protocol.InteractionExpired, nil)
-		x.continues()
+	return x.turns().report(rec.TurnID, func() {
+		x.questions().closeQuestion(rec, protocol.InteractionExpired, nil)
+		x.questions().continues()
 		x.effect(Reply{rec.ID, Answer{Expired: true, Reason: ReasonExpired}})
 	})
 }
@@ -304,18 +304,18 @@ func (in QuestionCancelled) apply(x *Step) error {
 		return nil
 	}
 	rec := *q
-	return x.report(rec.TurnID, func() {
+	return x.turns().report(rec.TurnID, func() {
 		if in.Expired {
-			x.closeQuestion(rec, protocol.InteractionExpired, nil)
+			x.questions().closeQuestion(rec, protocol.InteractionExpired, nil)
 		} else {
-			x.closeUnanswered(rec, reasonCancelled)
+			x.questions().closeUnanswered(rec, reasonCancelled)
 		}
-		x.continues()
+		x.questions().continues()
 	})
 }
 
 func (in AgentChecking) apply(x *Step) error {
-	return x.report(in.TurnID, func() {
+	return x.turns().report(in.TurnID, func() {
 		if in.Lost == x.State.Turn.Lost {
 			return
 		}

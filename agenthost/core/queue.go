@@ -100,14 +100,14 @@ func (in Prompted) apply(x *Step) error {
 	waits := in.Request.WhenBusy == protocol.WhenBusyQueue || in.Request.WhenBusy == protocol.WhenBusyInterrupt
 	switch {
 	case busy && waits:
-		return x.enqueue(q, in.HostStopping)
+		return x.queue().enqueue(q, in.HostStopping)
 	case busy:
 		return &protocol.Error{
 			Code: protocol.CodeBusy, Message: "A turn is open",
 			Hint: "Wait for it to end, interrupt it, or send whenBusy",
 		}
 	}
-	return x.open(q, in.Instructions, in.HostStopping, false)
+	return x.turns().open(q, in.Instructions, in.HostStopping)
 }
 
 // ErrReadOnly refuses a prompt of a grant that may start no turn.
@@ -136,7 +136,7 @@ func checkPrompt(rec *TurnRecord, req *protocol.PromptRequest) error {
 }
 
 // enqueue makes a turn wait for the open one, which WhenBusyInterrupt ends at once.
-func (x *Step) enqueue(q Queued, hostStopping bool) error {
+func (x queueStep) enqueue(q Queued, hostStopping bool) error {
 	s := &x.State
 	if !s.fits(&q) {
 		return &protocol.Error{
@@ -173,7 +173,7 @@ func (in QueueAdvanced) apply(x *Step) error {
 	}
 	q := x.State.Queue[0]
 	x.State.Queue = x.State.Queue[1:]
-	return x.open(q, in.Instructions, in.HostStopping, true)
+	return x.turns().open(q, in.Instructions, in.HostStopping)
 }
 
 func (in QueueDropped) apply(x *Step) error {
@@ -184,13 +184,13 @@ func (in QueueDropped) apply(x *Step) error {
 	x.State.Queue = x.State.Queue[1:]
 	x.effect(EndQueued{q.Record.ID})
 	if !in.Unwritten && !q.Record.Expires.IsZero() { // no broker knows a turn without an announcement
-		x.notStarted(q.Record)
+		x.queue().notStarted(q.Record)
 	}
 	return nil
 }
 
 // announce makes a turn the one that may be started next; nil: none may.
-func (x *Step) announce(rec *TurnRecord) {
+func (x queueStep) announce(rec *TurnRecord) {
 	x.State.Announced = rec
 	if rec == nil {
 		x.effect(StopTimer{TimerAnnounced})
@@ -200,7 +200,7 @@ func (x *Step) announce(rec *TurnRecord) {
 }
 
 // notStarted ends an announced turn. It has no stream, so its finish has no part.
-func (x *Step) notStarted(rec TurnRecord) {
+func (x queueStep) notStarted(rec TurnRecord) {
 	rec.State, rec.Finished = TurnFinished, x.now
 	rec.FinishReason, rec.Reason = protocol.FinishOther, protocol.ReasonNotStarted
 	x.Rows.Turns = append(x.Rows.Turns, rec)
@@ -212,14 +212,14 @@ func (x *Step) notStarted(rec TurnRecord) {
 
 func (in AnnouncementExpired) apply(x *Step) error {
 	if a := x.State.Announced; a != nil && a.ID == in.TurnID && a.Expires.Equal(in.Expires) {
-		x.notStarted(*a)
+		x.queue().notStarted(*a)
 	}
 	return nil
 }
 
 // announceRequested announces the turn of a check-in. known: the journal has the
 // turn, so it is over, and its token replays it if it was ever started.
-func (x *Step) announceRequested(turn *protocol.AnnouncedTurn, known bool, expires time.Time) {
+func (x queueStep) announceRequested(turn *protocol.AnnouncedTurn, known bool, expires time.Time) {
 	s := &x.State
 	if turn == nil || s.OpenTurn() == turn.ID || s.Position(turn.ID) > 0 {
 		return

@@ -112,6 +112,15 @@ type EventRecord struct {
 	Part      []byte
 }
 
+// Event decodes the event.
+func (e *EventRecord) Event() (*protocol.Event, error) {
+	var out protocol.Event
+	if err := json.Unmarshal(e.Body, &out); err != nil {
+		return nil, protocol.Errorf(protocol.CodeInternal, "the journal holds an event that cannot be read")
+	}
+	return &out, nil
+}
+
 // InteractionRecord is a question's row. Question and Answer are JSON.
 type InteractionRecord struct {
 	SessionID string

@@ -59,6 +59,7 @@ type Step struct {
 	held    Held
 	touched bool // State.Record was changed
 	ownTurn bool // State.Turn belongs to this step alone
+	effects [4]Effect
 	err     error
 }
 
@@ -66,7 +67,7 @@ type Step struct {
 // code and message are the response to the sender of the input.
 func (s *State) Apply(at Moment, in Input) (*Step, error) {
 	x := &Step{State: *s, now: at.Time, id: at.ID, held: at.Held}
-	x.Rows.SessionID = s.ID
+	x.Rows.SessionID, x.Effects = s.ID, x.effects[:0]
 	if s.Deleted { // its row must not return
 		return nil, errNotFound()
 	}
@@ -100,8 +101,7 @@ func (x *Step) seal() {
 	}
 	if reserve || x.durable() {
 		s.Record.ActiveAt = x.now
-		row := s.Record
-		x.Rows.Session = &row
+		x.Rows.Session = &s.Record
 		s.Delivery.Unsaved = false
 		s.Durable = true
 	}
@@ -197,3 +197,23 @@ func (x *Step) encode(v any) []byte {
 	}
 	return raw
 }
+
+// The parts of a step. Each has the methods of one part of the state, in the file of
+// that part.
+type (
+	epochStep    struct{ *Step }
+	turnStep     struct{ *Step }
+	textStep     struct{ *Step }
+	callStep     struct{ *Step }
+	questionStep struct{ *Step }
+	queueStep    struct{ *Step }
+	deliveryStep struct{ *Step }
+)
+
+func (x *Step) epochs() epochStep       { return epochStep{x} }
+func (x *Step) turns() turnStep         { return turnStep{x} }
+func (x *Step) texts() textStep         { return textStep{x} }
+func (x *Step) calls() callStep         { return callStep{x} }
+func (x *Step) questions() questionStep { return questionStep{x} }
+func (x *Step) queue() queueStep        { return queueStep{x} }
+func (x *Step) delivery() deliveryStep  { return deliveryStep{x} }

@@ -85,24 +85,24 @@ func deltaPart(b *block, text *string) *protocol.Part {
 }
 
 func (in AgentText) apply(x *Step) error {
-	return x.report(in.TurnID, func() { x.addText(in.Kind, in.Text) })
+	return x.turns().report(in.TurnID, func() { x.texts().addText(in.Kind, in.Text) })
 }
 
 func (in AgentTextEnded) apply(x *Step) error {
-	return x.report(in.TurnID, func() { x.endText(in.Final) })
+	return x.turns().report(in.TurnID, func() { x.texts().endText(in.Final) })
 }
 
 func (in AgentReasoningEnded) apply(x *Step) error {
-	return x.report(in.TurnID, func() {
+	return x.turns().report(in.TurnID, func() {
 		b := &x.State.Turn.Text
 		if !b.open && x.held.Reasoning != "" || b.open && b.block.kind == ReasoningBlock {
-			x.endBlocks()
+			x.texts().endBlocks()
 		}
 	})
 }
 
 // addText puts text into frames, and into blocks of the kind.
-func (x *Step) addText(kind BlockKind, text string) {
+func (x textStep) addText(kind BlockKind, text string) {
 	if text == "" {
 		return
 	}
@@ -127,7 +127,7 @@ func (x *Step) addText(kind BlockKind, text string) {
 	}
 }
 
-func (x *Step) openBlock(kind BlockKind) {
+func (x textStep) openBlock(kind BlockKind) {
 	b := &x.turn().Text
 	prefix, start := "txt_", protocol.PartTextStart
 	if kind == ReasoningBlock {
@@ -137,14 +137,14 @@ func (x *Step) openBlock(kind BlockKind) {
 	x.frame(&protocol.Part{Type: start, ID: b.block.id}, false)
 }
 
-func (x *Step) splitIfFull() {
+func (x textStep) splitIfFull() {
 	if b := &x.State.Turn.Text; b.open && b.block.full() {
 		x.splitBlock()
 	}
 }
 
 // splitBlock closes a full block. Its text continues in another.
-func (x *Step) splitBlock() {
+func (x textStep) splitBlock() {
 	b := &x.turn().Text
 	if b.block.kind == TextBlock {
 		sum := sha256.New()
@@ -161,7 +161,7 @@ func (x *Step) splitBlock() {
 }
 
 // closeBlock ends the open block; of a text block, text becomes the event.
-func (x *Step) closeBlock(text string) {
+func (x textStep) closeBlock(text string) {
 	t := x.turn()
 	closed := t.Text.block
 	t.Text.block, t.Text.open = block{}, false
@@ -174,7 +174,7 @@ func (x *Step) closeBlock(text string) {
 }
 
 // flush takes the held text of a kind.
-func (x *Step) flush(kind BlockKind) string {
+func (x textStep) flush(kind BlockKind) string {
 	x.Flushed[kind] = true
 	held := &x.held.Text
 	if kind == ReasoningBlock {
@@ -186,7 +186,7 @@ func (x *Step) flush(kind BlockKind) string {
 }
 
 // endBlocks adds what is held and closes the open block, of either kind.
-func (x *Step) endBlocks() {
+func (x textStep) endBlocks() {
 	b := &x.turn().Text
 	kinds := []BlockKind{TextBlock, ReasoningBlock}
 	if b.open {
@@ -202,7 +202,7 @@ func (x *Step) endBlocks() {
 }
 
 // endText closes the open text. final, if any, wins over what was reported.
-func (x *Step) endText(final string) {
+func (x textStep) endText(final string) {
 	b := &x.turn().Text
 	if b.open && b.block.kind == ReasoningBlock {
 		if final == "" && x.held.Text == "" {

@@ -27,7 +27,7 @@ func (s *State) Stopping(turnID string) bool {
 }
 
 // open starts a turn that was announced, queued or is new.
-func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) error {
+func (x turnStep) open(q Queued, instructions string, hostStopping bool) error {
 	s := &x.State
 	if s.Record.Outbox == OutboxStopped {
 		return errNoTurn("The session has stopped: " + s.Record.OutboxError)
@@ -41,13 +41,13 @@ func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) er
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.keepPrompt(q)
 	x.status(rec.ID, protocol.StatusBusy, "")
-	x.beganBefore(&rec)
+	x.delivery().beganBefore(&rec)
 	x.effect(StopTimer{TimerIdle})
 	if s.Announced != nil && s.Announced.ID == rec.ID {
-		x.announce(nil)
+		x.queue().announce(nil)
 	}
 	s.Turn, x.ownTurn = turn, true
-	x.armRenewal(0)
+	x.delivery().armRenewal(0)
 	if s.Next+offsetBlock/8 > s.Record.OffsetReserved { // in the same write
 		s.Record.OffsetReserved = s.Next + offsetBlock
 	}
@@ -55,12 +55,12 @@ func (x *Step) open(q Queued, instructions string, hostStopping, waited bool) er
 	if instructions != "" {
 		text = instructions + "\n\n" + text
 	}
-	x.effect(StartAgent{TurnID: rec.ID, Queued: waited, Prompt: Prompt{TurnID: rec.ID, Text: text, Attachments: q.Request.Attachments}})
+	x.effect(StartAgent{TurnID: rec.ID, Prompt: Prompt{TurnID: rec.ID, Text: text, Attachments: q.Request.Attachments}})
 	return nil
 }
 
 // keepPrompt writes what the agent was asked; of images, that there were some.
-func (x *Step) keepPrompt(q Queued) {
+func (x turnStep) keepPrompt(q Queued) {
 	if !x.State.Headless() { // a broker has the messages; this is for an agent without a memory
 		x.Rows.Prompts = append(x.Rows.Prompts, PromptRecord{SessionID: x.State.ID, TurnID: q.Record.ID, Text: q.Kept})
 		return
@@ -78,7 +78,7 @@ func (x *Step) keepPrompt(q Queued) {
 }
 
 func (in AgentStarted) apply(x *Step) error {
-	if err := x.opened(in.TurnID); err != nil {
+	if err := x.turns().opened(in.TurnID); err != nil {
 		return err
 	}
 	t := x.turn()
@@ -87,7 +87,7 @@ func (in AgentStarted) apply(x *Step) error {
 }
 
 // opened refuses what comes for a turn that is not open.
-func (x *Step) opened(turnID string) error {
+func (x turnStep) opened(turnID string) error {
 	if x.State.OpenTurn() != turnID || turnID == "" {
 		return protocol.Errorf(protocol.CodeNoTurn, "The turn is over")
 	}
@@ -95,7 +95,7 @@ func (x *Step) opened(turnID string) error {
 }
 
 // working refuses what an agent reports when it cannot be kept any more.
-func (x *Step) working(turnID string) error {
+func (x turnStep) working(turnID string) error {
 	if err := x.opened(turnID); err != nil {
 		return err
 	}
@@ -106,12 +106,12 @@ func (x *Step) working(turnID string) error {
 }
 
 // report makes one step of what the turn's agent reports.
-func (x *Step) report(turnID string, f func()) error {
+func (x turnStep) report(turnID string, f func()) error {
 	if err := x.working(turnID); err != nil {
 		return err
 	}
 	f()
-	x.splitIfFull()
+	x.texts().splitIfFull()
 	return nil
 }
 
@@ -122,20 +122,20 @@ func (in Interrupted) apply(x *Step) error {
 	}
 	x.turn().Stop = in.Reason
 	if open := x.State.Questions; len(open) > 0 && t.Failure == nil {
-		x.endBlocks()
-		x.closeQuestions(endingReason(in.Reason))
-		x.splitIfFull()
+		x.texts().endBlocks()
+		x.questions().closeQuestions(endingReason(in.Reason))
+		x.texts().splitIfFull()
 		for i := range open {
 			x.effect(Reply{open[i].ID, Answer{Reason: endingReason(in.Reason), Expired: open[i].Kind == protocol.KindAsk}})
 		}
 	}
-	x.release()
+	x.turns().release()
 	x.effect(StopAgent{t.Record.ID})
 	return nil
 }
 
 // release lets the agent have the answers that were held.
-func (x *Step) release() {
+func (x turnStep) release() {
 	if x.State.Turn.Lost {
 		x.turn().Lost = false
 		x.effect(HoldAnswers{false})
@@ -143,7 +143,7 @@ func (x *Step) release() {
 }
 
 func (in StepFailed) apply(x *Step) error {
-	if x.opened(in.TurnID) != nil {
+	if x.turns().opened(in.TurnID) != nil {
 		return nil
 	}
 	t := x.turn()
@@ -154,27 +154,27 @@ func (in StepFailed) apply(x *Step) error {
 	x.effect(CancelAgent{in.TurnID})
 	if in.Reason != "" && t.Stop == "" {
 		t.Stop = in.Reason
-		x.release()
+		x.turns().release()
 		x.effect(StopAgent{in.TurnID})
 	}
 	return nil
 }
 
 func (in AgentEnded) apply(x *Step) error {
-	if x.opened(in.TurnID) != nil {
+	if x.turns().opened(in.TurnID) != nil {
 		return nil
 	}
-	x.finish(in.Outcome, in.Others)
+	x.turns().finish(in.Outcome, in.Others)
 	return nil
 }
 
 // finish does everything that ends the open turn: its open text, its questions and
 // their calls, the finish.
-func (x *Step) finish(o Outcome, others Activity) {
+func (x turnStep) finish(o Outcome, others Activity) {
 	t := x.turn()
 	o = t.ending(o)
-	x.endBlocks()
-	x.closeQuestions(endingReason(o.Reason))
+	x.texts().endBlocks()
+	x.questions().closeQuestions(endingReason(o.Reason))
 	rec := t.Record
 	e, p := x.finishEvent(rec.ID, o)
 	x.event(rec.ID, e, p, true)
@@ -183,7 +183,7 @@ func (x *Step) finish(o Outcome, others Activity) {
 	rec.State, rec.Finished, rec.FinishReason, rec.Reason = TurnFinished, x.now, e.FinishReason, e.Reason
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.State.Turn, x.ownTurn = nil, false
-	x.stopRenewal()
+	x.delivery().stopRenewal()
 	x.effect(EndTurn{rec.ID})
 	x.effect(SetTimer{Name: TimerIdle})
 }
@@ -215,7 +215,7 @@ var finishReasons = []protocol.FinishReason{
 
 // finishEvent returns the finish event and the part that ends the stream; an
 // error event goes before it.
-func (x *Step) finishEvent(turnID string, o Outcome) (protocol.Event, *protocol.Part) {
+func (x turnStep) finishEvent(turnID string, o Outcome) (protocol.Event, *protocol.Part) {
 	reason := protocol.CutText(o.Reason, MaxPhrase)
 	e := protocol.Event{Type: protocol.EventFinish, FinishReason: o.FinishReason, Reason: reason, TotalUsage: o.usage()}
 	switch {

@@ -50,17 +50,17 @@ func TestTextBlocks(t *testing.T) {
 		want   []string // the events
 		stream []string // nil: the same
 	}{
-		{"deltas add up", []step{say("a"), say("b"), endText("")}, []string{"ab"}, nil},
-		{"a final text that says the same", []step{say("a"), say("b"), endText("ab")}, []string{"ab"}, nil},
-		{"a final text that says more", []step{say("a"), endText("abc")}, []string{"abc"}, nil},
-		{"a final text wins", []step{say("a"), endText("xyz")}, []string{"xyz"}, []string{"a"}},
+		{"deltas add up", []step{writeText("a"), writeText("b"), endText("")}, []string{"ab"}, nil},
+		{"a final text that is the same", []step{writeText("a"), writeText("b"), endText("ab")}, []string{"ab"}, nil},
+		{"a final text that is longer", []step{writeText("a"), endText("abc")}, []string{"abc"}, nil},
+		{"a final text wins", []step{writeText("a"), endText("xyz")}, []string{"xyz"}, []string{"a"}},
 		{"a final text alone", []step{endText("alone")}, []string{"alone"}, nil},
-		{"nothing open and nothing said", []step{endText("")}, nil, nil},
-		{"a call closes the block", []step{say("a"), callTool("c", "ls", `{}`), say("b")}, []string{"a", "b"}, nil},
-		{"a result does not", []step{callTool("c", "ls", `{}`), say("a"), toolResult("c", `1`), say("b"), endText("ab")}, []string{"ab"}, nil},
-		{"reasoning closes it and is not kept", []step{say("a"), reason("hm"), say("b")}, []string{"a", "b"}, nil},
-		{"a character cut between deltas", []step{say("\xe2\x9c"), say("\x93 ok")}, []string{"✓ ok"}, nil},
-		{"what cannot be stored", []step{say("a\x00b\xffc")}, []string{"a\uFFFDb\uFFFDc"}, nil},
+		{"nothing open and no text", []step{endText("")}, nil, nil},
+		{"a call closes the block", []step{writeText("a"), callTool("c", "ls", `{}`), writeText("b")}, []string{"a", "b"}, nil},
+		{"a result does not", []step{callTool("c", "ls", `{}`), writeText("a"), toolResult("c", `1`), writeText("b"), endText("ab")}, []string{"ab"}, nil},
+		{"reasoning closes it and is not kept", []step{writeText("a"), reason("hm"), writeText("b")}, []string{"a", "b"}, nil},
+		{"a character cut between deltas", []step{writeText("\xe2\x9c"), writeText("\x93 ok")}, []string{"✓ ok"}, nil},
+		{"what cannot be stored", []step{writeText("a\x00b\xffc")}, []string{"a\uFFFDb\uFFFDc"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -81,10 +81,10 @@ func TestLongTextIsSplitBetweenCharacters(t *testing.T) {
 		name   string
 		script []step
 	}{
-		{"in one delta", []step{say(long)}},
+		{"in one delta", []step{writeText(long)}},
 		{"as a final text", []step{endText(long)}},
-		{"with a final text that repeats it", []step{say(long), endText(long)}},
-		{"with a final text that goes on", []step{say(long[:300<<10]), endText(long)}},
+		{"with a final text that repeats it", []step{writeText(long), endText(long)}},
+		{"with a final text that goes on", []step{writeText(long[:300<<10]), endText(long)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -144,12 +144,12 @@ func TestSecretsAreMasked(t *testing.T) {
 	var script []step
 	for _, s := range secrets[:3] {
 		for i := range s {
-			script = append(script, say(s[i:i+1]))
+			script = append(script, writeText(s[i:i+1]))
 		}
-		script = append(script, say(" then "))
+		script = append(script, writeText(" then "))
 	}
 	quoted, _ := json.Marshal(secrets[2])
-	script = append(script, say("sk-live-1"), endText(""), reason("sk-live"), reason("-12345!"),
+	script = append(script, writeText("sk-live-1"), endText(""), reason("sk-live"), reason("-12345!"),
 		callTool("c1", "env", `{"k":`+string(quoted)+`,"sk-live-12345":1}`), toolResult("c1", `"TOKEN=sk-live-12345\n"`),
 		func(ctx context.Context, out agenthost.Output) error {
 			out.Notice("info", "sk-live-12345")
@@ -177,7 +177,7 @@ func TestAHundredSessionsAtOnce(t *testing.T) {
 	r := newRig(t).start()
 	var script []step
 	for i := range 10 {
-		script = append(script, say(fmt.Sprint("piece ", i)), callTool(fmt.Sprint("c", i), "ls", `{}`), toolResult(fmt.Sprint("c", i), `[]`))
+		script = append(script, writeText(fmt.Sprint("piece ", i)), callTool(fmt.Sprint("c", i), "ls", `{}`), toolResult(fmt.Sprint("c", i), `[]`))
 	}
 	r.agent.script(script...)
 	done := make(chan string, 100)
