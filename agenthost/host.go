@@ -56,7 +56,7 @@ func New(opts Options) (*Host, error) {
 	}
 	h.registry = registry{
 		create:   func(id string) *session { return newSession(h, id) },
-		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, told: map[string]string{},
+		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, notified: map[string]string{},
 	}
 	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.worked)}
 	h.Clients = Clients{h: h}
@@ -245,7 +245,7 @@ type registry struct {
 	sessions map[string]*session
 	watchers map[chan struct{}]struct{}
 	phase    phase
-	told     map[string]string // by broker, the incarnation that its sessions were told last
+	notified map[string]string // by broker, the last incarnation that its sessions were notified of
 }
 
 func (r *registry) enter(p phase) {

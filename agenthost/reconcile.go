@@ -13,25 +13,25 @@ import (
 
 const (
 	maxBoundPage    = 1000
-	maxAcknowledged = 16 // newest acknowledgements that a broker is told
+	maxAcknowledged = 16 // newest acknowledgements in an answer to a broker
 )
 
 // Brokers are what a host does for its brokers with all of their sessions at once.
 type Brokers struct{ h *Host }
 
-// tell notes the incarnation of a broker's database and reports whether it is new.
-func (r *registry) tell(brokerID, incarnation string) bool {
+// noteIncarnation notes the incarnation of a broker's database and reports whether it is new.
+func (r *registry) noteIncarnation(brokerID, incarnation string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := r.told[brokerID] == incarnation
-	r.told[brokerID] = incarnation
+	known := r.notified[brokerID] == incarnation
+	r.notified[brokerID] = incarnation
 	return !known
 }
 
 // share has the sessions of a broker compared with an incarnation of its database
 // that one of them saw. It does not wait for them.
 func (b Brokers) share(brokerID, incarnation string) {
-	if !b.h.tell(brokerID, incarnation) {
+	if !b.h.noteIncarnation(brokerID, incarnation) {
 		return
 	}
 	b.h.spawn(func() {
@@ -56,7 +56,7 @@ func (b Brokers) Reconcile(_ context.Context, req *protocol.ReconcileRequest) (*
 	if req.BrokerID == "" || req.Incarnation == "" {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "brokerId and incarnation are required")
 	}
-	b.h.tell(req.BrokerID, req.Incarnation)
+	b.h.noteIncarnation(req.BrokerID, req.Incarnation)
 	out := &protocol.ReconcileResponse{Acknowledged: []protocol.SessionCursor{}}
 	var receipts []receipt
 	for _, s := range b.h.all() {

@@ -140,7 +140,7 @@ func (r *Recovery) ownDue(url string) bool {
 	return state.incarnation != r.Incarnation.ID() && r.Now().Sub(state.tried) >= ownHostEvery
 }
 
-// ask tells a host the incarnation, and looks at what it answers.
+// ask sends a host the incarnation and handles its answer.
 func (r *Recovery) ask(ctx context.Context, h recoveryHost) error {
 	ctx, cancel := context.WithTimeout(ctx, recoveryTimeout)
 	defer cancel()

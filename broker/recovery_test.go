@@ -72,7 +72,7 @@ func (k *recoveryKit) onHost() *protocol.Task {
 	return task
 }
 
-func TestHostsAreToldTheIncarnation(t *testing.T) {
+func TestHostsGetTheIncarnation(t *testing.T) {
 	k := newRecoveryKit(t)
 	k.recovery.Round(k.ctx)
 	same(t, k.host.asked, `[{'brokerId':'broker-1','incarnation':'`+k.incarnation.ID()+`'}]`)

@@ -78,7 +78,7 @@ type comparison struct {
 	last    protocol.Cursor // of the journal
 	texts   []Message
 	textSeq int64
-	noTexts bool // a message is missing: the following ones cannot be told apart
+	noTexts bool // a message is missing, so the following ones cannot be assigned
 }
 
 func (c *comparison) run(ctx context.Context, journal iter.Seq2[json.RawMessage, error]) error {

@@ -4,7 +4,7 @@ import "time"
 
 // TurnPrompt is what a turn was asked, from its host's journal. A host adds it to
 // events that it sends again, so that a broker whose database went back in time
-// gets the user's message back. MessageID is "" when the host was not told it.
+// gets the user's message back. MessageID is "" when the broker did not send it.
 type TurnPrompt struct {
 	TurnID    string    `json:"turnId"`
 	MessageID string    `json:"messageId,omitempty"`

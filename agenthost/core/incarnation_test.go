@@ -72,8 +72,8 @@ func TestAComparisonWithABrokerThatHasEverythingMovesNothing(t *testing.T) {
 	}
 }
 
-// Any answer tells: also one that is no success.
-func TestAnyAnswerCarriesTheIncarnation(t *testing.T) {
+// Successes and refusals both have it.
+func TestAnyAnswerReportsTheIncarnation(t *testing.T) {
 	for name, in := range map[string]func(*run) core.Input{
 		"a success": func(r *run) core.Input {
 			return core.DeliveryAccepted{Sent: r.sentEvent(), Cursor: &r.state.Record.Cursor, Object: true, Incarnation: "i2"}

@@ -70,7 +70,7 @@ func (r *restoring) afterBackup() {
 	r.want = map[string][]shownMessage{r.older: shownOf(r.t, r.user(), r.older), r.younger: shownOf(r.t, r.user(), r.younger)}
 }
 
-// comesBack waits until the older task is whole again, with nobody's help. Then an
+// comesBack waits until the older task is complete again by itself. Then an
 // administrator adopts the younger one.
 func (r *restoring) comesBack() {
 	r.t.Helper()

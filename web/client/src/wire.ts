@@ -806,7 +806,8 @@ export interface Ask {
 
 /**
  * TurnPrompt is what a turn was asked, from its host's journal. A host adds it to events that it sends again, so that a
- * broker whose database went back in time gets the user's message back. messageId is "" when the host was not told it.
+ * broker whose database went back in time gets the user's message back. messageId is "" when the broker did not send
+ * it.
  */
 export interface TurnPrompt {
   turnId: string;
