@@ -201,7 +201,13 @@ func TestAPostgresRestoredFromADumpGetsEverythingBack(t *testing.T) {
 
 // The primary dies with commits that its asynchronous standby does not have. The
 // standby is promoted, and the running broker finds it by target_session_attrs.
-func TestAFailoverToAnAsynchronousStandbyGetsEverythingBack(t *testing.T) {
+//
+// It takes long, so only `make test-long` runs it.
+func TestAPrimaryThatCrashesFailsOverAndEverythingComesBack(t *testing.T) {
+	if os.Getenv("BELLHOP_LONG") == "" {
+		t.Log("left to make test-long")
+		return
+	}
 	primary := testenv.PostgresServer(t)
 	setUp := prepareStackOn(t, t.TempDir(), postgres, primary.URL()) // the tables are created before the standby
 	standby := primary.Standby()
