@@ -192,8 +192,11 @@ func TestLostMessagesComeBackFromPrompts(t *testing.T) {
 		}
 	}
 	if want := []shown{
-		{first.TurnID, "USER", "first"}, {first.TurnID, "ASSISTANT", "one"},
-		{"t2", "USER", "second"}, {"t2", "ASSISTANT", "two"}, {"t3", "USER", "third…"},
+		{first.TurnID, "USER", "first"},
+		{first.TurnID, "ASSISTANT", "one"},
+		{"t2", "USER", "second"},
+		{"t2", "ASSISTANT", "two"},
+		{"t3", "USER", "third…"},
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

@@ -46,16 +46,36 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 		{"not acknowledged yet", complete[:3], complete, protocol.Cursor{Epoch: 1, Seq: 3}, "", `{'journal':5,'stored':3,'pending':2}`},
 		{"lost", complete[:4], complete, protocol.Cursor{Epoch: 2, Seq: 2}, "", `{'journal':5,'stored':4,'missing':1,
 			'first':'event e2-2 at 2/2 (finish): it was acknowledged and is not in the database'}`},
-		{"other content", complete, append(slices.Clone(complete[:4]), seqd(2, 2, "t2", text("other"))), protocol.Cursor{Epoch: 2, Seq: 2}, "",
-			`{'journal':5,'stored':4,'different':1,'first':'event e2-2 at 2/2 (text): the database has other content'}`},
-		{"a hole in the journal", complete, without(1), protocol.Cursor{Epoch: 2, Seq: 2}, "",
-			`{'journal':4,'stored':4,'holes':1,'invented':1,'first':'event e1-3 at 1/3 (finish): the journal skips positions before it'}`},
-		{"the journal was restored from an older copy", complete, append(slices.Clone(complete[:1]), complete[3:]...), protocol.Cursor{Epoch: 2, Seq: 2}, "",
-			`{'journal':3,'stored':3,'superseded':2}`},
-		{"a message is missing", complete, complete, protocol.Cursor{Epoch: 2, Seq: 2}, `DELETE FROM messages WHERE message = 'two'`,
-			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`},
-		{"a message has another text", complete, complete, protocol.Cursor{Epoch: 2, Seq: 2}, `UPDATE messages SET message = 'zwei' WHERE message = 'two'`,
-			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message has another text'}`},
+		{
+			"other content", complete, append(slices.Clone(complete[:4]), seqd(2, 2, "t2", text("other"))),
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			"",
+			`{'journal':5,'stored':4,'different':1,'first':'event e2-2 at 2/2 (text): the database has other content'}`,
+		},
+		{
+			"a hole in the journal", complete, without(1),
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			"",
+			`{'journal':4,'stored':4,'holes':1,'invented':1,'first':'event e1-3 at 1/3 (finish): the journal skips positions before it'}`,
+		},
+		{
+			"the journal was restored from an older copy", complete, append(slices.Clone(complete[:1]), complete[3:]...),
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			"",
+			`{'journal':3,'stored':3,'superseded':2}`,
+		},
+		{
+			"a message is missing", complete, complete,
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			`DELETE FROM messages WHERE message = 'two'`,
+			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`,
+		},
+		{
+			"a message has another text", complete, complete,
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			`UPDATE messages SET message = 'zwei' WHERE message = 'two'`,
+			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message has another text'}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			db := storetest.OpenDB(t, "sqlite:"+t.TempDir()+"/a.db")
