@@ -26,7 +26,7 @@ func Commands() []Command {
 // step is one parsed command of a prompt.
 type step struct {
 	verb string
-	args []string // what the groups of the pattern matched
+	args []string // matches of the pattern's groups
 }
 
 // maxSlow bounds "slow N" to one hour.

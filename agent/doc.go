@@ -12,7 +12,8 @@
 //	            ▲                        └─ tool_start ─► (confirm ─► confirmation) ─┐
 //	            └──────────────────── tool_message ◄─ executing_tool ◄──────────────┘
 //
-// A session runs one turn at a time. Two goroutines use it: the front end's, which passes lines
-// in, and the turn's. session.mu guards what they share. waiting_for_input is written under it,
-// so that no line of the next turn can precede it.
+// A session runs one turn at a time. Two goroutines use it: the front end's, which
+// passes lines in, and the turn's. session.mu guards their shared fields.
+// waiting_for_input is written under it, so that no line of the next turn can
+// precede it.
 package agent

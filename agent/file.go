@@ -17,7 +17,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Limits of what the file tools return or write.
+// Limits of the results and the input of the file tools.
 const (
 	maxEntries   = 500
 	maxFileBytes = 256 << 10

@@ -167,7 +167,7 @@ func (r *recorder) await(t *testing.T, satisfies func(string) bool) string {
 		select {
 		case <-r.wake:
 		case <-t.Context().Done():
-			t.Fatalf("told only %v", r.calls)
+			t.Fatalf("got only %v", r.calls)
 		}
 	}
 }

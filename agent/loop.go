@@ -172,10 +172,10 @@ func (s *session) execute(ctx context.Context, call ToolCall) (string, error) {
 	return act.run(ctx)
 }
 
-func (s *session) allowed(tool string) bool {
+func (s *session) allowed(shape string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.remembered[tool]
+	return s.remembered[shape]
 }
 
 // confirm asks for permission; nil means granted.
@@ -193,10 +193,10 @@ func (s *session) confirm(ctx context.Context, call ToolCall, act *action) error
 	case !*answer.Value:
 		return denied{"Denied by the user."}
 	}
-	if answer.Remember == protocol.RememberSession {
+	if answer.Remember == protocol.RememberSession && act.shape != "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.remembered[call.Name] = true
+		s.remembered[act.shape] = true
 	}
 	return nil
 }

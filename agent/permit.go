@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"bellhop/policy"
@@ -19,14 +20,18 @@ type Policy interface {
 // policyAgent is the agent's name in policy rules.
 const policyAgent = "bellhop"
 
-// permit returns nil if the policy allows a call, or the user does now or did for the session.
+// shapes describes calls for answers that are remembered if there is no policy.
+var shapes = sync.OnceValue(func() *policy.Engine { return policy.Default(policy.Options{}) })
+
+// permit returns nil if the policy allows a call, or the user does now or allowed calls of its
+// shape for the session.
 // CRITICAL calls are asked every time.
 func (s *session) permit(ctx context.Context, call ToolCall, act *action) error {
 	act, limit, err := s.applyPolicy(call, act)
 	if err != nil || act.warning == nil {
 		return err
 	}
-	if s.allowed(call.Name) && act.warning.Level != string(policy.Critical) {
+	if s.allowed(act.shape) && act.warning.Level != string(policy.Critical) {
 		return nil
 	}
 	if limit <= 0 {
@@ -43,12 +48,14 @@ func (s *session) permit(ctx context.Context, call ToolCall, act *action) error 
 
 // applyPolicy returns the action with the policy's warning, or an error if the policy denies it.
 func (s *session) applyPolicy(call ToolCall, act *action) (*action, time.Duration, error) {
-	if s.opts.Policy == nil {
-		return act, 0, nil
-	}
-	d := s.opts.Policy.Decide(policy.Call{Agent: policyAgent, Dir: s.opts.Dir, Tool: call.Name, Input: call.Arguments})
 	decided := *act
-	decided.warning = nil
+	asked := policy.Call{Agent: policyAgent, Dir: s.opts.Dir, Tool: call.Name, Input: call.Arguments}
+	if s.opts.Policy == nil {
+		decided.shape = shapes().Decide(asked).Shape
+		return &decided, 0, nil
+	}
+	d := s.opts.Policy.Decide(asked)
+	decided.warning, decided.shape = nil, d.Shape
 	switch d.Action {
 	case policy.Allow:
 	case policy.Deny:

@@ -39,7 +39,7 @@ func TestPolicyDecidesAboutTools(t *testing.T) {
 			a, _ := underPolicy(t)
 			a.send(`{"type":"input","text":"` + c.input + `"}`)
 			if got := *a.until(protocol.LineToolMessage).Content; got != c.want {
-				t.Errorf("the tool said %q", got)
+				t.Errorf("the tool returned %q", got)
 			}
 		})
 	}
@@ -55,6 +55,16 @@ func TestPolicyGivesTheQuestionItsLevel(t *testing.T) {
 	a.until(protocol.LineState)
 	if content, err := os.ReadFile(filepath.Join(dir, "new.txt")); err != nil || string(content) != "x" {
 		t.Errorf("written: %q, %v", content, err)
+	}
+}
+
+func TestAPermissionForTheSessionCoversTheShapeOfACall(t *testing.T) {
+	a, _ := underPolicy(t)
+	a.send(`{"type":"input","text":"run touch a then run touch b then run touch -c a"}`)
+	first := a.until(protocol.LineConfirm)
+	a.send(`{"type":"confirmation","request_id":"` + first.RequestID + `","value":true,"remember":"session"}`)
+	if next := a.until(protocol.LineConfirm); string(next.Args) != `{"command":"touch -c a"}` {
+		t.Errorf("asked next: %s", next.Args)
 	}
 }
 

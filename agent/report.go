@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// Limits of what a reply repeats of a tool's output; the tool's own message has all of it.
+// Limits of the tool output that a reply repeats; the tool's own message has all of
+// it.
 const (
 	reportLines = 20
 	reportRunes = 2000

@@ -37,7 +37,7 @@ type session struct {
 	turn       *turn // nil while waiting for input
 	ended      bool  // the input has ended: questions are denied
 	questions  map[string]*question
-	remembered map[string]bool // tools that the user allowed for the session
+	remembered map[string]bool // shapes of calls that the user allowed for the session
 }
 
 // turn is one input and the work on it.

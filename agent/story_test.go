@@ -11,7 +11,7 @@ import (
 	"bellhop/protocol"
 )
 
-var update = flag.Bool("update", false, "write the stories' transcripts anew")
+var update = flag.Bool("update", false, "write the transcripts of the stories")
 
 // TestStories replays testdata/stories. "> " lines are sent by the client, "< " lines are the
 // agent's exact responses. The next client line is sent after a status, ask, confirm or

@@ -24,7 +24,7 @@ func fifo(t *testing.T, dir string) string {
 func awaitReady(t *testing.T, path string) {
 	t.Helper()
 	if output, err := os.ReadFile(path); err != nil || string(output) != "ready\n" {
-		t.Fatalf("the command said %q, %v", output, err)
+		t.Fatalf("the command printed %q, %v", output, err)
 	}
 }
 

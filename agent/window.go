@@ -32,8 +32,9 @@ func total(messages []Message) int {
 	return n
 }
 
-// conversation returns what the model gets: the instructions and as much of the history as
-// fits. Messages that do not fit are dropped for good, as they would not fit later either.
+// conversation returns the instructions and as much of the history as the model's
+// window can hold. Messages that do not fit are dropped permanently, because they
+// would not fit later either.
 func (s *session) conversation() []Message {
 	var head []Message
 	if s.opts.Instructions != "" {

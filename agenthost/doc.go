@@ -1,20 +1,26 @@
-// Package agenthost is the remote agent server's domain: sessions, turns, the
-// events and frames they make, interactions, stream tokens, and the outbox that
-// brings events to the broker. It owns the rules of protocol section 2.
+// Package agenthost is the agent host's domain: it finds, opens, recovers and stops
+// sessions, and acts for them. It owns the rules of protocol section 2.
 //
-// It does not own HTTP (agenthost/api), the journal's file (agenthost/journal),
-// directories (agenthost/workspace) or any agent program (agenthost/provider/…).
+// It does not decide what happens to a session (agenthost/core), send requests
+// (agenthost/delivery), keep frames for readers (agenthost/stream), or make lines
+// (agenthost/headless). HTTP is in agenthost/api, the journal's file in
+// agenthost/journal, directories in agenthost/workspace, agent programs in
+// agenthost/provider/….
 //
-// One rule holds everything together, append before announce: an event is
-// committed to the journal, together with every change of turn, interaction and
-// session that belongs to it, before its part reaches a stream and before the
-// outbox may see it. Text deltas live in memory only.
+// A session is a core.State under a lock. Every change is one step: decide, commit
+// the rows, replace the state, publish the frames, run the effects. So an event is
+// committed to the journal, with every change of turn, interaction and session that
+// belongs to it, before its part reaches a stream and before delivery may see it.
+// Text deltas live in memory only.
 //
 //	            Open(turn)            Start                 the agent, Interrupt, a restart
 //	(nothing) ───────────► announced ───────► open ───────────────────────────► finished
 //	                           └── superseded, or its tokens expired ──► finished (not-started)
 //
-// Each session has one lock. Sequence numbers and frame offsets are given, and
-// frames published, while it is held; so a snapshot and a subscription taken
-// under it resume exactly.
+//	host.go      Host: start, run, end; its sessions      session.go  a session: steps, recovery, readers
+//	options.go   what a host is made of; the journal      effects.go  effects of steps; delivery's side of a session
+//	provider.go  the contract of agent programs           turn.go     prompts, and turns as they run
+//	open.go      sessions opened, listed and deleted      output.go   what an agent reports; questions
+//	agent.go     the agent of a session, its workspace    clients.go  the headless interface
+//	status.go    status of host and workspaces; hooks
 package agenthost

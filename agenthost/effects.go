@@ -50,7 +50,7 @@ func (s effects) act(effect core.Effect) {
 	case core.StopTimer:
 		stopTimer(&s.timers[e.Name])
 	case core.Warn:
-		s.host.opts.Log.Warn(e.Message, append([]any{"session", s.id}, e.Attrs...)...)
+		s.host.opts.Log.Warn(e.Message, append([]any{"session", s.id}, e.Attrs...)...) //nolint:sloglint // the core names constants
 	default:
 		s.actOnDelivery(effect)
 	}

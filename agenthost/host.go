@@ -63,7 +63,7 @@ func New(opts Options) (*Host, error) {
 	h.Brokers = Brokers{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
-	h.sender = delivery.NewSender(opts.Poster, opts.Password)
+	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()

@@ -57,7 +57,7 @@ func (r *rig) announceFull(session, turn string) protocol.Code {
 
 func TestATurnWhoseTokensExpireIsNotStarted(t *testing.T) {
 	r := newRig(t)
-	r.options = func(o *agenthost.Options) { o.TokenTTL = 20 * time.Millisecond }
+	r.options = func(o *agenthost.Options) { o.TokenTTL = 500 * time.Millisecond }
 	r.start()
 	g := r.announce("s1", "t1")
 	r.until("its end", func() bool { return len(r.broker.of("s1")) == 1 })

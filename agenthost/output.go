@@ -127,7 +127,7 @@ func (j sessionJournal) Prompt(ctx context.Context, turnID string) (string, erro
 // Policy decides about tool calls; *policy.Live is one.
 type Policy interface {
 	Decide(call policy.Call) policy.Decision
-	// Notices describe what is wrong with the rules; Status shows them.
+	// Notices describe the errors of the rules; Status shows them.
 	Notices() []string
 }
 
@@ -327,7 +327,7 @@ func (h *Host) Answer(ctx context.Context, sessionID, interactionID string, req 
 func (s *session) answer(interactionID string, req *protocol.AnswerRequest) error {
 	in := core.Answered{
 		InteractionID: interactionID, Request: *req,
-		Raw: Answer{Approved: req.Approved != nil && *req.Approved, Text: req.Text, Reason: req.Reason},
+		Raw: core.RawAnswer(req),
 	}
 	in.Request.Text, in.Request.Reason = s.turn.masker.Text(req.Text), s.turn.masker.Text(req.Reason)
 	_, err := s.report(in)

@@ -132,11 +132,21 @@ func TestAPermissionForTheSessionNeverCoversCriticalCalls(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	stream := r.start1("s1", "t1", run("c1", "touch a", nil)...)
 	id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session", By: "u1"}); err != nil {
 		t.Fatal(err)
 	}
 	r.read(stream)
+	resolved := r.interactions("s1")
+	if a := resolved[len(resolved)-1].Answer; a.Remembered != "INFO touch; INFO file:write in the workspace" || a.By != "u1" {
+		t.Errorf("journaled: %+v", a)
+	}
 	wantLines(t, "another one", types(r.turn("s1", "t2", run("c1", "touch b", nil)...)), []string{"tool-call", "tool-result", "finish"})
+	stream = r.start1("s1", "t2b", run("c1", "touch -c b", nil)...)
+	id = r.untilPart(stream, "tool-approval-request").part.ApprovalID // another shape
+	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: no()}); err != nil {
+		t.Fatal(err)
+	}
+	r.read(stream)
 	wantLines(t, "a denied one", types(r.turn("s1", "t3", run("c1", "git push", nil)...)), []string{"tool-call", "data-notice", "tool-output-denied", "finish"})
 
 	stream = r.start1("s1", "t4", run("c1", "touch c; rm -rf /", nil)...)

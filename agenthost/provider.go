@@ -121,7 +121,8 @@ type Terminal struct {
 	Env     []string `json:"env"` // KEY=value, beside the person's own
 }
 
-// What goes between a session and its agent, see package core.
+// The values between a session and its agent are those of the core.
+
 type (
 	Prompt     = core.Prompt
 	Outcome    = core.Outcome

@@ -88,7 +88,11 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 	if err != nil {
 		return nil, err
 	}
-	err = s.Link.Answer(ctx, target, q.TaskID, q.ID, req)
+	sent := *req
+	if sent.By = ""; sent.Remember != "" { // the host journals who gave a lasting answer
+		sent.By = userID
+	}
+	err = s.Link.Answer(ctx, target, q.TaskID, q.ID, &sent)
 	switch protocol.CodeOf(err) {
 	case "":
 	case protocol.CodeGone, protocol.CodeNotFound: // the host no longer has the question

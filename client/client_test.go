@@ -161,7 +161,7 @@ func TestFailedConnections(t *testing.T) {
 	ts.Close()
 	_, err := newClient(t, url).Task(t.Context(), "t")
 	if protocol.CodeOf(err) != protocol.CodeUnavailable || client.StatusOf(err) != 0 || !strings.HasPrefix(err.Error(), url+": the connection failed") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	if _, err := newClient(t, "localhost:7700").Task(t.Context(), "t"); protocol.CodeOf(err) != protocol.CodeInvalid {
 		t.Errorf("no URL: %v", err)

@@ -31,8 +31,8 @@ const (
 	completeTurn = "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 finish"
 )
 
-// read lists what a stream yields: parts by id and type, reset, lost, and at the end the
-// error's code.
+// read lists the items of a stream: parts by id and type, reset, lost, and the
+// error's code at the end.
 func read(events iter.Seq2[client.Event, error]) (string, *client.Transcript, error) {
 	var seen []string
 	transcript := &client.Transcript{}
@@ -135,7 +135,7 @@ func TestSend(t *testing.T) {
 			want:   "error busy", asked: []string{post(1)}, text: "-",
 		},
 		{
-			name:   "what is no stream is an error",
+			name:   "a response that is not a stream is an error",
 			script: []reply{refusing(200, `<html>`)},
 			want:   "error unavailable", asked: []string{post(1)}, text: "-",
 		},

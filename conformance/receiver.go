@@ -30,7 +30,7 @@ type receiver struct {
 	tasks map[string]*task
 }
 
-// task is what was received for one session.
+// task holds the events received for one session.
 type task struct {
 	events   []posted // accepted events, without gaps per epoch
 	cursor   protocol.Cursor

@@ -36,7 +36,7 @@ func TestOneOfManyAnswersWins(t *testing.T) {
 		shown, err := d.Source(t.Context(), d.user, source.ID)
 		must(t, err)
 		if n := len(d.conversation(source.ID).Messages); n != 2 || shown.Source.Version != 2 || len(d.outbox.answers) != 1 {
-			t.Errorf("%d messages, version %d, %d answers told", n, shown.Source.Version, len(d.outbox.answers))
+			t.Errorf("%d messages, version %d, %d answers sent", n, shown.Source.Version, len(d.outbox.answers))
 		}
 	})
 }

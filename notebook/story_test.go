@@ -54,7 +54,7 @@ func TestAQuestionBringsAnAnswerAndAVersion(t *testing.T) {
 		_, err = a.respond(question.ID, "Once more.", nil)
 		wantCode(t, err, protocol.CodeAnswered)
 		if d.notifications.n[d.user] == 0 || len(d.outbox.answers) != 1 || d.outbox.answers[0].Version != 2 {
-			t.Errorf("told %v, answers %+v", d.notifications.n, d.outbox.answers)
+			t.Errorf("notified %v, answers %+v", d.notifications.n, d.outbox.answers)
 		}
 	})
 }

@@ -2,12 +2,15 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-// BenchmarkDecide has 200 rules, of which only the last one matches.
-func BenchmarkDecide(b *testing.B) {
+// manyRules has 200 rules, of which only the last one matches.
+func manyRules(b *testing.B) *Engine {
+	b.Helper()
 	var file strings.Builder
 	file.WriteString("version: 1\nextends: none\nrules:\n")
 	for i := range 99 {
@@ -22,6 +25,11 @@ func BenchmarkDecide(b *testing.B) {
 	if e.Rules() != 200 {
 		b.Fatalf("%d rules", e.Rules())
 	}
+	return e
+}
+
+func BenchmarkDecide(b *testing.B) {
+	e := manyRules(b)
 	for name, call := range map[string]Call{
 		"read":     tool("Read", map[string]string{"file_path": "/ws/internal/policy/engine.go"}),
 		"write":    tool("Write", map[string]string{"file_path": "/ws/internal/policy/engine.go", "content": strings.Repeat("x", 4096)}),
@@ -36,4 +44,28 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkCorpus decides about every call of the corpus of bypasses with 200 rules,
+// and reports the slowest percent. The budget is 5 ms.
+func BenchmarkCorpus(b *testing.B) {
+	e := manyRules(b)
+	var calls []Call
+	for _, file := range bypassFiles(b) {
+		for _, c := range readBypasses(b, file) {
+			calls = append(calls, c.call)
+		}
+	}
+	var times []time.Duration
+	for b.Loop() {
+		for _, c := range calls {
+			start := time.Now()
+			e.Decide(c)
+			times = append(times, time.Since(start))
+		}
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(len(times)), "µs/call")
 }

@@ -58,6 +58,10 @@ type Decision struct {
 	Rule    string        `json:"rule"` // the rule's name; names of built-in rules begin with "default/"
 	Timeout time.Duration `json:"-"`
 	BuiltIn bool          `json:"builtIn"` // the rule is not the operator's
+
+	// Shape is what a yes "for this session" covers: later calls of the same shape.
+	// It is "" when only this one call may be allowed.
+	Shape string `json:"shape,omitempty"`
 }
 
 // Step is one operation of a call, with its decision.

@@ -31,26 +31,103 @@ func (w *walker) simple(words []word, in feed) {
 	}
 	name, args := path.Base(list[0]), words[1:]
 	op := operation{words: list, danger: danger(name, args, in)}
-	if wrap := wrappers[name]; wrap != nil {
-		op.wrapper = w.wrapped(wrap, args, in)
+	op.cause = &invocation{words: list, isPiped: in.piped || in.file, atTop: w.atTop()}
+	wrap := wrappers[name]
+	if wrap != nil {
+		w.wrapped(wrap, args, in)
 		op.danger = cmp.Or(op.danger, hiddenDanger(name, args))
 	}
-	op.wrapper = op.wrapper && op.danger == ""
+	w.count++
+	w.ordinal = w.count
+	defer func() { w.ordinal, w.cause = 0, nil }()
+	r := w.understand(op.cause, name, args)
+	if wrap != nil && r == nil {
+		op.cause.doubt = wraps
+	}
+	op.doubt, op.moves = op.cause.doubt, r != nil && r.program.moves
+	op.cause.danger = op.danger
 	w.add(op)
-	w.effects(name, args)
+	w.cause = op.cause
+	if r != nil {
+		w.usesOf(r)
+	} else {
+		w.effects(name, args)
+	}
 	w.changes(name, args)
 }
 
-// wrapped adds the operations of the command that a wrapper command runs. It
-// returns false when there is none.
-func (w *walker) wrapped(wrap wrapper, args []word, in feed) bool {
+// understand reads a command by the table of known programs, and returns nil for
+// programs that are not in it. It sets the command's doubt.
+func (w *walker) understand(c *invocation, name string, args []word) *reading {
+	if c.words[0] == "[" || c.words[0] == "[[" || c.words[0] == "test" {
+		c.doubt = condition(c.words[0], args)
+		c.reading = &reading{walker: w, program: &program{key: "test"}}
+		return c.reading
+	}
+	r := w.read(c.words[0], args)
+	if r == nil {
+		c.doubt = "What " + show(c.words[0]) + " does is not known here"
+		return nil
+	}
+	c.reading, c.plain, c.doubt = r, r.plain, r.doubt
+	c.isNamed = r.program.names != ""
+	switch {
+	case c.doubt != "" || name == "cd" || r.program.isFree:
+	case !w.inWorkspace():
+		c.doubt = elsewhere
+	case r.program.atTop && (!c.atTop || w.isBareRepository()):
+		c.doubt = "Runs git in a directory whose settings are not known"
+	}
+	return r
+}
+
+// usesOf adds the files and addresses of a command that the table describes.
+func (w *walker) usesOf(r *reading) {
+	for _, u := range r.uses {
+		w.opens(u.tool, u.word)
+	}
+	if r.program.net == "" {
+		return
+	}
+	for _, a := range r.addresses {
+		w.add(address(r.program.net, a))
+	}
+	if len(r.addresses) == 0 {
+		w.add(address(r.program.net, unknown))
+	}
+}
+
+// condition returns why the words of a test are not understood. The tests that
+// evaluate their words are not.
+func condition(name string, args []word) string {
+	if end, ok := map[string]string{"[": "]", "[[": "]]"}[name]; ok {
+		if len(args) == 0 || args[len(args)-1].text != end {
+			return "The test has no end"
+		}
+		args = args[:len(args)-1]
+	}
+	for _, a := range args {
+		switch {
+		case a.split || a.glob, strings.HasPrefix(a.text, unknown) && len(args) != 3 && len(args) != 2:
+			return "Words of the test are not known beforehand"
+		case strings.HasPrefix(a.text, "-") && !slices.Contains(plainTests, a.text):
+			return evaluates
+		}
+	}
+	return ""
+}
+
+var plainTests = strings.Fields("-e -f -d -L -h -s -r -w -x -z -n -nt -ot -ef -a -o")
+
+// wrapped adds the operations of the command that a wrapper command runs.
+func (w *walker) wrapped(wrap wrapper, args []word, in feed) {
 	w.depth++
 	defer func() { w.depth-- }()
 	if w.depth > maxScripts*4 {
 		w.refuse(tooDeep)
-		return false
+		return
 	}
-	return wrap(w, args, in)
+	wrap(w, args, in)
 }
 
 // changes records what a command changes for the later commands of the script: the

@@ -213,6 +213,7 @@ var gitLosses = map[string]func(sorted) bool{
 	"switch":        gitSwitches,
 	"restore":       func(s sorted) bool { return !s.has("S", "--staged") || s.has("W", "--worktree") },
 	"stash":         func(s sorted) bool { return s.first() == "drop" || s.first() == "clear" },
+	"rm":            func(s sorted) bool { return s.has("rf", "--force") },
 	"update-ref":    func(s sorted) bool { return s.has("d", "--delete") },
 	"reflog":        func(s sorted) bool { return s.first() == "expire" || s.first() == "delete" },
 	"worktree":      func(s sorted) bool { return s.first() == "remove" && s.has("f", "--force") },

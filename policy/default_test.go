@@ -12,35 +12,35 @@ confirm INFO      ls -la src
 confirm INFO      go test ./...
 confirm INFO      git status && git diff HEAD~1
 confirm INFO      git commit -m "reset --hard is mentioned"
-confirm INFO      git push origin main
+confirm WARN      git push origin main
 confirm INFO      git checkout -b topic
 confirm INFO      git restore --staged a.go
-confirm INFO      npm install
+confirm WARN      npm install
 confirm INFO      echo hi > out.txt
 confirm INFO      echo hi >/dev/null 2>&1
 confirm INFO      make 2>&1 | tee build.log
 confirm INFO      cat src/main.go | grep func | wc -l
-confirm WARN      find . -name '*.go' -exec grep -l x {} +
-confirm INFO      FOO=1 go build
+confirm CRITICAL  find . -name '*.go' -exec grep -l x {} +
+confirm CRITICAL  FOO=1 go build
 confirm INFO      if [ -f a ]; then cat a; fi
 confirm INFO      [[ -f a ]] && cat a
 confirm INFO      for f in a b; do echo $f; done
 confirm INFO      cd src && cat ../README.md
 confirm INFO      (cd src; ls)
-confirm INFO      kill 1234
+confirm CRITICAL  kill 1234
 confirm INFO      chmod +x run.sh
-confirm INFO      docker ps -a
-confirm INFO      crontab -l
-confirm INFO      python3 script.py
+confirm CRITICAL  docker ps -a
+confirm CRITICAL  crontab -l
+confirm CRITICAL  python3 script.py
 confirm INFO      echo "rm -rf /"
 confirm INFO      echo rm -rf /
 confirm INFO      # rm -rf /
 confirm INFO      cat <<'EOF' > notes.md@@rm -rf / is bad@@EOF
-confirm INFO      psql -c 'select 1'
-confirm INFO      bash script.sh
-confirm INFO      timeout 5 go test
+confirm CRITICAL  psql -c 'select 1'
+confirm CRITICAL  bash script.sh
+confirm CRITICAL  timeout 5 go test
 confirm INFO      printf 'a\nb' | sort | uniq -c
-confirm WARN      xargs grep x
+confirm CRITICAL  xargs grep x
 confirm WARN      rm old.txt
 confirm WARN      cat /etc/hosts
 confirm WARN      cat ../other/file
@@ -52,23 +52,23 @@ confirm WARN      cat < .env
 confirm WARN      grep -r key ~/.aws
 confirm WARN      cat certs/server.key
 confirm WARN      cat .e*
-confirm WARN      echo x > ../out.txt
-confirm WARN      echo x > "$OUT"
+confirm CRITICAL  echo x > ../out.txt
+confirm CRITICAL  echo x > "$OUT"
 confirm WARN      cp a.txt /tmp/b.txt
-confirm WARN      cd /tmp && echo x > here
-confirm WARN      cd /tmp; echo x > here
-confirm WARN      cd "$D" && echo x > here
-confirm WARN      cd src || cd /tmp; echo x > here
-confirm WARN      for i in 1 2; do cat x; cd ..; done
-confirm WARN      f() { cd /tmp; }; f; cat x
+confirm CRITICAL  cd /tmp && echo x > here
+confirm CRITICAL  cd /tmp; echo x > here
+confirm CRITICAL  cd "$D" && echo x > here
+confirm CRITICAL  cd src || cd /tmp; echo x > here
+confirm CRITICAL  for i in 1 2; do cat x; cd ..; done
+confirm CRITICAL  f() { cd /tmp; }; f; cat x
 confirm WARN      curl https://example.com
-confirm WARN      wget -O page.html https://example.com
+confirm CRITICAL  wget -O page.html https://example.com
 confirm WARN      curl example.com
-confirm WARN      ls; curl -s "$URL"
-confirm WARN      x=$(curl https://example.com)
+confirm CRITICAL  ls; curl -s "$URL"
+confirm CRITICAL  x=$(curl https://example.com)
 confirm WARN      cat < /dev/tcp/example.com/80
-confirm WARN      nc example.com 80
-confirm WARN      scp a.txt me@example.com:b.txt
+confirm CRITICAL  nc example.com 80
+confirm CRITICAL  scp a.txt me@example.com:b.txt
 confirm WARN      touch /var/tmp/x
 confirm CRITICAL  rm -rf build
 confirm CRITICAL  rm -r -f build
@@ -324,13 +324,29 @@ func TestTheBuiltInRulesOnTools(t *testing.T) {
 		{"confirm INFO", "ExitPlanMode", in{}},
 		{"confirm WARN", "mcp__docs__search", in{"q": "x"}},
 		{"confirm WARN", "something_new", in{}},
+		{"confirm WARN", "something_new", in{"command": "ls"}},
+		{"confirm CRITICAL", "something_new", in{"cmd": "rm -rf /"}},
+		{"confirm CRITICAL", "mcp__box__run", in{"script": "rm -rf /"}},
+		{"confirm CRITICAL", "shell:anything", in{"command": "rm -rf /"}},
+		{"confirm INFO", "shell:run", in{"command": "ls"}},
+		{"confirm WARN", "file:shred", in{"path": "a"}},
+		{"confirm WARN", "net:other", in{}},
+		{"confirm WARN", "Read", in{"uri": "/etc/shadow"}},
+		{"confirm WARN", "Read", in{"file_path": "a.go", "also": "/etc/shadow"}},
+		{"confirm WARN", "Read", in{"file_path": "a.go", "options": in{"path": "/etc/shadow"}}},
+		{"confirm WARN", "Read", in{}},
+		{"confirm WARN", "Grep", in{"pattern": "x", "where": "everywhere"}},
+		{"allow INFO", "Grep", in{"pattern": "x", "-n": true}},
+		{"confirm CRITICAL", "Bash", in{"command": "ls", "dangerouslyDisableSandbox": true}},
+		{"confirm CRITICAL", "Bash", in{"command": "ls", "env": in{"PATH": "/tmp"}}},
+		{"confirm CRITICAL", "write_stdin", in{"chars": "rm -rf /\n"}},
 		{"confirm WARN", "", nil},
 		{"confirm INFO", "Bash", in{"command": "ls"}},
 		{"confirm INFO", "commandExecution", in{"command": []string{"bash", "-lc", "ls"}}},
 		{"confirm INFO", "shell", in{"command": []string{"echo", "$(rm -rf /)"}}},
 		{"confirm INFO", "Bash", in{"command": "echo x > y", "cwd": "src"}},
 		{"confirm INFO", "Bash", in{"command": ""}},
-		{"confirm WARN", "exec_command", in{"cmd": "echo x > y", "workdir": "/tmp"}},
+		{"confirm CRITICAL", "exec_command", in{"cmd": "echo x > y", "workdir": "/tmp"}},
 		{"confirm CRITICAL", "commandExecution", in{"command": []string{"bash", "-lc", "rm -rf /"}}},
 		{"confirm CRITICAL", "shell", in{"command": []string{"rm", "-rf", "/"}}},
 		{"confirm CRITICAL", "Bash", in{"command": "ls", "cmd": "rm -rf /"}},

@@ -10,6 +10,6 @@
 // The rules do not inspect what an allowed program does (a Makefile, a Python
 // script): policy is not a sandbox.
 //
-// \tCall ── tool table ──► operations (a command, path or address each)
-// \t     ── rules, first match ──► a Decision each ── strictest ──► Decision
+//	Call ── tool table ──► operations (a command, path or address each)
+//	     ── rules, first match ──► a Decision each ── strictest ──► Decision
 package policy

@@ -21,7 +21,7 @@ const (
 
 // document is a policy file that was parsed and checked.
 type document struct {
-	extends bool // the built-in rules follow
+	extends bool // the built-in rules apply after the rules of the file
 	timeout time.Duration
 	rules   []ruleText
 }
@@ -45,14 +45,14 @@ type argumentText struct {
 // Parse reads a policy file. Its errors have CodeInvalid and contain the line; name
 // is the name of the file in these errors.
 func Parse(content []byte, name string, o Options) (*Engine, error) {
-	doc, err := parse(content, name)
+	doc, err := parse(content, name, newToolNames(o))
 	if err != nil {
 		return nil, err
 	}
 	return newEngine(doc, o), nil
 }
 
-func parse(content []byte, name string) (document, error) {
+func parse(content []byte, name string, tools toolNames) (document, error) {
 	if len(content) > maxFile {
 		return document{}, invalid(name, nil, "is longer than %d bytes", maxFile)
 	}
@@ -60,7 +60,7 @@ func parse(content []byte, name string) (document, error) {
 	if err != nil || root == nil {
 		return document{extends: true}, err
 	}
-	return read(root, name)
+	return read(root, name, tools)
 }
 
 // load returns the only YAML document of content, or nil if it is empty.
@@ -88,8 +88,8 @@ func load(content []byte, name string) (*yaml.Node, error) {
 }
 
 // read parses a policy from a node of a larger file.
-func read(node *yaml.Node, name string) (document, error) {
-	r := &reader{name: name}
+func read(node *yaml.Node, name string, tools toolNames) (document, error) {
+	r := &reader{name: name, tools: tools}
 	doc := r.document(node)
 	return doc, r.err
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	_ "embed"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ type Engine struct {
 	home    string
 	links   func(string) (string, error)
 
+	trusted   pathGlobs // files that other programs run or trust
 	toolNames map[string]map[string]string
 	grammars  grammars
 }
@@ -38,7 +40,7 @@ func DefaultRules() string { return string(builtIn) }
 
 // builtInRules parses the built-in rules once, because they never change.
 var builtInRules = sync.OnceValue(func() document {
-	doc, err := parse(builtIn, "")
+	doc, err := parse(builtIn, "", newToolNames(Options{}))
 	if err != nil {
 		panic("policy: built-in rules: " + err.Error())
 	}
@@ -56,8 +58,13 @@ func newEngine(doc document, o Options) *Engine {
 	for i := range doc.rules {
 		e.rules = append(e.rules, doc.rules[i].compile(e.home, ""))
 	}
+	shipped := builtInRules()
+	for i := range shipped.rules {
+		if r := &shipped.rules[i]; r.name == "takes-effect-by-itself" {
+			e.trusted = r.compile(e.home, "").paths
+		}
+	}
 	if doc.extends {
-		shipped := builtInRules()
 		for i := range shipped.rules {
 			e.rules = append(e.rules, shipped.rules[i].compile(e.home, "default/"))
 		}
@@ -84,41 +91,35 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	var out Decision
 	var steps []Step
 	level := Info
-	for i, operations := 0, e.operations(c, &in); i < len(operations); i++ {
-		operations[i].bit = commonBit(operations[i].tool)
-		v, ok := e.firstRule(c, &in, &operations[i])
-		if !ok {
-			continue
-		}
+	operations := e.operations(c, &in)
+	decisions := make([]Decision, 0, len(operations))
+	for i := range operations {
+		v := e.firstRule(c, &in, &operations[i])
+		decisions = append(decisions, v)
 		level = level.Max(v.Level)
 		if out.Action == "" || v.stricter(out) {
 			out = v
 		}
 		if explain {
-			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: operations[i].danger, Decision: v})
+			steps = append(steps, Step{Tool: operations[i].tool, Subject: operations[i].subject(), Danger: cmp.Or(operations[i].danger, operations[i].doubt), Decision: v})
 		}
-	}
-	if out.Action == "" { // only wrapper commands
-		out = fallback(&operation{})
 	}
 	out.Level = level.Max(out.Level)
 	if out.Timeout == 0 {
 		out.Timeout = e.timeout
 	}
+	if out.Action == Confirm && out.Level != Critical {
+		out.Shape = c.shape(operations, decisions)
+	}
 	return out, steps
 }
 
-// firstRule returns the decision of the first rule that matches. It returns false
-// for a wrapper command that no rule matches: the wrapped command is checked
-// instead.
-func (e *Engine) firstRule(c *Call, in *input, op *operation) (Decision, bool) {
+// firstRule returns the decision of the first rule that matches.
+func (e *Engine) firstRule(c *Call, in *input, op *operation) Decision {
 	for i := range e.rules {
 		if r := &e.rules[i]; r.match(c, in, op) && r.applies(c) {
-			return r.decide(op), true
+			return r.decide(op)
 		}
 	}
-	if op.wrapper {
-		return Decision{}, false
-	}
-	return fallback(op), true
+	return fallback(op)
 }

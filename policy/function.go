@@ -18,6 +18,7 @@ func (w *walker) function(c *syntax.FuncDecl) {
 			w.refuse("A function that starts itself again and again (a fork bomb)")
 		}
 	}
+	w.doubt("function", newNames)
 	before := w.dirs
 	if w.statement(c.Body, feed{}); !slices.Equal(before, w.dirs) {
 		w.dirs = []string{""} // a call changes the directory of its caller

@@ -50,7 +50,7 @@ func TestLongButFlatScriptsAreParsed(t *testing.T) {
 			_, steps := defaults().Explain(bash(command))
 			for _, s := range steps {
 				if s.Danger == tooDeep || strings.Contains(s.Danger, "brackets") {
-					t.Errorf("is taken for too deep: %s", s.Danger)
+					t.Errorf("counts as too deep: %s", s.Danger)
 				}
 			}
 		})

@@ -3,7 +3,9 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -84,8 +86,24 @@ func (in *input) each(names []string, f func(string)) {
 // The members that agents use. If several are present, all count.
 var (
 	commandMembers = []string{"command", "cmd", "script", "commands", "chars"}
-	folderMembers  = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
-	pathMembers    = []string{
+	// plainMembers of a shell tool's call do not change what runs.
+	plainMembers = []string{
+		"description", "reason", "explanation", "justification", "title", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "max_output_tokens",
+		"run_in_background", "is_background", "background", "session_id", "sessionId", "process_id", "call_id", "turn_id", "itemId", "parsed_cmd", "commandActions", "args", "login", "tty", "interactive",
+	}
+	// searchMembers of a reading tool's call are neither paths nor commands.
+	searchMembers = []string{
+		"pattern", "query", "regex", "glob", "include", "exclude", "type", "output_mode", "head_limit", "limit", "offset", "multiline", "-i", "-n",
+		"-A", "-B", "-C", "-o", "context", "case_sensitive", "caseSensitive", "recursive", "depth", "ignore", "max_results", "maxResults", "fixed_strings",
+		"respect_git_ignore", "respectGitIgnore", "file_filtering_options", "description",
+	}
+	// textMembers of a file tool's call are content.
+	textMembers = []string{
+		"content", "contents", "text", "old_string", "new_string", "oldString", "newString", "old_str", "new_str", "insert_text", "file_text", "new_source",
+		"old_content", "new_content", "instruction", "instructions", "edits", "operations", "changes", "locations", "description", "cell_id", "kind",
+	}
+	folderMembers = []string{"cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path"}
+	pathMembers   = []string{
 		"path", "file_path", "filePath", "filepath", "file", "filename", "notebook_path", "absolute_path", "absolutePath",
 		"target_file", "target", "destination", "source", "old_path", "new_path", "oldPath", "newPath", "parentDir",
 		"dir_path", "directory", "dir", "paths", "files", "file_paths", "filePaths", "include_directories",
@@ -114,13 +132,15 @@ func (in *input) commands() (scripts []string, words [][]string) {
 	return scripts, words
 }
 
-// folder returns the directory in which a command starts, or "" for the workspace.
+// folder returns the directory in which a command starts, or "" for the workspace. Of
+// several directories none is known.
 func (in *input) folder() string {
 	folder := ""
 	in.each(folderMembers, func(text string) {
-		if folder == "" {
-			folder = text
+		if folder != "" && text != folder {
+			text = unknown
 		}
+		folder = text
 	})
 	return folder
 }
@@ -129,7 +149,8 @@ var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delet
 
 // paths returns the paths of a file tool's call, from members, lists of changes and
 // patches.
-func (in *input) paths() []string {
+// If isFile is set, so are texts of unknown members that look like paths.
+func (in *input) paths(isFile bool) []string {
 	var out []string
 	add := func(path string) {
 		if path != "" && path != "/dev/null" {
@@ -152,7 +173,56 @@ func (in *input) paths() []string {
 	}
 	in.each(patchMembers, patch)
 	patch(in.text)
+	if isFile {
+		others := in.otherMembers(pathMembers, patchMembers, searchMembers, textMembers)
+		in.each(others, func(text string) {
+			if strings.ContainsAny(text, "/~") || strings.Contains(text, "..") {
+				add(text)
+			}
+		})
+		if slices.ContainsFunc(others, func(name string) bool { return bytes.ContainsRune(in.members[name], '{') }) {
+			add(unknown) // a path may be deeper in an object
+		}
+	}
 	return out
+}
+
+// otherMembers lists the members that are in none of the lists, sorted.
+func (in *input) otherMembers(lists ...[]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(in.members)) {
+		if !slices.ContainsFunc(lists, func(list []string) bool { return slices.Contains(list, name) }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isSearch reports whether a reading tool's call without a path searches the workspace:
+// it says what to look for, and nothing that is not known.
+func (in *input) isSearch() bool {
+	return len(in.members) > 0 && len(in.otherMembers(searchMembers)) == 0
+}
+
+// hasCommand reports whether the arguments contain something that looks like a command.
+func (in *input) hasCommand() bool {
+	return in.members["command"] != nil || in.members["cmd"] != nil || in.members["script"] != nil
+}
+
+// unreadable returns a member of a shell tool's call that may change what runs, or
+// "" if there is none.
+func (in *input) unreadable() string {
+	if text, _ := in.argument("chars"); text != "" {
+		return "chars"
+	}
+	for _, name := range in.otherMembers(commandMembers, folderMembers, plainMembers) {
+		switch string(in.members[name]) {
+		case "null", "false", `""`, "[]", "{}":
+		default:
+			return name
+		}
+	}
+	return ""
 }
 
 // changed reads a list of {path}, or an object whose keys are paths.

@@ -26,7 +26,7 @@ func shell(w *walker, args []word, in feed) bool {
 		w.nested(in.script)
 		return true
 	}
-	return false // danger checks an unknown input
+	return false // the input is unknown: danger decides
 }
 
 // shellArguments returns the text after -c, or the file.

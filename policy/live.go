@@ -164,7 +164,7 @@ func (o *LiveOptions) read() (*Engine, []byte, error) {
 		engine, err := Parse(more, name, o.Engine)
 		return engine, content, err
 	}
-	doc, err := read(section, o.File)
+	doc, err := read(section, o.File, newToolNames(o.Engine))
 	if err != nil {
 		return nil, content, err
 	}

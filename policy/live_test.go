@@ -85,7 +85,7 @@ func TestASectionOfAHostsFile(t *testing.T) {
 		action              Action
 	}{
 		{"rules in the section", "agents: {}\npolicy:\n  version: 1\n  rules: [{tool: '*', action: deny}]\n", "", Deny},
-		{"the name of a file beside it", "policy: rules.yaml\n", "", Allow},
+		{"the name of a file next to it", "policy: rules.yaml\n", "", Allow},
 		{"no section", "agents: {}\n", "", Confirm},
 		{"an empty file", "", "", Confirm},
 		{"a mistake in the section", "agents: {}\npolicy:\n  version: 1\n  rule: []\n", file + `: line 4: a policy has no "rule"; known are extends, rules, timeout, version`, ""},

@@ -20,8 +20,13 @@ type operation struct {
 
 	bit     uint32 // the bit of a common tool
 	danger  string // why it is destructive; "" if it is not
-	wrapper bool   // it only runs another command, which is checked instead
+	doubt   string // why it is not understood; "" if every word is
 	tainted bool   // the name may refer to another program
+	isMain  bool   // it is what the call's own tool does, not what follows from it
+
+	cause   *invocation // the command itself, or the one that uses the file or address
+	ordinal int         // of the command in its script; files of no command have 0
+	moves   bool        // it changes names or links of files
 }
 
 func (op *operation) subject() string {
@@ -41,7 +46,7 @@ func show(text string) string {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return strings.ReplaceAll(text, unknown, "…")
+	return visible(text)
 }
 
 // address returns the operation of connecting to a URL, or to a host with or
@@ -78,28 +83,43 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 		}
 	case NetSearch:
 	default:
-		for _, path := range in.paths() {
-			p := paths.place(c.Dir, path)
-			out = append(out, operation{tool: tool, place: &p})
-		}
-		if len(out) == 0 && strings.HasPrefix(tool, "file:") {
-			out = append(out, operation{tool: tool, place: unnamedPlace(paths, tool)})
+		out = e.files(paths, tool, in)
+		if isUnknownTool(tool) && in.hasCommand() {
+			out = append(out, e.shell(paths, in)...)
+			out = append(out, operation{tool: tool, url: c.Tool})
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, operation{tool: tool, url: c.Tool})
 	}
+	for i := range out {
+		op := &out[i]
+		op.bit, op.isMain = commonBit(op.tool), op.tool == tool
+		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) && e.trusted.match(op.place.lower(), false) {
+			op.doubt = trustedByOthers
+		}
+	}
 	return out
 }
 
-// unnamedPlace returns the place that a file tool uses when its call has no path:
-// the workspace for reading tools, an unknown place for others.
-func unnamedPlace(paths *pathResolver, tool string) *place {
-	if tool != FileRead {
-		return &place{text: unknown}
+const trustedByOthers = "Other programs run or trust what is in this file"
+
+// files lists the files of a call that is not a shell tool's.
+func (e *Engine) files(paths *pathResolver, tool string, in *input) []operation {
+	isFile := strings.HasPrefix(tool, "file:")
+	var out []operation
+	for _, path := range in.paths(isFile) {
+		p := paths.place(paths.dir, path)
+		out = append(out, operation{tool: tool, place: &p})
 	}
-	p := paths.place(paths.dir, ".")
-	return &p
+	if len(out) > 0 || !isFile {
+		return out
+	}
+	p := place{text: unknown}
+	if tool == FileRead && in.isSearch() {
+		p = paths.place(paths.dir, ".")
+	}
+	return []operation{{tool: tool, place: &p}}
 }
 
 // shell lists the operations of a shell tool's call.
@@ -108,15 +128,22 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 	if folder := in.folder(); folder != "" {
 		w.dirs = w.below(folder)
 	}
+	if why := in.unreadable(); why != "" {
+		w.doubt(why, unsafeCall+why)
+	}
 	scripts, words := in.commands()
 	for _, s := range scripts {
 		w.script(s)
 	}
 	for _, list := range words {
-		w.simple(known(list), feed{})
+		if script, ok := carried(known(list)); ok {
+			w.script(script)
+		} else {
+			w.simple(known(list), feed{})
+		}
 	}
 	if len(w.operations) == 0 && len(scripts)+len(words) > 0 {
-		w.add(operation{words: []string{}}) // an empty script, or only assignments
+		w.add(operation{words: []string{}}) // an empty script
 	}
 	if len(w.operations) == 0 {
 		w.refuse("The command is not told")
@@ -124,5 +151,21 @@ func (e *Engine) shell(paths *pathResolver, in *input) []operation {
 	for i := range w.operations { // in a loop, a later command may have run before an earlier one
 		w.operations[i].tainted = w.operations[i].tainted || w.tainted
 	}
+	w.forgetMoved()
 	return w.operations
+}
+
+// forgetMoved makes places unknown if another command of the script may change where
+// their paths lead: "mv a b" may put a link into b.
+func (w *walker) forgetMoved() {
+	for i := range w.operations {
+		if !w.operations[i].moves {
+			continue
+		}
+		for k := range w.operations {
+			if op := &w.operations[k]; op.place != nil && op.ordinal != w.operations[i].ordinal {
+				op.place = &place{text: op.place.text}
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // place is the target of a path in two readings: as written, and after following
@@ -28,6 +29,27 @@ type spot struct {
 func (p *place) known() bool  { return p.written.abs != nil && p.real.abs != nil }
 func (p *place) inside() bool { return p.known() && p.written.inside && p.real.inside }
 
+// lower returns the place with small letters: some file systems do not distinguish them.
+func (p *place) lower() *place {
+	out := place{text: p.text, written: p.written.lower(), straight: p.straight}
+	if out.real = out.written; !p.straight {
+		out.real = p.real.lower()
+	}
+	return &out
+}
+
+func (s *spot) lower() spot {
+	if s.abs == nil {
+		return spot{}
+	}
+	out := spot{abs: make([]string, len(s.abs)), inside: s.inside}
+	for i, element := range s.abs {
+		out.abs[i] = strings.ToLower(element)
+	}
+	out.rel = out.abs[len(out.abs)-len(s.rel):]
+	return out
+}
+
 // pathResolver finds the places of one call.
 type pathResolver struct {
 	home  string                       // "" means unknown
@@ -37,7 +59,7 @@ type pathResolver struct {
 	realDir []string // the workspace after following links; set when first needed
 }
 
-// maxLinks and maxPath limit the work for one path to what the system allows.
+// maxLinks and maxPath are the limits of the system. maxSteps limits the work for one path.
 const (
 	maxLinks = 40
 	maxPath  = 4096
@@ -49,7 +71,7 @@ func (r *pathResolver) place(from, path string) place {
 	p := place{text: path}
 	path = strings.TrimPrefix(path, "file://")
 	switch {
-	case path == "" || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
+	case path == "" || hasInvisible(path) || len(path) > maxPath || strings.Count(path, "/") > maxSteps || hasUnknown(path):
 		return p
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if r.home == "" {
@@ -130,6 +152,23 @@ func (r *pathResolver) follow(path string) ([]string, bool) {
 	return done, true
 }
 
+// exists reports whether there is something at an absolute path.
+func (r *pathResolver) exists(path string) bool {
+	_, err := r.links(path)
+	return err == nil || errors.Is(err, syscall.EINVAL)
+}
+
+// isDirectory reports whether a word names an existing directory, in one of the
+// directories in which the command may run.
+func (w *walker) isDirectory(v word) bool {
+	for _, dir := range w.below(v.text) {
+		if dir != "" && w.exists(dir+"/.") {
+			return true
+		}
+	}
+	return false
+}
+
 // pathGlob matches places. See newPathGlob.
 type pathGlob struct {
 	elements globs
@@ -163,6 +202,20 @@ func (g *pathGlob) match(s *spot) bool {
 
 // pathGlobs is the list of a rule.
 type pathGlobs []pathGlob
+
+// isExact reports whether a pattern without wildcards names the place.
+func (g pathGlobs) isExact(p *place) bool {
+	for i := range g {
+		isPlain := !g[i].anywhere
+		for _, element := range g[i].elements {
+			isPlain = isPlain && !element.wild
+		}
+		if isPlain && g[i:i+1].match(p, true) {
+			return true
+		}
+	}
+	return false
+}
 
 func (g pathGlobs) spot(s *spot) bool {
 	for i := range g {

@@ -13,8 +13,9 @@ import (
 // reader reads the nodes of a policy and keeps the first error. It accepts only the
 // format of docs/policy.md.
 type reader struct {
-	name string
-	err  error
+	name  string
+	tools toolNames
+	err   error
 }
 
 func (r *reader) fail(at *yaml.Node, format string, args ...any) {
@@ -39,7 +40,7 @@ func (r *reader) mapping(node *yaml.Node, what string, members map[string]func(*
 			names := strings.Join(slices.Sorted(maps.Keys(members)), ", ")
 			r.fail(key, "%s has no %q; known are %s", what, key.Value, names)
 		case seen[key.Value]:
-			r.fail(key, "%q stands here twice", key.Value)
+			r.fail(key, "%q is repeated", key.Value)
 		default:
 			seen[key.Value] = true
 			member(value)
@@ -92,7 +93,7 @@ func (r *reader) rule(node *yaml.Node) ruleText {
 	text := func(into *string) func(*yaml.Node) { return func(n *yaml.Node) { *into = r.text(n) } }
 	r.mapping(node, "a rule", map[string]func(*yaml.Node){
 		"name": text(&t.name), "message": text(&t.message),
-		"tool": list(&t.tools), "agent": list(&t.agents), "project": list(&t.projects),
+		"tool": func(n *yaml.Node) { t.tools = r.toolPatterns(n) }, "agent": list(&t.agents), "project": list(&t.projects),
 		"command": list(&t.commands), "path": list(&t.paths), "host": list(&t.hosts),
 		"args":        func(n *yaml.Node) { t.args = r.arguments(n) },
 		"where":       func(n *yaml.Node) { t.where = r.oneOf(n, "where", "inside", "outside") },
@@ -104,15 +105,15 @@ func (r *reader) rule(node *yaml.Node) ruleText {
 	})
 	switch {
 	case len(t.tools) == 0:
-		r.fail(node, `a rule needs a tool; "*" is any`)
+		r.fail(node, `a rule needs a tool; "*" matches every tool`)
 	case t.action == "":
 		r.fail(node, "a rule needs an action: allow, confirm or deny")
 	case t.timeout > 0 && t.action != string(Confirm):
 		r.fail(node, "only a rule that asks (action: confirm) has a timeout")
 	case t.level == string(Critical) && t.action == string(Allow):
-		r.fail(node, "what is CRITICAL is asked, not allowed: use another level or action")
+		r.fail(node, "a CRITICAL rule must not allow: use another level or action")
 	case strings.HasPrefix(t.name, "default/"):
-		r.fail(node, `names that begin with "default/" are those of the built-in rules`)
+		r.fail(node, `names that begin with "default/" are reserved for the built-in rules`)
 	}
 	return t
 }
@@ -146,11 +147,23 @@ func (r *reader) patterns(n *yaml.Node) []string {
 	for _, one := range nodes {
 		expanded, ok := alternatives(r.text(one))
 		if !ok {
-			r.fail(one, "the braces stand for more than %d patterns", maxAlternatives)
+			r.fail(one, "the braces expand to more than %d patterns", maxAlternatives)
 		}
 		out = append(out, expanded...)
 	}
 	return out
+}
+
+// toolPatterns reads patterns for tools. A name that matches no tool is an error: a rule
+// that denies would protect nothing.
+func (r *reader) toolPatterns(n *yaml.Node) []string {
+	patterns := r.patterns(n)
+	for _, p := range patterns {
+		if p != "" && !r.tools.isKnown(p) {
+			r.fail(n, "there is no tool %q; did you mean %q? A tool that is not in the table is \"other:\" and its name", p, r.tools.nearest(p))
+		}
+	}
+	return patterns
 }
 
 func (r *reader) arguments(n *yaml.Node) []argumentText {

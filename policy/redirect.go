@@ -13,6 +13,9 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	if r.Word != nil {
 		w.inner(r.Word)
 	}
+	if r.N != nil && strings.Trim(r.N.Value, "0123456789") != "" {
+		w.doubt(r.N.Value+">", setsNames)
+	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil {
@@ -33,19 +36,34 @@ func (w *walker) redirect(r *syntax.Redirect, in feed) feed {
 	switch r.Op {
 	case syntax.RdrIn:
 		w.opens(FileRead, target)
-		return feed{piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
+		return feed{file: true, piped: harmless(target.text) || strings.HasPrefix(target.text, unknown)}
 	case syntax.DplIn, syntax.DplOut:
 		if target.text == "-" || strings.Trim(target.text, "0123456789-") == "" && target.text != "" {
 			return in
 		}
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	case syntax.RdrInOut:
 		w.opens(FileRead, target)
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	default:
-		w.opens(FileWrite, target)
+		w.redirects(target)
 	}
 	return in
+}
+
+// redirects adds the writing of a file by a redirection. Outside the workspace it is
+// not understood.
+func (w *walker) redirects(target word) {
+	from := len(w.operations)
+	if strings.HasPrefix(target.text, "!") { // zsh reads ">! file" as a redirection to the file
+		w.doubt(">"+target.text, otherShells)
+	}
+	w.opens(FileWrite, target)
+	for i := from; i < len(w.operations); i++ {
+		if op := &w.operations[i]; op.place != nil && !op.place.inside() {
+			op.doubt = outOfTree
+		}
+	}
 }
 
 // quoted reports whether the end word of a here-document is quoted. Its body is
@@ -67,7 +85,8 @@ func harmless(path string) bool {
 	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full":
 		return true
 	}
-	return strings.HasPrefix(path, "/dev/fd/")
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	return ok && strings.Trim(number, "0123456789") == ""
 }
 
 var (
@@ -86,26 +105,20 @@ func (w *walker) opens(tool string, target word) {
 		return
 	}
 	text := target.text
-	if target.glob && hidden(text) {
+	if target.glob {
 		text = unknown
 	}
 	for _, dir := range w.dirs {
 		p := w.place(dir, text)
 		op := operation{tool: tool, place: &p}
 		if tool != FileRead && blockDevice.MatchString(text) {
-			op.danger = "Writes to a device: what is stored on it is lost"
+			op.danger = "Writes to a device and destroys the data on it"
 		}
 		w.add(op)
 		if strings.HasPrefix(text, "/") {
 			return
 		}
 	}
-}
-
-// hidden reports whether a pattern may match names that begin with a dot, many of
-// which are special.
-func hidden(pattern string) bool {
-	return strings.HasPrefix(pattern, ".") || strings.Contains(pattern, "/.")
 }
 
 // below resolves a path against each of the current directories.

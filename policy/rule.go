@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,9 +36,10 @@ const (
 // commandGlob matches the words of a command. A final * matches any number of
 // words.
 type commandGlob struct {
-	words globs
-	more  bool
-	first string // the first word, if it has no wildcard
+	words   globs
+	more    bool
+	first   string // the first word, if it has no wildcard
+	literal int    // the number of words at the beginning that have no wildcard
 }
 
 func newCommandGlob(pattern string) commandGlob {
@@ -45,10 +47,47 @@ func newCommandGlob(pattern string) commandGlob {
 	if n := len(g.words) - 1; n >= 0 && g.words[n].text == "*" {
 		g.words, g.more = g.words[:n], true
 	}
-	if len(g.words) > 0 && !g.words[0].wild {
+	for g.literal < len(g.words) && !g.words[g.literal].wild {
+		g.literal++
+	}
+	if g.literal > 0 {
 		g.first = g.words[0].text
 	}
 	return g
+}
+
+// isExact reports whether the pattern matches one list of words only.
+func (g *commandGlob) isExact() bool { return !g.more && g.literal == len(g.words) }
+
+// permits reports whether an allowing rule with the pattern covers a command. Words
+// that are not understood need a pattern without wildcards, for a command that is
+// given nothing but these words; a program that runs other code must be named.
+func (g *commandGlob) permits(c *invocation) bool {
+	if c.danger != "" && !c.atTop { // its paths are meant from the workspace
+		return false
+	}
+	if g.isExact() && g.match(c.words, false) {
+		return c.doubt == "" || c.atTop && !c.isPiped
+	}
+	if c.doubt != "" {
+		return false
+	}
+	if c.isNamed && g.literal < c.reading.depth() {
+		return false
+	}
+	return g.match(c.words, false) || c.plain != nil && g.match(c.plain, false)
+}
+
+// concerns reports whether a denying or confirming rule with the pattern covers a
+// command, however its options are placed.
+func (g *commandGlob) concerns(c *invocation) bool {
+	if g.match(c.words, true) {
+		return true
+	}
+	if g.first != "" && !strings.HasSuffix(c.words[0], g.first) {
+		return false
+	}
+	return slices.ContainsFunc(c.forms(), func(words []string) bool { return g.match(words, true) })
 }
 
 // match compares the words of a command. If loose is set, the last element of the
@@ -89,10 +128,11 @@ func (r *rule) match(c *Call, in *input, op *operation) bool {
 		return false
 	}
 	denies, allows := r.decision.Action == Deny, r.decision.Action == Allow
+	isDestructive := op.danger != "" || len(r.commands) > 0 && op.cause != nil && op.cause.danger != ""
 	switch {
-	case r.destructive && op.danger == "", !r.destructive && !denies && op.danger != "":
+	case r.destructive && !isDestructive, !r.destructive && !denies && op.danger != "":
 		return false
-	case op.wrapper && (allows || len(r.commands) == 0):
+	case allows && !r.mayAllow(op):
 		return false
 	}
 	if len(r.commands) > 0 && !r.command(op, allows) {
@@ -122,6 +162,9 @@ func (r *rule) uses(tool string, colon bool, op *operation) bool {
 	if op.bit == 0 && r.tools.match(op.tool) || op.bit != 0 && r.common&op.bit != 0 {
 		return true
 	}
+	if r.decision.Action == Allow && !op.isMain { // the agent's name says nothing about what follows from the call
+		return false
+	}
 	return (colon || !r.colon) && r.tools.match(tool)
 }
 
@@ -135,12 +178,29 @@ func needColon(patterns globs) bool {
 	return len(patterns) > 0
 }
 
+// mayAllow reports whether an allowing rule may cover an operation at all. An
+// operation that is not understood needs a pattern that names exactly this command
+// or file.
+func (r *rule) mayAllow(op *operation) bool {
+	switch {
+	case op.words != nil:
+		return len(r.commands) > 0 || op.doubt == "" && !op.tainted && (op.cause == nil || !op.cause.isNamed)
+	case op.doubt != "":
+		return op.place != nil && r.paths.isExact(op.place)
+	case op.cause != nil && len(r.commands) > 0: // a file of a command whose words the rule names
+		return op.place == nil || op.place.inside() || slices.ContainsFunc(r.commands, func(g commandGlob) bool {
+			return g.isExact() && g.match(op.cause.words, false)
+		})
+	}
+	return true
+}
+
 func (r *rule) command(op *operation, allows bool) bool {
-	if len(op.words) == 0 || allows && op.tainted {
+	if op.cause == nil || len(op.cause.words) == 0 || allows && op.tainted {
 		return false
 	}
 	for i := range r.commands {
-		if r.commands[i].match(op.words, !allows) {
+		if g := &r.commands[i]; allows && g.permits(op.cause) || !allows && g.concerns(op.cause) {
 			return true
 		}
 	}
@@ -156,14 +216,17 @@ func (r *rule) decide(op *operation) Decision {
 			d.Level = Critical
 		}
 	}
+	if op.doubt != "" && d.Action == Confirm {
+		d.Message, d.Level = cmp.Or(d.Message, op.doubt), Critical
+	}
 	return d
 }
 
 // fallback returns the decision about an operation that no rule matches.
 func fallback(op *operation) Decision {
 	d := Decision{Action: Confirm, Level: Warn, Message: "No rule is about this", Rule: "default/none", BuiltIn: true}
-	if op.danger != "" {
-		d.Level, d.Message = Critical, op.danger
+	if why := cmp.Or(op.danger, op.doubt); why != "" {
+		d.Level, d.Message = Critical, why
 	}
 	return d
 }

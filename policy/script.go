@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,6 +50,9 @@ func (w *walker) script(text string) {
 		w.refuse(tooDeep)
 		return
 	}
+	if hasInvisible(text) {
+		w.doubt(unknown, cannotSee)
+	}
 	w.parsed += len(text)
 	w.depth++
 	defer func() { w.depth-- }()
@@ -55,12 +60,38 @@ func (w *walker) script(text string) {
 	if err != nil {
 		w.refuse("The command cannot be read: it is not valid shell")
 	}
+	if script, ok := w.carried(file); ok && w.depth == 1 {
+		w.script(script)
+		return
+	}
 	w.file(file)
 	if ambiguous(text) {
 		if file, err := w.grammars.parse(&w.grammars.posix, syntax.LangPOSIX, text); err == nil {
 			w.file(file)
 		}
 	}
+}
+
+// carried returns the script of a call that is only "bash -lc SCRIPT": some agents send
+// every command in this form.
+func carried(words []word) (string, bool) {
+	if len(words) != 3 || words[1].text != "-c" && words[1].text != "-lc" || words[2].unknown() || words[2].split {
+		return "", false
+	}
+	dir, name := path.Split(words[0].text)
+	return words[2].text, slices.Contains(shells, name) && (dir == "" || slices.Contains(binDirs, dir))
+}
+
+func (w *walker) carried(f *syntax.File) (string, bool) {
+	if f == nil || len(f.Stmts) != 1 {
+		return "", false
+	}
+	s := f.Stmts[0]
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(s.Redirs) > 0 || s.Background || s.Coprocess || s.Disown || s.Negated || len(c.Assigns) > 0 || len(c.Args) != 3 {
+		return "", false
+	}
+	return carried([]word{w.word(c.Args[0]), w.word(c.Args[1]), w.word(c.Args[2])})
 }
 
 const tooDeep = "The command is nested too deep to be read"
@@ -73,6 +104,7 @@ func (w *walker) file(f *syntax.File) {
 	case nesting(f) > maxNesting:
 		w.refuse(tooDeep)
 	default:
+		w.comments(f)
 		w.block(f.Stmts, feed{})
 	}
 }
@@ -117,7 +149,7 @@ type grammars struct{ bash, posix sync.Pool }
 func (*grammars) parse(free *sync.Pool, variant syntax.LangVariant, text string) (*syntax.File, error) {
 	p, ok := free.Get().(*syntax.Parser)
 	if !ok {
-		p = syntax.NewParser(syntax.Variant(variant))
+		p = syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(true))
 	}
 	file, err := p.Parse(strings.NewReader(text), "")
 	free.Put(p)

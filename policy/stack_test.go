@@ -15,7 +15,8 @@ import (
 // See maxOpeners.
 const maxStack = 128 << 20
 
-// nested is a construct that may contain itself.
+// nested is a construct that may contain itself: open and end are repeated around
+// inner.
 type nested struct{ before, open, inner, end, after string }
 
 // constructs lists all kinds of recursion in the parser and in the walker.
@@ -161,11 +162,11 @@ func TestTooManyOpenersAreRefused(t *testing.T) {
 	e := rules(t, "version: 1\nrules:\n  - {tool: 'shell:*', action: allow}\n")
 	most := "echo " + strings.Repeat("'('", maxOpeners)
 	if got := outcome(e.Decide(bash(most))); got != "allow INFO" {
-		t.Errorf("as many as there may be: %s", got)
+		t.Errorf("at the limit: %s", got)
 	}
 	for _, opener := range []string{"(", "[", "{", "`", "$(", "${"} {
 		if got := outcome(e.Decide(bash(most + " '" + opener + "'"))); got != "confirm CRITICAL" {
-			t.Errorf("one %s more: %s", opener, got)
+			t.Errorf("one %s over the limit: %s", opener, got)
 		}
 	}
 }

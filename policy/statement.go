@@ -61,6 +61,7 @@ func (w *walker) command(c syntax.Command, in feed) {
 		for _, a := range c.Args {
 			w.assign(a)
 		}
+		w.doubt(c.Variant.Value, setsNames)
 	case *syntax.TimeClause:
 		w.statement(c.Stmt, in)
 	case *syntax.CoprocClause:
@@ -97,9 +98,9 @@ func (w *walker) binary(c *syntax.BinaryCmd, in feed) {
 	case syntax.OrStmt:
 		w.maybe(func() { w.statement(c.X, in) })
 		w.maybe(func() { w.statement(c.Y, in) })
-	default: // a pipe: each side runs in its own process
+	default: // a pipe runs each side in its own process, but some shells run the last one themselves
 		w.isolated(func() { w.statement(c.X, in) })
-		w.isolated(func() { w.statement(c.Y, feed{piped: true}) })
+		w.maybe(func() { w.statement(c.Y, feed{piped: true}) })
 	}
 }
 
@@ -114,6 +115,7 @@ func (w *walker) inner(node syntax.Node) {
 			w.isolated(func() { w.block(n.Stmts, feed{}) })
 			return false
 		}
+		w.expression(n)
 		return true
 	})
 }
@@ -121,6 +123,9 @@ func (w *walker) inner(node syntax.Node) {
 func (w *walker) call(c *syntax.CallExpr, in feed) {
 	for _, a := range c.Assigns {
 		w.assign(a)
+		if len(c.Args) == 0 || !w.isHarmlessSetting(a) {
+			w.doubtAssignment(a)
+		}
 	}
 	if len(c.Args) == 0 {
 		return

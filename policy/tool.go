@@ -89,8 +89,30 @@ func (e *Engine) CommonTool(agent, tool string) string {
 		server, name, _ := strings.Cut(rest, "__")
 		return "mcp:" + server + "/" + name
 	}
-	if strings.HasPrefix(tool, "mcp:") {
+	return familyName(tool)
+}
+
+// familyName returns the common name of a tool that the table does not contain. A
+// name of a family counts as the family's strictest tool.
+func familyName(tool string) string {
+	family, _, _ := strings.Cut(tool, ":")
+	switch {
+	case slices.Contains(commonNames, tool), family == "mcp" && tool != "mcp":
 		return tool
+	case tool == family:
+	case family == "shell":
+		return ShellRun
+	case family == "file":
+		return FileDelete
+	case family == "net":
+		return NetConnect
+	case family == "agent":
+		return AgentMode
 	}
 	return "other:" + tool
+}
+
+// isUnknownTool reports whether nothing is known about a tool's arguments.
+func isUnknownTool(tool string) bool {
+	return strings.HasPrefix(tool, "other:") || strings.HasPrefix(tool, "mcp:")
 }

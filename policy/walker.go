@@ -19,6 +19,12 @@ type walker struct {
 	set        map[string]bool // HOME and PWD, once the script sets them
 	tainted    bool            // names may refer to other programs
 
+	checked  []string // the directories that isInside is about
+	isInside bool
+	ordinal  int // of the current command; commands are counted from 1
+	count    int
+	cause    *invocation
+
 	depth  int // of nested scripts and wrapper commands
 	parsed int // bytes parsed so far
 	full   bool
@@ -27,6 +33,7 @@ type walker struct {
 // feed is the standard input of a command.
 type feed struct {
 	piped  bool
+	file   bool   // a file that is named
 	script string // the text of a here-document or here-string
 	static bool   // script is known
 }
@@ -43,6 +50,10 @@ func (w *walker) add(op operation) {
 		op.tool = ShellRun
 	}
 	op.tainted = op.tainted || w.tainted
+	op.ordinal = w.ordinal
+	if op.cause == nil {
+		op.cause = w.cause
+	}
 	w.operations = append(w.operations, op)
 }
 

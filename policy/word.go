@@ -11,6 +11,8 @@ import (
 type word struct {
 	text string
 	glob bool // it has an unquoted * ? or [ and stands for file names
+
+	split bool // an expansion may make it several words, or none
 }
 
 func (w word) unknown() bool { return hasUnknown(w.text) }
@@ -49,7 +51,11 @@ func (w *walker) word(in *syntax.Word) word {
 		}
 	}
 	var b strings.Builder
-	var out word
+	out := word{split: braces(in)}
+	if out.split {
+		out.text = unknown
+		return out
+	}
 	for i, part := range in.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
@@ -61,10 +67,15 @@ func (w *walker) word(in *syntax.Word) word {
 				b.WriteString(clean(part.Value))
 			}
 		case *syntax.DblQuoted:
-			w.doubleQuoted(&b, part)
+			w.doubleQuoted(&b, &out, part)
 		case *syntax.ParamExp:
-			b.WriteString(w.parameter(part))
+			value := w.parameter(part)
+			out.split = out.split || strings.ContainsAny(value, unknown+" \t\n*?[")
+			b.WriteString(value)
+		case *syntax.ProcSubst: // one word: the name of a pipe
+			b.WriteString(unknown)
 		default:
+			out.split = true
 			b.WriteString(unknown)
 		}
 	}
@@ -76,10 +87,6 @@ func (w *walker) word(in *syntax.Word) word {
 func clean(text string) string { return strings.ReplaceAll(text, unknown, "\uFFFD") }
 
 func (w *walker) literal(b *strings.Builder, out *word, value string, first bool) {
-	if expandsBraces(value) {
-		b.WriteString(unknown)
-		return
-	}
 	if first && strings.HasPrefix(value, "~") {
 		name, _, _ := strings.Cut(value[1:], "/")
 		if name != "" || w.home == "" {
@@ -105,18 +112,29 @@ func (w *walker) literal(b *strings.Builder, out *word, value string, first bool
 	}
 }
 
-// expandsBraces reports whether one word becomes several: {a,b} and {1..9}.
-func expandsBraces(value string) bool {
-	begin := strings.IndexByte(value, '{')
-	return begin >= 0 && (strings.Contains(value[begin:], ",") || strings.Contains(value[begin:], ".."))
+// braces reports whether one word may become several: {a,b} and {1..9}. The signs may
+// stand on both sides of a quoted part.
+func braces(in *syntax.Word) bool {
+	var unquoted strings.Builder
+	for _, part := range in.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			unquoted.WriteString(lit.Value)
+		} else {
+			unquoted.WriteByte('x')
+		}
+	}
+	text := unquoted.String()
+	begin := strings.IndexByte(text, '{')
+	return begin >= 0 && (strings.Contains(text[begin:], ",") || strings.Contains(text[begin:], ".."))
 }
 
-func (w *walker) doubleQuoted(b *strings.Builder, q *syntax.DblQuoted) {
+func (w *walker) doubleQuoted(b *strings.Builder, out *word, q *syntax.DblQuoted) {
 	for _, part := range q.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			b.WriteString(unescape(clean(part.Value)))
 		case *syntax.ParamExp:
+			out.split = out.split || part.Index != nil || part.Param == nil || part.Param.Value == "@" || part.Names != 0
 			b.WriteString(w.parameter(part))
 		default:
 			b.WriteString(unknown)

@@ -126,4 +126,16 @@ type InteractionAnswer struct {
 	Approved *bool  `json:"approved,omitempty"`
 	Text     string `json:"text,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+
+	// Of a yes that covers more calls of the session: their shape, and who gave it. By
+	// is the broker's id of the user, "stream-token" for a holder of such a token, and
+	// "local" on the host's own machine.
+	Remembered string `json:"remembered,omitempty"`
+	By         string `json:"by,omitempty"`
 }
+
+// Names of those who answer without the broker.
+const (
+	ByStreamToken = "stream-token"
+	ByLocal       = "local"
+)

@@ -33,12 +33,12 @@ func TestSanitizeJSON(t *testing.T) {
 		{"replaces lone surrogates", `"\ud800x"`, `"�x"`},
 		{"replaces invalid UTF-8", "\"\xff\"", `"�"`},
 		{"keeps numbers as they are while cleaning", `[1.00,1e400,"\u0000"]`, `[1.00,1e400,"�"]`},
-		{"makes text of what is no JSON", "exit 1\x00", `"exit 1�"`},
+		{"makes a text of invalid JSON", "exit 1\x00", `"exit 1�"`},
 		{"makes text of an unfinished value", `{"a":`, `"{\"a\":"`},
 		{"makes text of two values", `1 2`, `"1 2"`},
 		{"makes text of duplicate names", `{"a":1,"a":2}`, `"{\"a\":1,\"a\":2}"`},
 		{"makes text of names that become equal", `{"\u0000":1,"�":2}`, `"{\"\\u0000\":1,\"�\":2}"`},
-		{"makes text of what is too deep", deep, `"` + deep + `"`},
+		{"makes a text of a value that nests too deep", deep, `"` + deep + `"`},
 		{"makes text of white space", " ", `" "`},
 	}
 	for _, c := range cases {

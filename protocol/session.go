@@ -92,9 +92,13 @@ type AnswerRequest struct {
 	Text     string `json:"text,omitempty"`
 	Remember string `json:"remember,omitempty"` // "" or RememberSession
 	Reason   string `json:"reason,omitempty"`
+
+	// By is who answers, for a remembered answer. The broker sets it; a value from
+	// another sender is replaced.
+	By string `json:"by,omitempty"`
 }
 
-// RememberSession allows the same tool for the rest of the session.
+// RememberSession allows calls of the same shape for the rest of the session.
 const RememberSession = "session"
 
 // EventsResponse is the response to GET /session/:id/events on the agent host.

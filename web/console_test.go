@@ -109,13 +109,13 @@ func TestFilesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 func TestOtherRequestsAreNotServed(t *testing.T) {
 	c := open(t, web.Options{})
 	for name, r := range map[string][]string{
-		"a file of a former build":    {"GET", "/assets/a-0.js", "Accept", "text/html"},
-		"a hidden file":               {"GET", "/.keep"},
-		"a file of a hidden folder":   {"GET", "/.vite/m.json"},
-		"a way out":                   {"GET", "/assets/../.keep"},
-		"a folder":                    {"GET", "/assets"},
-		"what is no page, for a tool": {"GET", "/tasks"},
-		"a post":                      {"POST", "/"},
+		"a file of a former build":            {"GET", "/assets/a-0.js", "Accept", "text/html"},
+		"a hidden file":                       {"GET", "/.keep"},
+		"a file of a hidden folder":           {"GET", "/.vite/m.json"},
+		"a way out":                           {"GET", "/assets/../.keep"},
+		"a folder":                            {"GET", "/assets"},
+		"a request of a tool, not for a page": {"GET", "/tasks"},
+		"a post":                              {"POST", "/"},
 	} {
 		if rec, ok := get(c, r[0], r[1], r[2:]...); ok || rec.Body.Len() > 0 {
 			t.Errorf("%s: %d %s", name, rec.Code, rec.Body)

@@ -5,10 +5,10 @@ export default defineConfig({
   testDir: 'e2e',
   outputDir: 'e2e/results',
   globalSetup: './e2e/kit/setup.ts',
-  // A test that passes at the second try has found something at the first.
+  // A test that fails only at the first try has still found a bug.
   retries: 0,
   workers: 2,
-  // Generous, because a machine that does other things too is no fault of the page.
+  // Generous, because a busy machine must not fail a test.
   timeout: 60_000,
   expect: { timeout: 15_000 },
   forbidOnly: Boolean(process.env.CI),

@@ -41,7 +41,7 @@ func TestASessionWithoutClientsEndsAfterItsIdleTime(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		if _, err := s.find(one.id); err == nil {
-			t.Error("it is still there, its turn goes on")
+			t.Error("the session still exists, and its turn continues")
 		}
 		synctest.Wait()
 		if _, err := os.Stat(one.dir); err == nil {

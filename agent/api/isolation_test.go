@@ -61,7 +61,7 @@ func TestClientsSeeOnlyTheirOwnSession(t *testing.T) {
 	}
 	group.Wait()
 	if _, list := s.call("GET", "/sessions", "", ""); strings.Contains(list, "canary-") {
-		t.Errorf("the listing tells of a session's work: %s", list)
+		t.Errorf("the listing shows a session's work: %s", list)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAnAnswerToAnotherSessionsQuestionIsRefused(t *testing.T) {
 	inA.until(protocol.LineState)
 	for _, line := range inA.seen {
 		if line.Type == protocol.LineStatus {
-			t.Errorf("the other client was told %+v", line)
+			t.Errorf("the other client received %+v", line)
 		}
 	}
 }

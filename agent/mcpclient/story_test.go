@@ -54,7 +54,7 @@ func TestAModelUsesAServersToolWithPermission(t *testing.T) {
 			over = line.State == protocol.StateWaitingForInput
 		}
 		if reply != want {
-			t.Errorf("allowed %v: said %q", value, reply)
+			t.Errorf("allowed %v: got %q", value, reply)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func errorMessage(body string) string {
 	return b.Error.Message
 }
 
-// maxQuoted bounds what is quoted of a provider's message.
+// maxQuoted limits the part of a provider's message that is quoted.
 const maxQuoted = 500
 
 // safe returns a provider's text on one line, shortened and without our key.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
@@ -38,9 +39,13 @@ func (a *API) requireSessionAccess(next echo.HandlerFunc) echo.HandlerFunc {
 		if _, err := a.streamGrant(c); err != nil {
 			return err
 		}
+		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), byToken{}, true)))
 		return next(c)
 	}
 }
+
+// byToken is the key of a request's context that marks a stream token's holder.
+type byToken struct{}
 
 // streamGrant authorizes the request's stream token for the session in the path.
 func (a *API) streamGrant(c echo.Context) (agenthost.Grant, error) {

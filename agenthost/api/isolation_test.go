@@ -91,7 +91,7 @@ func TestNoClientEverSeesAnotherSessionsEvents(t *testing.T) {
 	for _, s := range all {
 		for what, text := range map[string]string{"the log": h.log.String(), "/status": status, "/sessions": list} {
 			if strings.Contains(text, s.mark) || strings.Contains(text, s.token) {
-				t.Errorf("%s holds what %s said, or its token", what, s.mark)
+				t.Errorf("%s contains texts of %s, or its token", what, s.mark)
 			}
 		}
 	}

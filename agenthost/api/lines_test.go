@@ -80,12 +80,12 @@ func TestATurnAsLinesAndAsHistory(t *testing.T) {
 	lines.expect("state:thinking", "chunk", "message:a", "tool_start", "state:executing_tool", `tool_message:{"ok":true}`,
 		"state:thinking", "status:warning:careful", "chunk", "message:b", "state:waiting_for_input:done")
 	if got := h.fake.Prompts()[0].Text; !strings.HasPrefix(got, "native n1\n\ntext a") {
-		t.Errorf("the agent was told %q", got)
+		t.Errorf("the agent received %q", got)
 	}
 	lines.send(`{"type":"input","text":"fail broken"}`)
 	lines.readUntil(protocol.StateWaitingForInput)
 	if got := h.fake.Prompts()[1].Text; got != "fail broken" {
-		t.Errorf("the agent was told %q", got)
+		t.Errorf("the agent received %q", got)
 	}
 
 	var history struct {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"bellhop/agenthost/api"
 	"bellhop/crypto/seal"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
@@ -23,20 +25,20 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 		status       int
 		allow, body  string
 	}{
-		"PUT on /session":          {"PUT", "/session", 405, "OPTIONS, GET, POST", notAllowed},
-		"PUT on a stream":          {"PUT", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
-		"DELETE on a stream":       {"DELETE", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
-		"POST on events":           {"POST", "/session/s1/events", 405, "OPTIONS, GET", notAllowed},
-		"GET on interrupt":         {"GET", "/session/s1/interrupt", 405, "OPTIONS, POST", notAllowed},
-		"POST on status":           {"POST", "/status", 405, "OPTIONS, GET", notAllowed},
-		"HEAD has no body":         {"HEAD", "/stream/s1", 405, "OPTIONS, GET, POST", ""},
-		"OPTIONS tells":            {"OPTIONS", "/stream/s1", 204, "OPTIONS, GET, POST", ""},
-		"an unknown route":         {"GET", "/nothing", 404, "", notFound},
-		"HEAD of an unknown route": {"HEAD", "/nothing", 404, "", ""},
-		"a trailing slash":         {"POST", "/session/", 404, "", notFound},
-		"no session named":         {"GET", "/stream/", 404, "", notFound},
-		"the root":                 {"GET", "/", 404, "", notFound},
-		"not here yet":             {"GET", "/metrics", 404, "", notFound},
+		"PUT on /session":           {"PUT", "/session", 405, "OPTIONS, GET, POST", notAllowed},
+		"PUT on a stream":           {"PUT", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
+		"DELETE on a stream":        {"DELETE", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
+		"POST on events":            {"POST", "/session/s1/events", 405, "OPTIONS, GET", notAllowed},
+		"GET on interrupt":          {"GET", "/session/s1/interrupt", 405, "OPTIONS, POST", notAllowed},
+		"POST on status":            {"POST", "/status", 405, "OPTIONS, GET", notAllowed},
+		"HEAD has no body":          {"HEAD", "/stream/s1", 405, "OPTIONS, GET, POST", ""},
+		"OPTIONS lists the methods": {"OPTIONS", "/stream/s1", 204, "OPTIONS, GET, POST", ""},
+		"an unknown route":          {"GET", "/nothing", 404, "", notFound},
+		"HEAD of an unknown route":  {"HEAD", "/nothing", 404, "", ""},
+		"a trailing slash":          {"POST", "/session/", 404, "", notFound},
+		"no session named":          {"GET", "/stream/", 404, "", notFound},
+		"the root":                  {"GET", "/", 404, "", notFound},
+		"not here yet":              {"GET", "/metrics", 404, "", notFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, header, body := h.call(request{c.method, c.path, "", nil})
@@ -49,6 +51,22 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 			}
 			expectEqual(t, "body", body, c.body)
 		})
+	}
+}
+
+func TestLittleRoomIsShown(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) {
+		a.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
+	})
+	_, _, body := h.call(request{"GET", "/readyz", "", nil})
+	expectEqual(t, "/readyz", body, `{"status":"ready","storage":"low"}`)
+	_, _, body = h.call(request{"GET", "/status", "", []string{bearerPassword}})
+	var status struct {
+		Notices []string        `json:"notices"`
+		Disk    diskspace.Space `json:"disk"`
+	}
+	if err := json.Unmarshal([]byte(body), &status); err != nil || len(status.Notices) != 1 || !status.Disk.Low || status.Disk.FreeBytes == 0 {
+		t.Errorf("%s: %v", body, err)
 	}
 }
 

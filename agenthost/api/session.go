@@ -40,6 +40,9 @@ type answerRequest struct {
 }
 
 func (a *API) answer(ctx context.Context, req *answerRequest) (*protocol.SuccessResponse, error) {
+	if ctx.Value(byToken{}) != nil {
+		req.By = protocol.ByStreamToken
+	}
 	return success(a.Host.Answer(ctx, req.ID, req.InteractionID, &req.AnswerRequest))
 }
 

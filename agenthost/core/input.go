@@ -270,11 +270,16 @@ type Prompt struct {
 	Attachments []protocol.Attachment
 }
 
+// RawAnswer returns the answer in a request as the agent gets it.
+func RawAnswer(req *protocol.AnswerRequest) Answer {
+	return Answer{Approved: req.Approved != nil && *req.Approved, Text: req.Text, Reason: req.Reason}
+}
+
 // Outcome is how a turn ended.
 type Outcome struct {
 	FinishReason protocol.FinishReason // "" means stop
 	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       // JSON object or nil
+	Usage        json.RawMessage       `json:",omitempty"` // JSON object or nil
 	Err          string                // with FinishError: what to show the user
 }
 
@@ -282,14 +287,14 @@ type Outcome struct {
 type ToolCall struct {
 	ID    string
 	Name  string
-	Input json.RawMessage
+	Input json.RawMessage `json:",omitempty"`
 }
 
 // ToolResult answers the call of the same ID. Output is any JSON.
 type ToolResult struct {
 	ID      string
 	Name    string
-	Output  json.RawMessage
+	Output  json.RawMessage `json:",omitempty"`
 	IsError bool
 	Denied  bool // the user or a rule refused
 }
@@ -300,11 +305,12 @@ type Question struct {
 	Prompt     string
 	ToolCallID string
 	ToolName   string
-	Args       json.RawMessage
-	Level      string // INFO, WARN or CRITICAL, "" unknown
+	Args       json.RawMessage `json:",omitempty"`
+	Level      string          // INFO, WARN or CRITICAL, "" unknown
 	Default    string
 	Options    []string
 	Timeout    time.Duration // 0 = the host's
+	Shape      string        `json:",omitempty"` // what a yes for the session covers, from the policy; "" = this call only
 }
 
 // Answer is the user's answer to a question, or what replaces it.

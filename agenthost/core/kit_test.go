@@ -127,7 +127,7 @@ func called(id string) core.AgentCalled {
 func confirm(call string, ruling *core.Ruling) core.AgentAsked {
 	return core.AgentAsked{
 		TurnID: "t1", Kind: protocol.KindConfirm, Timeout: time.Minute, Ruling: ruling,
-		Question: core.Question{Prompt: "rm?", ToolCallID: call, ToolName: "rm", Level: "WARN"},
+		Question: core.Question{Prompt: "rm?", ToolCallID: call, ToolName: "rm", Level: "WARN", Shape: "WARN rm"},
 	}
 }
 

@@ -42,7 +42,7 @@ func (in AgentAsked) apply(x *Step) error {
 			return x.questions().answerByRule(q, a, in.Ruling.Rule)
 		}
 	}
-	if x.turns().opened(in.TurnID) == nil && x.State.Turn.Stop != "" {
+	if x.turns().isOpen(in.TurnID) && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
 	if in.Kind == protocol.KindConfirm && x.State.remembers(&q) {
@@ -94,17 +94,17 @@ func (x questionStep) interaction(kind protocol.InteractionKind, q Question, tim
 	}
 	return InteractionRecord{
 		SessionID: x.State.ID, ID: e.InteractionID, TurnID: x.State.Turn.Record.ID, Kind: kind, State: protocol.InteractionOpen,
-		Question: e, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
+		Question: e, Shape: q.Shape, ExpiresAt: x.now.Add(timeout), CreatedAt: x.now,
 	}
 }
 
 // defaultPrompt is the prompt of a confirm without one.
 func defaultPrompt(tool string) string { return "Allow " + cmp.Or(tool, "this") + "?" }
 
-// remembers reports whether the user has allowed the tool for the session.
-// CRITICAL calls are asked about nevertheless.
+// remembers reports whether the user has allowed calls of this shape for the
+// session. CRITICAL calls are asked about nevertheless.
 func (s *State) remembers(q *Question) bool {
-	return q.ToolName != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.ToolName)
+	return q.Shape != "" && q.Level != string(policy.Critical) && slices.Contains(s.Record.Remembered, q.Shape)
 }
 
 // answer is the policy's own answer to a confirm. Otherwise it completes the
@@ -119,6 +119,7 @@ func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 	case r.Action == policy.Allow && (!r.BuiltIn || reported != policy.Critical): // an operator's rule outranks the agent
 		return Answer{Approved: true}, true
 	}
+	q.Shape = r.Shape
 	if r.Timeout > 0 {
 		q.Timeout = r.Timeout
 	}
@@ -257,19 +258,22 @@ func (in Answered) apply(x *Step) error {
 		if rec.Kind == protocol.KindAsk {
 			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
 		}
+		x.questions().remember(&req, rec.Shape, answer)
 		x.questions().closeQuestion(rec, protocol.InteractionResolved, answer)
 		x.questions().continues()
-		x.questions().remember(&req, rec.Question.ToolName)
 		x.effect(Reply{rec.ID, in.Raw})
 	})
 }
 
-func (x questionStep) remember(req *protocol.AnswerRequest, tool string) {
-	if req.Remember != protocol.RememberSession || tool == "" || req.Approved == nil || !*req.Approved {
+// remember stores what a lasting yes covers, and adds it to the journaled answer with
+// the person who gave it.
+func (x questionStep) remember(req *protocol.AnswerRequest, shape string, answer *protocol.InteractionAnswer) {
+	if req.Remember != protocol.RememberSession || shape == "" || req.Approved == nil || !*req.Approved {
 		return
 	}
-	if known := x.State.Record.Remembered; !slices.Contains(known, tool) {
-		x.record().Remembered = append(slices.Clone(known), tool)
+	answer.Remembered, answer.By = shape, Name(cmp.Or(req.By, protocol.ByLocal), "")
+	if known := x.State.Record.Remembered; !slices.Contains(known, shape) {
+		x.record().Remembered = append(slices.Clone(known), shape)
 	}
 }
 

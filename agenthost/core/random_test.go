@@ -59,7 +59,7 @@ func (s *site) effect(e core.Effect) {
 	case core.ReadPending:
 		s.input(core.PendingRead{Version: e.Version, Events: s.pending()})
 	case core.Interrupt:
-		s.input(core.Interrupted{Reason: e.Reason})
+		s.input(core.Interrupted(e))
 	case core.StartAgent:
 		if s.running != "" {
 			s.Fatalf("%s starts while %s runs", e.TurnID, s.running)
@@ -170,17 +170,28 @@ func (s *site) reported(rt *rapid.T) core.Input {
 	text := rapid.SampledFrom([]string{"", "a", "hello"}).Draw(rt, "text")
 	call := rapid.SampledFrom([]string{"c1", "c2"}).Draw(rt, "call")
 	return rapid.SampledFrom([]core.Input{
-		core.AgentText{TurnID: turn, Text: text}, core.AgentText{TurnID: turn, Text: text, Kind: core.ReasoningBlock},
-		core.AgentTextEnded{TurnID: turn, Final: text}, core.AgentReasoningEnded{TurnID: turn},
-		core.AgentCalled{TurnID: turn, Call: core.ToolCall{ID: call, Name: "rm"}}, core.AgentResulted{TurnID: turn, Result: core.ToolResult{ID: call}},
+		core.AgentText{TurnID: turn, Text: text},
+		core.AgentText{TurnID: turn, Text: text, Kind: core.ReasoningBlock},
+		core.AgentTextEnded{TurnID: turn, Final: text},
+		core.AgentReasoningEnded{TurnID: turn},
+		core.AgentCalled{TurnID: turn, Call: core.ToolCall{ID: call, Name: "rm"}},
+		core.AgentResulted{TurnID: turn, Result: core.ToolResult{ID: call}},
 		core.AgentAsked{TurnID: turn, Kind: protocol.KindConfirm, Question: core.Question{ToolCallID: call, ToolName: "rm"}},
 		core.AgentAsked{TurnID: turn, Kind: protocol.KindAsk, Question: core.Question{Prompt: "which?"}},
-		core.AgentChecking{TurnID: turn, Lost: text == ""}, core.AgentNoticed{TurnID: turn, Message: text},
+		core.AgentChecking{TurnID: turn, Lost: text == ""},
+		core.AgentNoticed{TurnID: turn, Message: text},
 		core.Answered{InteractionID: question, Request: protocol.AnswerRequest{Text: text}},
-		core.QuestionExpired{InteractionID: question}, core.QuestionCancelled{InteractionID: question},
-		core.Interrupted{Reason: protocol.ReasonAborted}, core.AgentEnded{TurnID: turn},
+		core.QuestionExpired{InteractionID: question},
+		core.QuestionCancelled{InteractionID: question},
+		core.Interrupted{Reason: protocol.ReasonAborted},
+		core.AgentEnded{TurnID: turn},
 		core.StepFailed{TurnID: turn, Code: protocol.CodeStorageFull, Message: "full"},
-		core.QueueAdvanced{}, core.QueueDropped{}, core.RenewalDue{}, core.PositionSaved{}, core.Idled{}, core.TerminalAttached{},
+		core.QueueAdvanced{},
+		core.QueueDropped{},
+		core.RenewalDue{},
+		core.PositionSaved{},
+		core.Idled{},
+		core.TerminalAttached{},
 		core.HookReported{Others: core.Activity{Status: protocol.StatusBusy}},
 		core.IncarnationSeen{ID: "i" + text, Force: text == ""},
 		core.TokenRenewed{Address: s.state.Delivery.Address, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i" + text},

@@ -51,7 +51,7 @@ type SessionRecord struct {
 
 	Status     protocol.Status
 	Reason     string
-	Remembered []string // tools allowed for the rest of the session
+	Remembered []string // shapes of calls allowed for the rest of the session
 
 	Outbox      OutboxState
 	OutboxError string
@@ -130,6 +130,7 @@ type InteractionRecord struct {
 	State     protocol.InteractionState
 	Question  protocol.Event // the open event: what every later event repeats
 	Answer    *protocol.InteractionAnswer
+	Shape     string // what a yes for the session covers; only of an open question, not stored
 	ExpiresAt time.Time
 	CreatedAt time.Time
 }

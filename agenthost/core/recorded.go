@@ -63,6 +63,10 @@ func (r *Recorded) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("input of kind %s: %w", form.Kind, err)
 	}
 	*r = Recorded{At: form.At, ID: form.ID, Error: form.Error, Input: input.Elem().Interface().(Input)}
+	if answered, ok := r.Input.(Answered); ok {
+		answered.Raw = RawAnswer(&answered.Request)
+		r.Input = answered
+	}
 	if form.Held != nil {
 		r.Held = *form.Held
 	}
@@ -76,15 +80,46 @@ func Kind(in Input) string { return reflect.TypeOf(in).Name() }
 var kinds = func() map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	for _, in := range []Input{
-		Opened{}, HeadlessOpened{}, TokensRevoked{}, WorkspaceUsed{}, Recovered{}, Deleted{},
-		Prompted{}, QueueAdvanced{}, QueueDropped{}, AnnouncementExpired{},
-		AgentStarted{}, AgentEnded{}, Interrupted{}, StepFailed{},
-		AgentText{}, AgentTextEnded{}, AgentReasoningEnded{}, AgentCalled{}, AgentResulted{}, AgentAsked{},
-		AgentNoticed{}, AgentReminded{}, AgentNamed{}, AgentChecking{},
-		Answered{}, QuestionExpired{}, QuestionCancelled{},
-		DeliveryAccepted{}, DeliveryRefused{}, DeliveryFailed{}, TokenRenewed{}, RenewalRefused{}, IncarnationSeen{}, RenewalDue{},
-		PositionSaved{}, PendingCounted{}, PendingRead{},
-		HookReported{}, TerminalAttached{}, Idled{},
+		Opened{},
+		HeadlessOpened{},
+		TokensRevoked{},
+		WorkspaceUsed{},
+		Recovered{},
+		Deleted{},
+		Prompted{},
+		QueueAdvanced{},
+		QueueDropped{},
+		AnnouncementExpired{},
+		AgentStarted{},
+		AgentEnded{},
+		Interrupted{},
+		StepFailed{},
+		AgentText{},
+		AgentTextEnded{},
+		AgentReasoningEnded{},
+		AgentCalled{},
+		AgentResulted{},
+		AgentAsked{},
+		AgentNoticed{},
+		AgentReminded{},
+		AgentNamed{},
+		AgentChecking{},
+		Answered{},
+		QuestionExpired{},
+		QuestionCancelled{},
+		DeliveryAccepted{},
+		DeliveryRefused{},
+		DeliveryFailed{},
+		TokenRenewed{},
+		RenewalRefused{},
+		IncarnationSeen{},
+		RenewalDue{},
+		PositionSaved{},
+		PendingCounted{},
+		PendingRead{},
+		HookReported{},
+		TerminalAttached{},
+		Idled{},
 	} {
 		all[Kind(in)] = reflect.TypeOf(in)
 	}

@@ -154,11 +154,9 @@ func (x *Step) newID() string {
 }
 
 // frame adds a part to the stream.
-func (x *Step) frame(p *protocol.Part, boundary bool) *Frame {
-	return x.rawFrame(x.encode(p), boundary)
-}
+func (x *Step) frame(p *protocol.Part, boundary bool) { x.rawFrame(x.encode(p), boundary) }
 
-func (x *Step) rawFrame(part []byte, boundary bool) *Frame {
+func (x *Step) rawFrame(part []byte, boundary bool) protocol.StreamID {
 	s := &x.State
 	s.Last = protocol.StreamID{Epoch: s.Record.Cursor.Epoch, Offset: s.Next}
 	s.Next++
@@ -167,7 +165,7 @@ func (x *Step) rawFrame(part []byte, boundary bool) *Frame {
 	if s.Turn != nil && s.Turn.Text.open {
 		x.turn().Text.block.frames += f.size()
 	}
-	return f
+	return f.ID
 }
 
 // event appends an event and, if it has one, the part that announces it.
@@ -183,7 +181,7 @@ func (x *Step) event(turnID string, e protocol.Event, p *protocol.Part, boundary
 	if p != nil {
 		p.Event = &protocol.PartEvent{ID: e.EventID, Seq: e.Seq, TurnID: turnID}
 		row.Part = x.encode(p)
-		row.Frame = x.rawFrame(row.Part, boundary).ID
+		row.Frame = x.rawFrame(row.Part, boundary)
 	}
 	x.Rows.Events = append(x.Rows.Events, row)
 }

@@ -88,10 +88,14 @@ func (in AgentStarted) apply(x *Step) error {
 
 // opened refuses what comes for a turn that is not open.
 func (x turnStep) opened(turnID string) error {
-	if x.State.OpenTurn() != turnID || turnID == "" {
+	if !x.isOpen(turnID) {
 		return protocol.Errorf(protocol.CodeNoTurn, "The turn is over")
 	}
 	return nil
+}
+
+func (x turnStep) isOpen(turnID string) bool {
+	return turnID != "" && x.State.OpenTurn() == turnID
 }
 
 // working refuses what an agent reports when it cannot be kept any more.
@@ -143,7 +147,7 @@ func (x turnStep) release() {
 }
 
 func (in StepFailed) apply(x *Step) error {
-	if x.turns().opened(in.TurnID) != nil {
+	if !x.turns().isOpen(in.TurnID) {
 		return nil
 	}
 	t := x.turn()
@@ -161,7 +165,7 @@ func (in StepFailed) apply(x *Step) error {
 }
 
 func (in AgentEnded) apply(x *Step) error {
-	if x.turns().opened(in.TurnID) != nil {
+	if !x.turns().isOpen(in.TurnID) {
 		return nil
 	}
 	x.turns().finish(in.Outcome, in.Others)

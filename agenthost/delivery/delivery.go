@@ -11,7 +11,8 @@ import (
 	"bellhop/protocol"
 )
 
-// maxEventBytes bounds the events of a request; the envelope fits into what is left.
+// maxEventBytes limits the events of a request; the envelope needs the remaining
+// bytes.
 const maxEventBytes = protocol.MaxWebhookBody - 4<<10
 
 // Order is what a session wants to be done.
@@ -53,12 +54,13 @@ const renewalsAtOnce = 16
 type Sender struct {
 	poster   Poster
 	password seal.Secret // the bearer of renewals
+	now      func() time.Time
 	renewals chan struct{}
 }
 
 // NewSender returns a Sender. password is the bearer of renewals.
-func NewSender(poster Poster, password seal.Secret) *Sender {
-	return &Sender{poster: poster, password: password, renewals: make(chan struct{}, renewalsAtOnce)}
+func NewSender(poster Poster, password seal.Secret, now func() time.Time) *Sender {
+	return &Sender{poster: poster, password: password, now: now, renewals: make(chan struct{}, renewalsAtOnce)}
 }
 
 // Run sends until there is nothing left, or ctx ends.

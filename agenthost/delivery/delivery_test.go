@@ -80,7 +80,7 @@ func (s *script) Do(r *http.Request) (*http.Response, error) {
 }
 
 func (s *script) run(ctx context.Context) {
-	delivery.NewSender(s, seal.NewSecret("pass")).Run(ctx, s)
+	delivery.NewSender(s, seal.NewSecret("pass"), time.Now).Run(ctx, s)
 }
 
 func respond(status int, body string) func(*http.Request) (*http.Response, error) {

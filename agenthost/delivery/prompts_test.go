@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/delivery"
@@ -71,7 +72,7 @@ func TestPromptsGoWithTheEventsThatFit(t *testing.T) {
 	}
 }
 
-// Only what is sent again to a named broker has prompts; one event with a prompt is a
+// Only events that are sent again to a named broker have prompts; one event with a prompt is a
 // batch too.
 func TestEventsThatAreSentAgainHavePrompts(t *testing.T) {
 	for _, c := range []struct {
@@ -93,7 +94,7 @@ func TestEventsThatAreSentAgainHavePrompts(t *testing.T) {
 				prompts: asked(map[string]string{"a": "go"}),
 			}
 			s.responses = append(s.responses, respond(200, `{"success":true,"cursor":{"epoch":1,"seq":1},"incarnation":"i2"}`))
-			delivery.NewSender(s, seal.NewSecret("pass")).Run(t.Context(), s)
+			delivery.NewSender(s, seal.NewSecret("pass"), time.Now).Run(t.Context(), s)
 			if len(s.bodies) != 1 || s.bodies[0] != c.want {
 				t.Errorf("posted %q", s.bodies)
 			}

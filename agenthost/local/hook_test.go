@@ -69,9 +69,9 @@ func TestAccessWithSecretsAndPaths(t *testing.T) {
 		status int
 		code   string
 	}{
-		{"nobody without a secret", request{"POST", "/hook", hook, nil}, 401, "unauthorized"},
-		{"nobody with a wrong one", request{"POST", "/hook", hook, []string{bearer("bhw_x")}}, 401, "unauthorized"},
-		{"nobody with the host's password", request{"POST", "/hook", hook, []string{bearer("pw")}}, 401, "unauthorized"},
+		{"a request without a secret", request{"POST", "/hook", hook, nil}, 401, "unauthorized"},
+		{"a request with a wrong secret", request{"POST", "/hook", hook, []string{bearer("bhw_x")}}, 401, "unauthorized"},
+		{"a request with the host's password", request{"POST", "/hook", hook, []string{bearer("pw")}}, 401, "unauthorized"},
 		{"nobody with an empty one", request{"POST", "/mcp", `{}`, []string{bearer("")}}, 401, "unauthorized"},
 		{"no secret in another scheme", request{"POST", "/hook", hook, []string{"Authorization: " + mine.Local.Secret + "x"}}, 401, "unauthorized"},
 		{"not for another's workspace", request{"POST", "/hook", hook, []string{bearer(mine.Local.Secret), "X-Workspace-Path: " + other.Dir}}, 403, "forbidden"},

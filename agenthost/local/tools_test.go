@@ -111,7 +111,7 @@ func TestToolErrors(t *testing.T) {
 		{"another's workspace", me, "workspace_getStatus", map[string]any{"path": made["path"]}, notYours},
 		{"another's notes", me, "workspace_setMetadata", map[string]any{"path": other.Dir, "key": "a", "value": "b"}, notYours},
 		{"to delete another's", me, "workspace_delete", map[string]any{"path": made["path"], "force": true}, notYours},
-		{"to delete what a session works in", me, "workspace_delete", map[string]any{"path": spec.Dir, "force": true}, "A session works in this workspace. Its user deletes it with the session. (conflict)"},
+		{"to delete a session's own workspace", me, "workspace_delete", map[string]any{"path": spec.Dir, "force": true}, "A session works in this workspace. Its user deletes it with the session. (conflict)"},
 		{"to delete everything", me, "workspace_delete", map[string]any{"path": "/", "force": true}, notYours},
 		{"to delete nothing", me, "workspace_delete", map[string]any{"path": ""}, "path is required. (invalid)"},
 		{"a name that is taken", me, "workspace_create", map[string]any{"name": "theirs"}, "The name is taken. (conflict)"},
@@ -123,7 +123,7 @@ func TestToolErrors(t *testing.T) {
 		{"a long value", me, "workspace_setMetadata", map[string]any{"key": "a", "value": strings.Repeat("x", 5000)}, "A value may have 4096 bytes. (too_large)"},
 		{"too many keys", another, "workspace_setMetadata", map[string]any{"key": "one-more", "value": "x"}, "The workspace has as many keys as it may. Delete one. (too_large)"},
 		{
-			"a command nobody named", me, "workspace_executeCommand",
+			"a command that is not configured", me, "workspace_executeCommand",
 			map[string]any{"command": "rm -rf /"},
 			"No such command. The operator names the commands of a project in the host's configuration. (not_found)",
 		},

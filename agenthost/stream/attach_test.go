@@ -230,12 +230,11 @@ func TestReadersOfASession(t *testing.T) {
 	ended("a reader of the session after Close", session)
 }
 
-// After a crash the newest frame is unknown: no cursor of the turn may resume exactly.
-func TestARecoveredTurnHasNoExactCursor(t *testing.T) {
+// After a crash during a turn the newest frame is unknown.
+func TestAnUnknownLastFrameHasNoExactCursor(t *testing.T) {
 	_, journal, now := fixture(1)
 	s := New()
-	s.ContinueAfter(at(5))
-	s.RecoverTurn(4)
+	s.ContinueAfter(protocol.StreamID{Epoch: -1, Offset: -1})
 	r, err := s.Attach(t.Context(), journal, now, "1-5", true)
 	if err != nil || short(t, r.Backlog) != "gap[1-5,][q1] text-start text-delta 1-5" {
 		t.Errorf("%q, %v", short(t, r.Backlog), err)

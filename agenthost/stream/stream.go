@@ -21,7 +21,8 @@ func New() Stream { return Stream{follow: sse.NewFanout()} }
 // no frame's id if that is unknown.
 func (s *Stream) Last() protocol.StreamID { return s.window.last() }
 
-// ContinueAfter sets the id of the frame before the next one. The stream has no frames
+// ContinueAfter sets the id of the frame before the next one; an id of a negative epoch
+// means that it is unknown, so that no cursor resumes exactly. The stream has no frames
 // yet.
 func (s *Stream) ContinueAfter(id protocol.StreamID) { s.window.prev = id }
 
@@ -32,13 +33,7 @@ func (s *Stream) BeginTurn(readers *sse.Fanout, offset int64) {
 	s.newest, s.turn = offset, readers
 }
 
-// RecoverTurn is BeginTurn for an open turn whose frames and readers were lost with a
-// crash: no id is known to be the last before its next frame.
-func (s *Stream) RecoverTurn(offset int64) {
-	s.window.prev, s.newest = unknownID, offset
-}
-
-// EndTurn ends the turn's readers once they have read what was published.
+// EndTurn ends the turn's readers once they have read all published frames.
 func (s *Stream) EndTurn() {
 	if s.turn != nil {
 		s.turn.Close()

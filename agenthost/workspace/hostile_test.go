@@ -130,7 +130,7 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	info, err := k.Info(t.Context(), dir)
 	must(t, err)
 	if !info.Dirty {
-		t.Error("a submodule that somebody filled counts as work")
+		t.Error("a filled submodule must count as work")
 	}
 	if exists(sprung) {
 		t.Error("a program of the submodule was started")

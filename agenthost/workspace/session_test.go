@@ -43,7 +43,7 @@ func TestAProjectsSessionHasAWorktree(t *testing.T) {
 	dir := k.session(uuid, "shop")
 	equal(t, "directory", dir, filepath.Join(k.data, "workspaces", uuid))
 	equal(t, "branch", run(t, dir, "branch", "--show-current"), "bellhop/2c3d4e5f")
-	equal(t, "what is there", run(t, dir, "ls-files"), ".gitignore\nREADME\nold.txt")
+	equal(t, "the files", run(t, dir, "ls-files"), ".gitignore\nREADME\nold.txt")
 	equal(t, "the project's own branch", run(t, shop, "branch", "--show-current"), "main")
 	equal(t, "the project's own tree", run(t, shop, "status", "--porcelain"), "")
 	info, err := k.Info(t.Context(), filepath.Join(dir, "below"))
@@ -84,7 +84,7 @@ func TestDirectoriesUsedInPlace(t *testing.T) {
 	equal(t, "a plain directory", k.session("s1", "plain"), plain)
 	equal(t, "a repository without a commit", k.session("s2", "empty"), empty)
 	if exists(filepath.Join(plain, ".git")) || exists(filepath.Join(k.data, "workspaces", "s1")) {
-		t.Error("something was put beside or into a plain directory")
+		t.Error("a file was added to or next to a plain directory")
 	}
 }
 

@@ -253,8 +253,8 @@ func (l *logs) String() string {
 	return l.buf.String()
 }
 
-// host implements the calls to agent hosts: it returns what the test scripted and
-// records its arguments.
+// host implements the calls to agent hosts: it returns scripted results and records
+// its arguments.
 type host struct {
 	mu     sync.Mutex
 	err    error
@@ -321,4 +321,6 @@ func (h *host) Diff(_ context.Context, t broker.Target, _ string) (*protocol.Dif
 
 func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
-func (h *host) Ready(_ context.Context, t broker.Target) error            { return h.call(t) }
+func (h *host) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
+	return broker.HostOK, h.call(t)
+}

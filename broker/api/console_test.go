@@ -36,11 +36,11 @@ func TestTheConsoleServesPathsWithoutARoute(t *testing.T) {
 	}{
 		{"the root", "GET", "/", "", 200, page},
 		{"a file", "GET", "/assets/a.js", "", 200, "1"},
-		{"a file that is not there", "GET", "/assets/b.js", html, 404, noRoute},
+		{"a missing file", "GET", "/assets/b.js", html, 404, noRoute},
 		{"a page of the console", "GET", "/tasks/some-id", html, 200, page},
-		{"what no browser asks for as a page", "GET", "/tasks/some-id", "application/json", 404, noRoute},
+		{"a request that is not for a page", "GET", "/tasks/some-id", "application/json", 404, noRoute},
 		{"the API", "GET", "/api/nonsense", html, 404, noRoute},
-		{"a row that is not there", "GET", "/api/tasks/some-id", html, 401, unauthorized},
+		{"an unknown task", "GET", "/api/tasks/some-id", html, 401, unauthorized},
 		{"another method", "POST", "/tasks", html, 404, noRoute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 		who  *person
 		want string
 	}{
-		"a stranger learns of no host":                {nil, "'self'"},
-		"everybody signed in reaches registered ones": {s.bob, "'self' https://direct.example:7701"},
+		"a visitor without a session sees no host":          {nil, "'self'"},
+		"every signed-in user reaches the registered hosts": {s.bob, "'self' https://direct.example:7701"},
 	} {
 		if got := policy(c.who); got != c.want {
 			t.Errorf("%s: %s", name, got)
@@ -86,7 +86,7 @@ func TestTheConsoleMayCallTheHostsOfItsUser(t *testing.T) {
 		t.Errorf("a task's own host: %s", got)
 	}
 	if got := policy(s.bob); strings.Contains(got, "agents.example") {
-		t.Errorf("another's host: %s", got)
+		t.Errorf("the host of another user's task: %s", got)
 	}
 }
 

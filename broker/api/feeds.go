@@ -16,25 +16,25 @@ func (a *API) taskFeed(c echo.Context) error {
 		_, err := a.Tasks.Get(ctx, userID, taskID)
 		return err
 	})
-	return a.Feed.ServeTask(c.Response(), outliving(c.Request()), userID, taskID, allowed)
+	return a.Feed.ServeTask(c.Response(), withoutBudget(c.Request()), userID, taskID, allowed)
 }
 
 func (a *API) userFeed(c echo.Context) error {
 	userID := a.Auth.Caller(c.Request().Context()).UserID
 	allowed := a.stillAllowed(c.Request(), func(context.Context) error { return nil })
-	return a.Feed.ServeUser(c.Response(), outliving(c.Request()), userID, allowed)
+	return a.Feed.ServeUser(c.Response(), withoutBudget(c.Request()), userID, allowed)
 }
 
-// outliving returns the request of a stream without the database limit of one
-// request, which the short queries of many hours would use up.
-func outliving(r *http.Request) *http.Request {
+// withoutBudget removes the limit on how long one request may wait for the
+// database. All queries of a stream that is open for hours would exceed it.
+func withoutBudget(r *http.Request) *http.Request {
 	return r.WithContext(database.WithoutBudget(r.Context()))
 }
 
-// stillAllowed returns a function that checks the credentials of a feed again, and
-// with reach the access to its task. It returns true while the database is
-// unavailable.
-func (a *API) stillAllowed(r *http.Request, reach func(context.Context) error) func(context.Context) bool {
+// stillAllowed returns a function that checks the credentials of a feed again.
+// checkAccess checks the access to the feed's task. The function returns true while
+// the database is unavailable.
+func (a *API) stillAllowed(r *http.Request, checkAccess func(context.Context) error) func(context.Context) bool {
 	before := a.Auth.Caller(r.Context())
 	return func(ctx context.Context) bool {
 		now, err := a.Auth.Authenticate(r.WithContext(ctx))
@@ -42,7 +42,7 @@ func (a *API) stillAllowed(r *http.Request, reach func(context.Context) error) f
 			return false
 		}
 		if err == nil {
-			err = reach(ctx)
+			err = checkAccess(ctx)
 		}
 		switch protocol.CodeOf(err) {
 		case protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeNotFound, protocol.CodeGone:

@@ -50,12 +50,12 @@ func TestAHostGetsNoCredentialsButStreamTokens(t *testing.T) {
 	})
 	api := s.ada.token
 	for name, c := range map[string]struct{ query, authorization, want string }{
-		"a stream token":                      {"", "Bearer bhs_1", "|Bearer bhs_1"},
-		"an API token beside a stream token":  {"token=bhs_1", "Bearer " + api, "token=bhs_1|"},
-		"an API token in other words":         {"", "bearer   " + api, "|"},
-		"an API token in the place of one":    {"token=" + api + "&after=1-1", "", "after=1-1|"},
-		"the password of a proxy in front":    {"token=bhs_1", "Basic dXNlcjpwYXNz", "token=bhs_1|"},
-		"two stream tokens, which it refuses": {"token=bhs_1", "Bearer bhs_2", "token=bhs_1|Bearer bhs_2"},
+		"a stream token": {"", "Bearer bhs_1", "|Bearer bhs_1"},
+		"an API token in addition to a stream token": {"token=bhs_1", "Bearer " + api, "token=bhs_1|"},
+		"an API token in other words":                {"", "bearer   " + api, "|"},
+		"an API token in the place of one":           {"token=" + api + "&after=1-1", "", "after=1-1|"},
+		"the password of a proxy in front":           {"token=bhs_1", "Basic dXNlcjpwYXNz", "token=bhs_1|"},
+		"two stream tokens, which it refuses":        {"token=bhs_1", "Bearer bhs_2", "token=bhs_1|Bearer bhs_2"},
 	} {
 		header := http.Header{}
 		if c.authorization != "" {

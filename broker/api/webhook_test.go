@@ -68,7 +68,7 @@ func followTheCursor(t *testing.T, s *site) {
 			`{"error":"Events are missing before this one","code":"gap","cursor":{"epoch":1,"seq":1}}`,
 		},
 		{
-			"a batch goes on", batch(event(task, at("1", "2")), event(task, at("1", "3"))), 200,
+			"a batch continues at the cursor", batch(event(task, at("1", "2")), event(task, at("1", "3"))), 200,
 			`{"success":true,"accepted":2,"duplicates":0,"cursor":{"epoch":1,"seq":3}}`,
 		},
 		{

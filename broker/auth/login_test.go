@@ -45,7 +45,7 @@ func TestEveryWrongSignInLooksTheSame(t *testing.T) {
 	}{
 		{"wrong password", email, "wrong password", protocol.CodeUnauthorized, "Wrong email or password"},
 		{"unknown account", "nobody@example.com", password, protocol.CodeUnauthorized, "Wrong email or password"},
-		{"a password nobody may have", email, strings.Repeat("x", 5000), protocol.CodeUnauthorized, "Wrong email or password"},
+		{"a password over the limit", email, strings.Repeat("x", 5000), protocol.CodeUnauthorized, "Wrong email or password"},
 		{"no password", email, "", protocol.CodeInvalid, "email and password are required"},
 		{"no email", "", password, protocol.CodeInvalid, "email and password are required"},
 	} {

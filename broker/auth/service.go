@@ -26,8 +26,9 @@ type Options struct {
 	Links  LinkStore
 	Logins LoginStore
 
-	// PublicURL is where browsers see the broker. With https the cookie is
-	// Secure and has the __Host- prefix; on plain http a browser would drop it.
+	// PublicURL is the URL at which browsers reach the broker. With https the
+	// cookie is Secure and has the __Host- prefix; on plain http a browser would
+	// drop it.
 	PublicURL string
 	Now       func() time.Time // nil = time.Now
 	Log       *slog.Logger     // nil = none
@@ -70,7 +71,7 @@ func New(o Options) *Service {
 	// A proxy may rewrite Host. The public URL's origin is still the broker's own.
 	if origin := originOf(o.PublicURL); origin != "" {
 		if err := s.crossSite.AddTrustedOrigin(origin); err != nil {
-			o.Log.Warn("public URL is no origin", "err", err)
+			o.Log.Warn("public URL has no valid origin", "err", err)
 		}
 	}
 	return s

@@ -20,17 +20,17 @@ func TestDiffOfAHost(t *testing.T) {
 	}
 }
 
-func TestHostsThatMakeNoDiff(t *testing.T) {
+func TestHostsWithoutDiffs(t *testing.T) {
 	none := protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs", Hint: "Only hosts with the capability diff do"}
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Error
 	}{
 		"a basic host has no such route":   {answering(404, "404 page not found"), none},
-		"nor one for this method":          {answering(405, ""), none},
+		"a host without this method":       {answering(405, ""), none},
 		"a session the host does not have": {answering(404, `{"error":"Session not found","code":"not_found"}`), protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}},
 		"nothing to compare with":          {answering(409, `{"error":"No base","code":"conflict","hint":"h"}`), protocol.Error{Code: protocol.CodeConflict, Message: "No base", Hint: "h"}},
-		"no JSON":                          {answering(200, "<html>"), protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"}},
+		"not JSON":                         {answering(200, "<html>"), protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newClient(t, hosts.Options{}).Diff(t.Context(), target(serve(t, c.host), password), "s1")

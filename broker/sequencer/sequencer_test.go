@@ -137,7 +137,7 @@ func TestDecide(t *testing.T) {
 			decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 1), Refused: 1},
 		},
 		{"the first event ever is not seq 1", sequencer.State{}, events{event(3, 9)}, decision{Refusal: refusal(protocol.CodeGap, at(3, 0), alone)}},
-		{"a gap stops: what comes later is not looked at", one, events{event(1, 3), altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 0)}},
+		{"after a gap later events are not checked", one, events{event(1, 3), altered(event(1, 1))}, decision{Refusal: refusal(protocol.CodeGap, at(1, 1), 0)}},
 
 		{"a new epoch begins at seq 1", one, events{event(2, 1)}, decision{Accepted: []int{0}, Cursor: at(2, 1), Positioned: true}},
 		{"epochs may be skipped", one, events{event(7, 1)}, decision{Accepted: []int{0}, Cursor: at(7, 1), Positioned: true}},

@@ -72,7 +72,7 @@ func TestAttachErrors(t *testing.T) {
 	}{
 		"without a password":               {ok("sh", here), "", []string{"no host password", "BELLHOP_HOST_PASSWORD"}},
 		"a host that refuses":              {newTerminalHost(t, http.StatusBadRequest, refused), "geheim", []string{"The agent demo has no terminal client", "bellhop chat"}},
-		"what is not a host":               {ok("sh", here), "wrong", []string{"answered 418"}},
+		"a server that is not a host":      {ok("sh", here), "wrong", []string{"answered 418"}},
 		"a folder on another machine":      {ok("sh", filepath.Join(here, "none")), "geheim", []string{"is not on this machine", "bellhop chat"}},
 		"a program on another machine":     {ok(filepath.Join(here, "none"), here), "geheim", []string{"the agent's program", "is not on this machine"}},
 		"a client that ends with an error": {ok("false", here), "geheim", []string{"the agent's terminal client: exit status 1"}},

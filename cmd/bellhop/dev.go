@@ -16,6 +16,7 @@ type devCommand struct {
 	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
 	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, ${agents}, or acp: and the command line of any agent that speaks ACP."`
 	Model      string `placeholder:"NAME" help:"Model of tasks that name none. Default: the agent chooses."`
+	Record     string `placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
 	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'. Without it, every session gets a new directory."`
 }
 
@@ -42,7 +43,7 @@ func (c devCommand) Run(env *environment) error {
 		return err
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
-		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project,
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
 		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
 	})

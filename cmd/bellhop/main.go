@@ -40,6 +40,7 @@ type commandLine struct {
 	Chat        chatCommand        `cmd:"" help:"Chat with an agent in the terminal."`
 	Attach      attachCommand      `cmd:"" help:"Open an agent's own terminal client on a session of this machine's host."`
 	Workspaces  workspacesCommand  `cmd:"" help:"Show and remove the directories that sessions work in."`
+	Replay      replayCommand      `cmd:"" help:"Show step by step what happened in a recording of a host."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" help:"Bridge an editor's agent to its notebook: MCP on stdin and stdout."`
 	Policy      policyCommand      `cmd:"" help:"Check rules about agents' tool calls, and explain what they decide."`
 	Conformance conformanceCommand `cmd:"" help:"Check whether a program or a server follows the protocol."`
@@ -54,6 +55,7 @@ type commandLine struct {
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
+	Torture      tortureCommand      `cmd:"" hidden:"" help:"Prove that no event is lost and none stored twice."`
 
 	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`
@@ -121,9 +123,10 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	return 0
 }
 
-// helpVars are the values of ${agents} and ${programs} in help texts.
+// helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {
-	return kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
+	own := kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
+	return own.CloneWith(tortureVars())
 }
 
 // handlesSignals reports whether a command reads signals itself. Other commands end

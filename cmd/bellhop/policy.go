@@ -116,6 +116,9 @@ func (x explanation) printText(w io.Writer, tool string) error {
 		_, _ = fmt.Fprintf(w, "  message  %s\n", x.Message)
 	}
 	_, _ = fmt.Fprintf(w, "  rule     %s\n  tool     %s is %s\n", x.Rule, tool, x.Tool)
+	if x.Shape != "" {
+		_, _ = fmt.Fprintf(w, "  session  a yes for the session covers %q\n", x.Shape)
+	}
 	if x.Timeout != "" {
 		_, _ = fmt.Fprintf(w, "  timeout  %s, then deny\n", x.Timeout)
 	}

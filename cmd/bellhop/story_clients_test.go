@@ -85,7 +85,7 @@ func waitClients(ts *testscript.TestScript, neg bool, args []string) {
 	checkUsage(ts, "wait-clients", neg, len(args) == 2)
 	c := stateOf(ts).clients[args[0]]
 	if c == nil {
-		ts.Fatalf("nobody was gathered as %s", args[0])
+		ts.Fatalf("no clients were opened as %s", args[0])
 	}
 	c.group.Wait()
 	want := regexp.MustCompile(args[1])

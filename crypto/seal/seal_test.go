@@ -136,7 +136,7 @@ func TestEveryStepOfARotationCanRead(t *testing.T) {
 		by, for_ *seal.Sealer
 		opens    bool
 	}{
-		{"the new keyset opens what the old one sealed", before, after, true},
+		{"the new keyset opens values of the old one", before, after, true},
 		{"and so does the one after", before, last, true},
 		{"the new key seals from now on, so the old keyset cannot open it", after, before, false},
 		{"the newest opens all", after, last, true},

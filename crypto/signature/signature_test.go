@@ -119,7 +119,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no signature", func(h http.Header) { h.Del("webhook-signature") }, false},
 		{"a timestamp that is no number", func(h http.Header) { h.Set("webhook-timestamp", "now") }, false},
 		{"only another version", func(h http.Header) { h.Set("webhook-signature", "v2"+h.Get("webhook-signature")[2:]) }, false},
-		{"an unknown signature beside ours", func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true},
+		{"an unknown signature in addition to a valid one", func(h http.Header) { h.Set("webhook-signature", "v1a,xx "+h.Get("webhook-signature")) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			header := http.Header{}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,8 +16,10 @@ import (
 	"bellhop/agenthost"
 	hostapi "bellhop/agenthost/api"
 	"bellhop/agenthost/journal"
+	"bellhop/agenthost/recording"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/probe"
 	"bellhop/internal/process"
@@ -34,6 +37,7 @@ type HostConfig struct {
 	PublicURL      string // "" = the URL of the listener
 	Password       seal.Secret
 	Data           string
+	Record         string // file or directory of the recording of sessions' inputs; "" = none
 	File           HostFile
 	AllowedOrigins []string
 	DemoAgent      []string          // command line of the agent "demo"; empty = not offered
@@ -41,6 +45,8 @@ type HostConfig struct {
 	Model          string            // model of Agent in sessions that name none; "" = that of File
 	AgentsDir      string            // directory of installed programs; "" = in the user's cache directory
 	AgentEnv       map[string]string // values of agents.Variables that are set
+	Version        string            // of the program, for the recording
+	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
 	Log            *slog.Logger
 
 	// Providers are further agents, by id, for tests and benchmarks.
@@ -58,14 +64,29 @@ type Host struct {
 	api     *hostapi.API
 	journal *journal.Journal
 	policy  *policy.Live
+	record  *recording.Writer // nil: nothing is recorded
+	guard   *diskspace.Guard
 
 	workspaces *workspace.Manager
 	log        *slog.Logger
 }
 
 // OpenHost binds the listeners, stops agents of a crashed host, opens the journal
-// and closes the turns that the crash left open.
+// and closes the turns that the crash left open. It fails on a
+// disk without room for that.
 func OpenHost(c HostConfig) (*Host, error) {
+	return c.open(func(_ net.Listener, open func() error) error { return open() })
+}
+
+// AwaitHost is OpenHost, but on a full disk it answers health checks and waits for
+// room until ctx ends.
+func AwaitHost(ctx context.Context, c HostConfig) (*Host, error) {
+	return c.open(func(listener net.Listener, open func() error) error {
+		return openWithRoom(ctx, listener, c.Log, open)
+	})
+}
+
+func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host, error) {
 	if c.Password.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_HOST_PASSWORD is not set",
@@ -84,6 +105,10 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
 	}
+	guard := newGuard(c.Data, filepath.Join(c.Data, "reserve"), c.DiskWarning, c.Log)
+	if err := guard.Release(); err != nil {
+		c.Log.Warn("the reserve could not be released", "err", err)
+	}
 	listener, err := listen("BELLHOP_HOST_LISTEN", c.Listen)
 	if err != nil {
 		return nil, err
@@ -92,14 +117,19 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	host, err := c.newHost(listener, localListener, origins)
+	var host *Host
+	err = attempt(listener, func() (err error) {
+		host, err = c.newHost(listener, localListener, origins, guard.Monitor)
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close(), localListener.Close())
 	}
+	host.guard = guard
 	return host, nil
 }
 
-func (c HostConfig) newHost(listener, localListener net.Listener, origins []string) (*Host, error) {
+func (c HostConfig) newHost(listener, localListener net.Listener, origins []string, disk diskspace.Monitor) (*Host, error) {
 	// Agents of a crashed host must stop before new ones use their workspaces.
 	records := filepath.Join(c.Data, "processes")
 	if err := os.MkdirAll(records, 0o700); err != nil {
@@ -132,16 +162,20 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 		return nil, errors.Join(err, eventJournal.Close())
 	}
 	secrets := c.secretValues()
-	domain, err := agenthost.New(agenthost.Options{
-		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
-		Secrets:    func(string) []string { return secrets },
-		Workspaces: workspaces, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
-	})
+	record, recordInput, err := c.openRecording()
 	if err != nil {
 		return nil, errors.Join(err, eventJournal.Close())
 	}
+	domain, err := agenthost.New(agenthost.Options{
+		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
+		Secrets: func(string) []string { return secrets }, Record: recordInput,
+		Workspaces: workspaces, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, record.Close(), eventJournal.Close())
+	}
 	api := &hostapi.API{
-		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log,
+		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk,
 		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
 	}
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
@@ -150,7 +184,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	srv.http.RegisterOnShutdown(api.End)
 	return &Host{
 		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),
-		api: api, journal: eventJournal, policy: livePolicy, workspaces: workspaces, log: c.Log,
+		api: api, journal: eventJournal, policy: livePolicy, record: record, workspaces: workspaces, log: c.Log,
 	}, nil
 }
 
@@ -163,16 +197,30 @@ func (h *Host) Run(ctx context.Context) error {
 	group.Go(func() error { return h.local.serve(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
+	group.Go(func() error { return h.guard.Run(ctx) })
 	err := ignoreCancelled(group.Wait())
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.workspaces.Close(), h.journal.Close())
+	return errors.Join(err, h.workspaces.Close(), h.journal.Close(), h.record.Close())
+}
+
+// openRecording returns nothing but nil if no recording is wanted.
+func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMessage), error) {
+	if c.Record == "" {
+		return nil, nil, nil
+	}
+	writer, err := recording.Create(recording.Options{Path: c.Record, Version: c.Version, Log: c.Log})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Log.Info("record the inputs of all sessions", "file", writer.Path())
+	return writer, writer.Record, nil
 }
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
 }
 
 func ignoreCancelled(err error) error {

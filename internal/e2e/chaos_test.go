@@ -98,7 +98,7 @@ func (c *chaos) dieAt(ctx context.Context, n *node, rng *rand.Rand, point string
 func (c *chaos) revive(n *node) {
 	n.kill() // in case it did not die
 	if ready, err := n.tryStart(); err != nil || !ready {
-		c.fail(fmt.Errorf("%s does not come back: ready %v, %w", n.name, ready, err))
+		c.fail(fmt.Errorf("%s does not become ready: ready %v, %w", n.name, ready, err))
 	}
 }
 

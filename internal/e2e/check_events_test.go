@@ -130,7 +130,7 @@ func (c *checker) turns() {
 		case e.Type == protocol.EventFinish:
 			finishes[e.TurnID] = append(finishes[e.TurnID], e)
 		case len(finishes[e.TurnID]) > 0 && e.Type != protocol.EventStatus:
-			c.report(ruleOneFinish, "turn %s goes on with %s %v after its finish", e.TurnID, e.Type, e.Cursor)
+			c.report(ruleOneFinish, "turn %s continues with %s %v after its finish", e.TurnID, e.Type, e.Cursor)
 		}
 	}
 	known := map[string]brokerTurn{}

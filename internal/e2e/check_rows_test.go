@@ -13,7 +13,7 @@ const (
 	ruleText    = "texts are stored byte for byte"
 	ruleTool    = "a tool's use has its row"
 	ruleDisplay = "messages are shown in the order of their events"
-	ruleFeed    = "a feed tells every change, once, in order"
+	ruleFeed    = "a feed sends every change, once, in order"
 )
 
 // users: every message that a user sent is stored once, and is delivered if its turn began.
@@ -39,7 +39,7 @@ func (c *checker) users() {
 		case m.Message != s.Text:
 			c.report(ruleMessage, "message %s is %q, sent was %q", s.MessageID, m.Message, s.Text)
 		case m.TurnID != s.TurnID:
-			c.report(ruleMessage, "message %s is of turn %s, the check-in said %s", s.MessageID, m.TurnID, s.TurnID)
+			c.report(ruleMessage, "message %s is of turn %s, the check-in returned %s", s.MessageID, m.TurnID, s.TurnID)
 		}
 		delete(mine, s.MessageID)
 	}

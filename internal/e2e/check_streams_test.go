@@ -13,7 +13,7 @@ const (
 	ruleSameID       = "an id always has the same bytes"
 	ruleRising       = "ids rise between gaps"
 	ruleHole         = "a stream has no hole but an honest gap"
-	ruleResumeResult = "a resumed stream says how it goes on"
+	ruleResumeResult = "a resumed stream reports how it continues"
 	ruleTerminal     = "a stream ends in exactly one terminal part"
 	ruleCompleteTurn = "a reader gets every event of the turn, once, in order"
 	ruleStreamText   = "a streamed text is the stored one"

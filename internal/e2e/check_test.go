@@ -140,7 +140,7 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 			twin.ID = "e9"
 			s.Rows = append(s.Rows, twin)
 		}},
-		{"an event that no host has said", ruleInvented, func(s *sessionHistory) {
+		{"an event that no host sent", ruleInvented, func(s *sessionHistory) {
 			s.Rows = append(s.Rows, event{ID: "e9", Cursor: protocol.Cursor{Epoch: 1, Seq: 9}})
 		}},
 		{"reordered rows", ruleOrder, func(s *sessionHistory) { s.Rows[1].Cursor, s.Rows[4].Cursor = s.Rows[4].Cursor, s.Rows[1].Cursor }},
@@ -165,7 +165,7 @@ func TestTheCheckerDetectsEveryViolation(t *testing.T) {
 		{"a text behind the finish", ruleOneFinish, func(s *sessionHistory) { s.Journal[4], s.Journal[5] = s.Journal[5], s.Journal[4] }},
 		{"a lost message", ruleMessage, func(s *sessionHistory) { s.Messages = s.Messages[1:] }},
 		{"a changed message", ruleMessage, func(s *sessionHistory) { s.Messages[0].Message = "lisp" }},
-		{"a message for ever SENDING", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageSending }},
+		{"a message that stays SENDING", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageSending }},
 		{"an ERROR on a message whose turn ran", ruleMessage, func(s *sessionHistory) { s.Messages[0].Status = protocol.MessageError }},
 		{"a message that no user sent", ruleMessage, func(s *sessionHistory) { s.Sent = nil }},
 		{"a changed text", ruleText, func(s *sessionHistory) { s.Messages[1].Message = "hello " }},

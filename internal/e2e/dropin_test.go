@@ -98,7 +98,7 @@ func TestABasicBrokerWorksWithOurHost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		strict bool
-	}{{"that takes what it does not know", false}, {"that refuses what it does not know", true}} {
+	}{{"that ignores unknown members", false}, {"that refuses unknown members", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			b := &basic.Broker{Client: direct, Strict: c.strict}
 			server := httptest.NewServer(b)

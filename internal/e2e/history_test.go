@@ -83,7 +83,7 @@ type reading struct {
 	Texts []string // as assembled by the client
 }
 
-// feed is what the broker's feed delivered for a task.
+// feed holds the frames that the broker's feed delivered for a task.
 type feed struct {
 	Revs     []int64
 	Messages map[string]protocol.Message // the latest state of each

@@ -239,8 +239,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sideline is what happens during the reading of a turn: another reader, answers to questions,
-// an interrupt.
+// sideline holds the events during the reading of a turn: another reader, answers
+// to questions, an interrupt.
 type sideline struct {
 	*worker
 	ctx            context.Context // ends with the turn

@@ -190,7 +190,7 @@ func TestABrokerRestoredFromAnOlderCopyGetsEveryEventAgain(t *testing.T) {
 	if !slices.ContainsFunc(got.Sessions[0].Messages, func(m protocol.Message) bool {
 		return m.Role == protocol.RoleAssistant && m.TurnID == lost.TurnID
 	}) {
-		t.Error("the turn behind the backup did not come again")
+		t.Error("the turn after the backup was not sent again")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTheFeedOfOneReplicaGetsChangesOfTheOther(t *testing.T) {
 			t.Fatalf("event %d: %d %s", seq, status, body)
 		}
 		if got, want := <-notified, fmt.Sprintf("text %d", seq); got != want {
-			t.Fatalf("the other replica's feed said %q, want %q", got, want)
+			t.Fatalf("the other replica's feed sent %q, want %q", got, want)
 		}
 	}
 }

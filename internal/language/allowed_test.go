@@ -1,11 +1,7 @@
 package language
 
-// pending are paths below the module that were not cleaned yet: the test does not
-// read them. Cleaning a path means removing its line.
-var pending = []string{}
-
-// allowed are genuine uses of a retired word: what it is, the files it may stand
-// in (path.Match, or a folder with a trailing slash; "" is every file), and why.
+// allowed lists genuine uses of a retired word, the files that may contain it
+// (path.Match, or a folder with a trailing slash; "" means every file), and the reason.
 var allowed = []struct{ word, files, reason string }{
 	{"verdict", "notebook/", "wire word: the verdict of a verification"},
 	{"verdict", "internal/e2e/", "wire word: the verdict of a verification or of a resumed stream"},

@@ -3,6 +3,5 @@
 // no code of its own.
 //
 // A retired word that is genuinely needed (a wire word, a quotation) gets a line
-// with its reason in allowed_test.go. Paths that were never cleaned stand in
-// pending; cleaning one means removing its line.
+// with its reason in allowed_test.go.
 package language

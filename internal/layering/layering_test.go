@@ -165,7 +165,7 @@ func TestRules(t *testing.T) {
 		{"an edge imports no other domain", "broker/api", "agenthost", false},
 		{"siblings never import each other", "broker/api", "broker/store", false},
 		{"siblings never import each other, providers included", "agenthost/provider/claude", "agenthost/provider/acp", false},
-		{"edges may share what is theirs alone", "agenthost/provider/claude", "agenthost/provider/stdio", true},
+		{"edges of one domain may share a package", "agenthost/provider/claude", "agenthost/provider/stdio", true},
 		{"edges of another domain do not share it", "broker/api", "agenthost/provider/stdio", false},
 		{"what edges share knows none of them", "agenthost/provider/stdio", "agenthost/provider/claude", false},
 		{"siblings never import each other, at any depth", "webhook/inbound", "broker/store", false},

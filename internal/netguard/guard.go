@@ -13,7 +13,7 @@ import (
 // ErrRefused is in the chain of every refusal; a retry would be refused too.
 var ErrRefused = errors.New("target refused")
 
-// Options are what the operator allows beyond the public Internet over https.
+// Options extend the allowed targets beyond the public Internet over https.
 type Options struct {
 	// AllowCIDRs may be reached on every port.
 	AllowCIDRs []netip.Prefix

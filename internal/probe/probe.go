@@ -1,6 +1,5 @@
-// Package probe answers a question that is asked often by a check that costs
-// something, such as a write to the disk. It owns the memory of the last result;
-// what is checked is its caller's.
+// Package probe caches the result of a check that is costly and requested often,
+// such as a write to the disk. The caller provides the check.
 package probe
 
 import (

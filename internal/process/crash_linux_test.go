@@ -78,7 +78,7 @@ func TestSweepKillsTheDescendantsOfAKilledParent(t *testing.T) {
 	}
 	for _, f := range held {
 		if output, err := io.ReadAll(f); len(output) > 0 || err != nil {
-			t.Errorf("%s said %q, %v", f.Name(), output, err)
+			t.Errorf("%s contains %q, %v", f.Name(), output, err)
 		}
 	}
 	if left, _ := filepath.Glob(records + "/*"); len(left) != 0 {

@@ -166,7 +166,7 @@ func (k *kit) want(t *testing.T, want ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !slices.Equal(k.notified, want) {
-		t.Errorf("heard %q, want %q", k.notified, want)
+		t.Errorf("notified %q, want %q", k.notified, want)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// What a subscription may have queued before it is dropped (reliability SSE-2).
+// Limits of a subscription's queue. A subscription beyond them is dropped
+// (reliability SSE-2).
 const (
 	MaxQueuedFrames = 256
 	MaxQueuedBytes  = 1 << 20

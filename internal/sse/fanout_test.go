@@ -78,7 +78,7 @@ func TestASubscriberOverItsCapsIsDropped(t *testing.T) {
 				t.Fatalf("not cut: %v", err)
 			}
 			if _, err := sub.Next(context.Background()); !errors.Is(err, sse.ErrSlow) {
-				t.Fatalf("a cut subscriber must hear it at once: %v", err)
+				t.Fatalf("a cut subscriber must be notified at once: %v", err)
 			}
 			if n := fanout.Subscribers(); n != 0 {
 				t.Fatalf("%d subscriptions left", n)
@@ -117,7 +117,7 @@ func TestEndOfAFanout(t *testing.T) {
 	fanout.Close()
 	fanout.Publish([]byte("too late"))
 	if frame, err := sub.Next(context.Background()); err != nil || string(frame) != "last" {
-		t.Fatalf("what was queued must arrive: %q, %v", frame, err)
+		t.Fatalf("queued frames must arrive: %q, %v", frame, err)
 	}
 	for _, s := range []*sse.Subscription{sub, fanout.Subscribe()} {
 		if _, err := s.Next(context.Background()); !errors.Is(err, io.EOF) {
@@ -136,7 +136,7 @@ func TestCutEndsReadersAndLetsOthersJoin(t *testing.T) {
 	later := fanout.Subscribe()
 	fanout.Publish([]byte("new"))
 	if frame, err := former.Next(context.Background()); err != nil || string(frame) != "queued" {
-		t.Fatalf("what was queued must arrive: %q, %v", frame, err)
+		t.Fatalf("queued frames must arrive: %q, %v", frame, err)
 	}
 	if _, err := former.Next(context.Background()); !errors.Is(err, io.EOF) {
 		t.Fatal(err)

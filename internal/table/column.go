@@ -8,7 +8,7 @@ import (
 type Column[R any] struct {
 	Name   string
 	Type   string       // PostgreSQL's
-	Value  func(*R) any // what is written; nil is NULL
+	Value  func(*R) any // returns the value to write; nil means NULL
 	Target func(*R) any // what rows.Scan fills
 
 	key, fixed bool

@@ -12,6 +12,6 @@
 // Adding a column is a migration, a field and one such row. The texts of the
 // statements are built by New, once, with ? as the placeholder.
 //
-// The package knows SQL and database/sql, no driver and no domain: who runs the
-// statements is the caller's choice (internal/database, agenthost/journal).
+// The package depends on SQL and database/sql, but on no driver and no domain. The
+// caller runs the statements (internal/database, agenthost/journal).
 package table

@@ -81,7 +81,7 @@ func (t *Table[R]) Update(r *R) Statement {
 	return Statement{SQL: t.update, Args: appendValues(make([]any, 0, len(t.updated)), t.updated, r)}
 }
 
-// Select reads all columns; rest is what follows FROM and the table's name.
+// Select reads all columns; rest is the part after FROM and the table's name.
 func (t *Table[R]) Select(rest string) string {
 	return "SELECT " + t.names + " FROM " + t.Name + " " + rest
 }

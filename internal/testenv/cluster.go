@@ -42,8 +42,12 @@ wait $!
 
 var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as with `apt-get install postgresql`")
 
-func newCluster(port int) (*cluster, error) {
-	c, err := newFolder(port)
+// tempDir is short: the path of a unix socket has at most 107 bytes, and os.TempDir
+// may be too long.
+const tempDir = "/tmp"
+
+func newCluster(parent string, port int) (*cluster, error) {
+	c, err := newFolder(parent, port)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +58,12 @@ func newCluster(port int) (*cluster, error) {
 }
 
 // newFolder returns a cluster without data.
-func newFolder(port int) (*cluster, error) {
+func newFolder(parent string, port int) (*cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
-	// os.TempDir may be too long: the path of a unix socket has at most 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "bellhop-pg-")
+	dir, err := os.MkdirTemp(parent, "bellhop-pg-")
 	return &cluster{bin: bin, dir: dir, port: port}, err
 }
 

@@ -78,7 +78,7 @@ func (s *Server) Dir() string { return s.cluster.dir }
 
 // copy makes another cluster with pg_basebackup, without starting it.
 func (c *cluster) copy(port int, flags ...string) (*cluster, error) {
-	next, err := newFolder(port)
+	next, err := newFolder(tempDir, port)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const header = `// Code generated from the Go package protocol by internal/wireg
 // Times are RFC 3339 strings in UTC. Numbers whose name ends in Ms are milliseconds, sizes are bytes.
 `
 
-// generator collects what a package declares, then writes it as TypeScript.
+// generator collects the declarations of a package, then writes them as TypeScript.
 type generator struct {
 	*source
 	out    strings.Builder

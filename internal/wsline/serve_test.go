@@ -73,7 +73,7 @@ func TestLinesGoBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-received; got != "hi" {
-		t.Errorf("heard %s", got)
+		t.Errorf("received %s", got)
 	}
 	h.Publish(state("executing_tool"))
 	for _, want := range []string{`{"type":"state","state":"thinking"}`, `{"type":"state","state":"executing_tool"}`} {

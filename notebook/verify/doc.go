@@ -9,5 +9,5 @@
 //	a child     all others: "bellhop verify-worker" reads one request from stdin and
 //	            writes the result to stdout; it is killed at 2 s or 256 MiB
 //
-// A language without a parser here is unsupported, which says nothing about the code.
+// A language without a parser here is unsupported: its code is not checked.
 package verify

@@ -14,7 +14,7 @@ import (
 	"bellhop/notebook"
 )
 
-// request is what the child reads from stdin.
+// request is the input that the child reads from stdin.
 type request struct {
 	Language string `json:"language"`
 	Code     string `json:"code"`

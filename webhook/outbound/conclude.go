@@ -8,7 +8,7 @@ import (
 	"bellhop/protocol"
 )
 
-// update is what is written to a delivery when its claim ends.
+// update holds the values that are written to a delivery when its claim ends.
 type update struct {
 	state   State
 	reason  string

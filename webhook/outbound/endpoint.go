@@ -21,7 +21,6 @@ const (
 	EventFollowupAnswered  = "followup.answered"
 )
 
-// taskEvents lists them.
 var taskEvents = []string{EventTurnFinished, EventInteractionOpened, EventFollowupAnswered}
 
 // Endpoint is an address that a user chose for deliveries.
@@ -39,7 +38,7 @@ type Endpoint struct {
 	CreatedAt      time.Time
 }
 
-// Disabled endpoints get no requests; their deliveries are held.
+// Disabled reports whether the endpoint gets no requests. Its deliveries are then held.
 func (e *Endpoint) Disabled() bool { return e.DisabledAt != nil }
 
 // Host returns host and port, the key of the limit of requests in flight.

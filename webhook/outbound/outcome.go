@@ -16,7 +16,7 @@ import (
 	"bellhop/internal/retryafter"
 )
 
-// attemptOutcome is what an attempt means for its delivery.
+// attemptOutcome is the effect of an attempt on its delivery.
 type attemptOutcome struct {
 	next       nextStep
 	retryAfter time.Duration // only for retryLater; 0 = by the schedule
@@ -33,7 +33,7 @@ const (
 	retryNow // the worker cancelled the attempt
 )
 
-// outcomeOfStatus is the table of OUT-5.
+// outcomeOfStatus applies the table of OUT-5.
 func outcomeOfStatus(status int, header http.Header, now time.Time) attemptOutcome {
 	reason := "status " + strconv.Itoa(status)
 	switch {
@@ -52,7 +52,7 @@ func outcomeOfStatus(status int, header http.Header, now time.Time) attemptOutco
 	}
 }
 
-// outcomeOfError is OUT-5 for attempts without a complete response.
+// outcomeOfError applies OUT-5 to attempts without a complete response.
 func outcomeOfError(err error) attemptOutcome {
 	fault := faultOf(err)
 	switch fault {

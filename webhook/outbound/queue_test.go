@@ -265,7 +265,7 @@ func fourInFlight(t *testing.T, depth int) {
 			<-arrived
 		}
 		if n := len(healthy.Requests()); n != 10 {
-			t.Errorf("%d of 10 beside a dead host", n)
+			t.Errorf("%d of 10 while a host is unreachable", n)
 		}
 		close(release)
 		for range backlog - 4 {

@@ -35,7 +35,7 @@ func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 			id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 			p.sweep()
 			if got := p.recordedNotices.take(); p.state(id) != "delivered" || got != strings.TrimSpace("delivered msg_1 "+c.reply) {
-				t.Errorf("%s, told %.100s", p.state(id), got)
+				t.Errorf("%s, notices %.100s", p.state(id), got)
 			}
 			if got := string(p.delivery(id).Log[0].Answer); got != c.answer[:min(len(c.answer), 4<<10)] {
 				t.Errorf("logged %.100s", got)
@@ -48,7 +48,7 @@ func TestAJSONObjectInTheResponseIsTheReply(t *testing.T) {
 func TestAReplyThatCannotBeStoredFailsTheDelivery(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
-		p.recordedNotices.refuse = func(*outbound.Delivery) error { return errors.New("no place for it") }
+		p.recordedNotices.refuse = func(*outbound.Delivery) error { return errors.New("not stored") }
 		r := outboundtest.Receive(t, outboundtest.Statuses(200))
 		id := p.enqueue(p.endpoint(r.URL), "", "msg_1")[0]
 		p.sweep()
@@ -79,11 +79,11 @@ func TestRecordingSurvivesAShortOutage(t *testing.T) {
 type failingNotices struct{}
 
 func (failingNotices) Delivered(context.Context, *outbound.Delivery, []byte) error {
-	return errors.New("deaf")
+	return errors.New("not recorded")
 }
 
 func (failingNotices) Failed(context.Context, *outbound.Delivery, string) error {
-	return errors.New("deaf")
+	return errors.New("not recorded")
 }
 
 func TestAnEndIsRecordedEvenIfItsNoticeFails(t *testing.T) {

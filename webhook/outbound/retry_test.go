@@ -119,7 +119,7 @@ func TestEveryStatusHasItsRule(t *testing.T) {
 			}
 			notice := p.recordedNotices.take()
 			if failed := want[:6] == "failed"; failed != (notice == "failed msg_1 "+p.delivery(id).Reason) {
-				t.Errorf("%d: told %q", status, notice)
+				t.Errorf("%d: notified %q", status, notice)
 			}
 		}
 	})

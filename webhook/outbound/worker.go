@@ -24,8 +24,8 @@ type WorkerOptions struct {
 	Kinds       map[string]Kind // required; deliveries of other kinds wait
 	MaxInFlight int             // 128
 	PerHost     int             // 4
-	Lease       time.Duration   // 15 s, renewed every third of it
-	Poll        time.Duration   // 1 s: the longest until deliveries of other processes are noticed
+	Lease       time.Duration   // 15 s; renewed after a third of it
+	Poll        time.Duration   // 1 s: the interval at which deliveries of other processes are noticed
 	Grace       time.Duration   // 3 s: how long requests in flight may take to finish when Run ends
 	Keep        time.Duration   // 30 days: how long final deliveries stay in the log
 	Random      func() float64  // in [0,1), for the jitter
@@ -36,11 +36,11 @@ type Worker struct {
 	*Service
 	o        WorkerOptions
 	inFlight inFlight
-	depth    int // how many deliveries a claim looks through to get past busy hosts
+	depth    int // number of deliveries that a claim may read to find one whose host is not busy
 
 	claiming  sync.Mutex // serialises claims; guards the fields below
 	after     string     // the last host that addByHost looked at
-	hostsBusy bool       // the first window is full of busy hosts: look past it at once
+	hostsBusy bool       // all deliveries of the first window have busy hosts: the next claim skips it
 }
 
 // NewWorker starts no goroutine; Run does.

@@ -17,10 +17,10 @@ import (
 )
 
 // The replay of a loaded session has ended when no update has come for replayQuiet,
-// or after replayMost.
+// or after replayMax.
 const (
 	replayQuiet = 300 * time.Millisecond
-	replayMost  = 10 * time.Second
+	replayMax   = 10 * time.Second
 )
 
 // message is an input of a turn. Exactly one member is set.
@@ -158,7 +158,7 @@ func (c *connection) load(ctx context.Context, sessionID string) (*sdk.SessionMo
 // awaitReplay waits until no update has arrived for a while, because an agent may
 // answer session/load before it replays the session.
 func (c *connection) awaitReplay(ctx context.Context) error {
-	limit := time.NewTimer(replayMost)
+	limit := time.NewTimer(replayMax)
 	defer limit.Stop()
 	quiet := time.NewTimer(replayQuiet)
 	defer quiet.Stop()

@@ -9,7 +9,7 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) { providertest.Main(m) }
 
@@ -23,13 +23,13 @@ func TestRecordings(t *testing.T) {
 		record("gemini-think", "reasoning ends where the text begins", "THINK please", deny, ""),
 		record("gemini-write", "a permission request may be the first word of its call", "WRITE acp-hello.txt", allow, ""),
 		record("gemini-reject", "a rejected call that gets no update has a denied result", "WRITE acp-rejected.txt", deny, ""),
-		record("gemini-bash", "what a permission request shows is not the result", "BASH touch acp-bash.txt; echo made", allow, ""),
+		record("gemini-bash", "the content of a permission request is not the result", "BASH touch acp-bash.txt; echo made", allow, ""),
 		record("gemini-read-missing", "a call without permission that fails is an error", "READ nope-missing.md", deny, ""),
 		record("gemini-cancel", "a cancelled turn is aborted", "SLOW 100", deny, providertest.KindText),
 		record("gemini-cancel-permission", "a cancel answers the open permission request, or the agent hangs", "WRITE acp-never.txt", deny, providertest.KindConfirm),
 		record("gemini-unauthorized", "an error of the prompt is a failure in words", "FAIL401", deny, ""),
-		record("claude-write", "a call that is told piece by piece is announced whole", "WRITE acp-hello.txt", allow, ""),
-		record("claude-reject", "a rejected call that fails is denied and the agent goes on", "WRITE acp-rejected.txt", deny, ""),
+		record("claude-write", "a call that arrives in parts is announced once complete", "WRITE acp-hello.txt", allow, ""),
+		record("claude-reject", "a rejected call that fails is denied, and the agent continues", "WRITE acp-rejected.txt", deny, ""),
 		record("claude-bash-fails", "a command that fails is an error with its output", "BASH echo oops >&2; exit 3", allow, ""),
 		record("claude-task", "the agent tool is a call like any other", "TASK go", allow, ""),
 		record("claude-cancel-permission", "a permission request that the agent cancels is cancelled", "WRITE acp-never.txt", deny, providertest.KindConfirm),

@@ -34,7 +34,7 @@ func TestSessions(t *testing.T) {
 		{"a replay before the response is not of the turn", initialize + load + history + loaded + answer, nil},
 		{"a replay behind the response is not of the turn", initialize + load + loaded + history + answer, nil},
 		{
-			"a session that cannot be loaded is replaced by one that is told earlier conversation", initialize + load + refused + newSession,
+			"a session that cannot be loaded is replaced by a new one with the record", initialize + load + refused + newSession,
 			[]string{providertest.KindNative, providertest.KindRestored},
 		},
 		{
@@ -105,8 +105,8 @@ func TestTheHostsServerIsOfferedToAnAgentWithHTTPSupport(t *testing.T) {
 {"dir":"out","msg":{"id":2,"result":{"sessionId":"s"}}}
 `
 	for rule, script := range map[string]string{
-		"one that does":       initialize + offered,
-		"not one that cannot": strings.Replace(initialize, `"http":true`, `"http":false`, 1) + sessionNew,
+		"with HTTP support":    initialize + offered,
+		"without HTTP support": strings.Replace(initialize, `"http":true`, `"http":false`, 1) + sessionNew,
 	} {
 		t.Run(rule, func(t *testing.T) {
 			f := newFixture(t, script+prompted+ended)
@@ -125,9 +125,9 @@ func TestTheModelIsSetIfTheAgentSupportsIt(t *testing.T) {
 		rule, model, script string
 		notices             int
 	}{
-		{"another than its own is set", "m2", models + set, 0},
-		{"its own is left", "m1", models, 0},
-		{"one that cannot be told is noticed", "m2", sessionNew, 1},
+		{"another model than the current one is set", "m2", models + set, 0},
+		{"the current model is not set again", "m1", models, 0},
+		{"an agent without models causes a notice", "m2", sessionNew, 1},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			prompt := strings.ReplaceAll(prompted+ended, `"id":3`, `"id":7`)
@@ -148,8 +148,8 @@ func TestAttachments(t *testing.T) {
 		rule, initialize, image string
 		notices                 int
 	}{
-		{"images go to an agent that takes them", initialize, image, 1},
-		{"others are noticed", strings.Replace(initialize, `"image":true`, `"image":false`, 1), "", 2},
+		{"images are sent to an agent that supports them", initialize, image, 1},
+		{"other attachments cause a notice", strings.Replace(initialize, `"image":true`, `"image":false`, 1), "", 2},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.initialize+sessionNew+
@@ -231,6 +231,6 @@ func TestTheEnvironmentHasNoVariablesOfTheHost(t *testing.T) {
 		t.Errorf("got %s, %v", env, err)
 	}
 	if !strings.Contains(string(env), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1") {
-		t.Errorf("an agent built on Claude Code would look for its maker: %s", env)
+		t.Errorf("an agent built on Claude Code would contact its vendor: %s", env)
 	}
 }

@@ -30,6 +30,4 @@
 // Known limit: if the connection to the model is cut in the middle of a text, the
 // program may retry and then report a success with half the text. Its messages do
 // not differ from those of a complete answer.
-// program's own retries, as a clean success with half the text. Its messages do not differ
-// from those of a complete answer.
 package claude

@@ -13,7 +13,7 @@ import (
 	"bellhop/agenthost/provider/providertest"
 )
 
-var update = flag.Bool("update", false, "write what the recordings become")
+var update = flag.Bool("update", false, "write the golden files")
 
 // Recordings of the real program (2.1.328) and the resulting output: testdata/CASE
 // has program.txt, the program's lines, and output.golden.

@@ -36,7 +36,7 @@ func TestATurnEndsOnlyWhenAllItsWorkHasEnded(t *testing.T) {
 		"a turn without a prompt follows before the result": {
 			[]string{task, fullText("one"), noTask, notified, ends, begins, fullText("two")}, 0, []string{`end "one"`, `end "two"`},
 		},
-		"a program that tells its state has the word": {
+		"a program that reports its state decides": {
 			[]string{works, task, fullText("one"), ends, idle, notified, noTask, works, begins, fullText("two"), ends, idle}, 0, []string{`end "one"`, `end "two"`},
 		},
 		"an idle in the middle, while a task runs, is spurious": {
@@ -97,7 +97,7 @@ func TestResultsBecomeOutcomes(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("what the turns without a prompt cost is in it, cached tokens too", func(t *testing.T) {
+	t.Run("usage includes turns without a prompt, and cached tokens", func(t *testing.T) {
 		s := open(t, opening{}, script("<", begins, task, `{"type":"result","usage":{"input_tokens":1,"cache_read_input_tokens":2,"output_tokens":3}}`, notified, noTask, begins,
 			`{"type":"result","usage":{"input_tokens":99},"model_usage_since_last_result":{"a":{"inputTokens":10,"outputTokens":20,"costUSD":0.1},"b":{"inputTokens":100,"cacheCreationInputTokens":1000,"costUSD":0.2}}}`))
 		want := `{"inputTokens":1113,"outputTokens":23,"totalTokens":1136,"cachedInputTokens":2,"reasoningTokens":0,"costUSD":0.3}`
@@ -105,7 +105,7 @@ func TestResultsBecomeOutcomes(t *testing.T) {
 			t.Errorf("got %s", got.Usage)
 		}
 	})
-	t.Run("a prompt that is taken and not answered is an error, not a wait for ever", func(t *testing.T) {
+	t.Run("a prompt that is accepted but not answered is an error", func(t *testing.T) {
 		s := open(t, opening{}, script("<", echo, idle))
 		if got := s.run(t, &providertest.Recorder{}); got.FinishReason != protocol.FinishError {
 			t.Errorf("got %+v", got)
@@ -245,7 +245,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("started with %q, shown %q", args, shown(out))
 		}
 	})
-	t.Run("an unknown id: one retry without it, with what was said before", func(t *testing.T) {
+	t.Run("an unknown id: one retry without it, with the record", func(t *testing.T) {
 		s := open(t, opening{spec: agenthost.AgentSpec{Native: "0f0f"}},
 			script("no-handshake", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["`+lost+`"]}`, "err: "+lost, "exit: 1"), turn(fullText("hi")))
 		out := &providertest.Recorder{Memory: "memory "}
@@ -278,7 +278,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("reported %+v, started with %q", sessionID, args)
 		}
 	})
-	t.Run("an output that cannot tell the memory ends the turn", func(t *testing.T) {
+	t.Run("an output without a record ends the turn", func(t *testing.T) {
 		s := open(t, opening{options: claude.Options{Grace: 50 * time.Millisecond}}, turn())
 		out := &silent{Recorder: &providertest.Recorder{}}
 		if got, err := s.Run(t.Context(), agenthost.Prompt{Text: "go"}, out); err != nil || got.Reason != protocol.ReasonAborted {

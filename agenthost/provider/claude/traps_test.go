@@ -72,7 +72,7 @@ func TestTraps(t *testing.T) {
 			agenthost.Answer{},
 			[]string{`text "on"`, `text "e"`, `end "one"`, `text "two"`, `end "two"`, `call a ls {"p":1}`, `result a ls "x" error=false denied=false`},
 		},
-		"a replayed user message and words of the program to the model are nobody's text": {
+		"a replayed user message and the program's texts to the model are not shown": {
 			[]string{echo, `{"type":"user","message":{"content":"<local-command-stdout>x</local-command-stdout>"},"isReplay":true}`, fullText("hi")},
 			agenthost.Answer{},
 			[]string{`end "hi"`},
@@ -97,7 +97,7 @@ func TestTraps(t *testing.T) {
 			agenthost.Answer{Approved: true},
 			[]string{`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "ok" error=false denied=false`},
 		},
-		"our own no is a denial, also of a version that does not tell": {
+		"a denial by the host counts, also in versions that do not report it": {
 			[]string{use("null", "a", "W"), wants("r1", "a", "W", `{"p":1}`), "<", gives("a", `,"content":"no","is_error":true`)},
 			agenthost.Answer{},
 			[]string{`call a W {"p":1}`, `confirm "Allow W: it" a W {"p":1} []`, `result a W "no" error=false denied=true`},
@@ -136,7 +136,7 @@ func TestTraps(t *testing.T) {
 				`notice warning"The agent sent a message of type \"assistant\" that cannot be read"`, `end "b"`, `notice warning"The agent sent 2 further unusable lines"`,
 			},
 		},
-		"a line over 12 MiB is refused, the next one is heard": {
+		"a line over 12 MiB is refused, and the next one is handled": {
 			[]string{fmt.Sprintf("big: %d", protocol.MaxLine+1), fullText("still here")},
 			agenthost.Answer{},
 			[]string{`notice warning"The agent sent a line over 12 MiB"`, `end "still here"`},
@@ -195,7 +195,7 @@ func TestQuestionsOfTheProgramAreAnswered(t *testing.T) {
 			[]agenthost.Answer{{Text: "Blue"}, {Text: "L"}},
 			`{"behavior":"allow","updatedInput":{"answers":{"Colour?":"Blue","Size?":"L"},"more":1,"questions":[{"options":[{"description":"warm","label":"Red"},{"label":"Blue"}],"question":"Colour?"},{"question":"Size?"}]}}`,
 		},
-		"one that expires denies the tool": {
+		"an expired question denies the tool": {
 			[]agenthost.Answer{{Text: "Blue"}, {Expired: true}},
 			`{"behavior":"deny","message":"The user did not answer in time."}`,
 		},

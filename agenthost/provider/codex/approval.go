@@ -126,7 +126,6 @@ func sameJSON(a, b json.RawMessage) bool {
 
 // ask asks the user in the background. If the turn ends first, the request is
 // cancelled, because a later answer would still run its tool.
-// request is cancelled: an answer that comes later would still run its tool.
 func (t *turn) ask(m message, a approval, c *stdio.Call) {
 	t.Question(string(m.ID), func(ctx context.Context) error {
 		result, err := t.decide(ctx, m.Method, a, c)

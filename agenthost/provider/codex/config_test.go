@@ -21,27 +21,27 @@ func TestConfiguration(t *testing.T) {
 		have, lack []string
 	}{
 		{
-			"a key makes the model provider, at the address that is set",
+			"a key configures the model provider at the configured address",
 			[]string{"OPENAI_API_KEY=k3y", "OPENAI_BASE_URL=http://127.0.0.1:2/v1"},
 			nil,
 			[]string{`model_provider = "bellhop"`, `base_url = "http://127.0.0.1:2/v1"`, `env_key = "OPENAI_API_KEY"`, "request_max_retries = 4"},
 			[]string{"k3y", "mcp_servers"},
 		},
 		{
-			"a key alone is for the vendor's address",
+			"a key without an address uses the vendor's address",
 			[]string{"OPENAI_API_KEY=k3y"},
 			nil,
 			[]string{`base_url = "https://api.openai.com/v1"`},
 			nil,
 		},
 		{
-			"without a key the agent's own login counts",
+			"without a key the agent's own login is used",
 			nil, nil,
 			[]string{`model_provider = "openai"`},
 			[]string{"model_providers"},
 		},
 		{
-			"nothing is sent home and nothing checked for",
+			"telemetry and update checks are off",
 			nil, nil,
 			[]string{"check_for_update_on_startup = false", "[analytics]\nenabled = false", `exporter = "none"`, `persistence = "none"`, "plugins = false"},
 			nil,
@@ -129,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 	find := func(context.Context) (string, error) { return "codex", nil }
 	for rule, options := range map[string]codex.Options{
 		"a provider without a program": {},
-		"a sandbox that is not known":  {Find: find, Sandbox: "yolo"},
+		"an unknown sandbox":           {Find: find, Sandbox: "yolo"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			if _, err := codex.New(options).Open(t.Context(), agenthost.AgentSpec{}); err == nil {

@@ -18,7 +18,7 @@ func TestThreads(t *testing.T) {
 {"dir":"out","msg":{"id":2,"error":{"code":-32600,"message":"no rollout found"}}}
 {"dir":"in","msg":{"id":3,"method":"thread/start"}}
 {"dir":"out","msg":{"id":3,"result":{"thread":{"id":"th"}}}}
-{"dir":"in","msg":{"id":4,"method":"turn/start","params":{"threadId":"th","input":[{"type":"text","text":"what was said\n\nhello"}]}}}
+{"dir":"in","msg":{"id":4,"method":"turn/start","params":{"threadId":"th","input":[{"type":"text","text":"earlier conversation\n\nhello"}]}}}
 {"dir":"out","msg":{"id":4,"result":{"turn":{"id":"t1"}}}}
 ` + turnCompleted
 	for _, c := range []struct {
@@ -26,13 +26,13 @@ func TestThreads(t *testing.T) {
 		want                    []string
 	}{
 		{"the first turn starts a thread and remembers it", "", begun + turnCompleted, []string{providertest.KindNative}},
-		{"an earlier life's thread is resumed, nothing is told again", "th", resumed, nil},
-		{"an unknown thread is replaced by one that is told what was said", "old", replaced, []string{providertest.KindNative, providertest.KindRestored}},
+		{"an earlier thread is resumed without the record", "th", resumed, nil},
+		{"an unknown thread is replaced by a new one with the record", "old", replaced, []string{providertest.KindNative, providertest.KindRestored}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			f := newFixture(t, c.script)
 			f.Spec.Native = c.sessionID
-			out := &providertest.Recorder{Memory: "what was said"}
+			out := &providertest.Recorder{Memory: "earlier conversation"}
 			f.Want(f.Run(out, "hello"), providertest.Finished)
 			var got []string
 			for _, e := range out.Entries() {

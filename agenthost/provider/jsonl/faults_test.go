@@ -44,9 +44,9 @@ func TestAnExitDuringATurnReportsTheLastLines(t *testing.T) {
 			`read -r input; echo '{"type":"chunk","content":"so"}'; i=1; while [ $i -le 60 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`,
 			"The agent script exited during the turn: exit status 1\n" + strings.Join(lines, "\n"),
 		},
-		"a quiet end":               {`read -r input; echo '{"type":"chunk","content":"so"}'`, "The agent script exited during the turn: it ended"},
-		"a signal":                  {`read -r input; echo '{"type":"chunk","content":"so"}'; kill -9 $$`, "The agent script exited during the turn: signal: killed"},
-		"nobody is left to hear it": {`read -r input; echo '{"type":"chunk","content":"so"}'; exec >&-; sleep 1000`, "The agent script exited during the turn: signal: killed"},
+		"a quiet end":                   {`read -r input; echo '{"type":"chunk","content":"so"}'`, "The agent script exited during the turn: it ended"},
+		"a signal":                      {`read -r input; echo '{"type":"chunk","content":"so"}'; kill -9 $$`, "The agent script exited during the turn: signal: killed"},
+		"the program closed its stdout": {`read -r input; echo '{"type":"chunk","content":"so"}'; exec >&-; sleep 1000`, "The agent script exited during the turn: signal: killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &providertest.Recorder{}

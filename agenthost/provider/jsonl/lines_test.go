@@ -175,7 +175,7 @@ func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 			[]string{`ask "Colour?"     teal`},
 			`{"type":"answer","session_id":"s1","request_id":"r2","text":"red"}`,
 		},
-		"nobody answers: the default": {
+		"no answer in time: the default": {
 			[]string{ask, "<", done},
 			agenthost.Answer{Expired: true},
 			[]string{`ask "Colour?"     teal`},

@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 			`{` + base + `,"enabled_providers":["openai","openai-compatible"],` + asks + `,"provider":{"openai":{"name":"openai","npm":"@ai-sdk/openai","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}},"openai-compatible":{"name":"openai-compatible","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}}}}`,
 		},
 		{
-			"the way to the host is an MCP server", "",
+			"the host's tools are an MCP server", "",
 			agenthost.AgentSpec{Local: &agenthost.Local{MCPURL: "http://127.0.0.1:1/mcp", Secret: `a"b`}},
 			[]string{"OPENAI_API_KEY=k"},
 			`{` + base + `,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,

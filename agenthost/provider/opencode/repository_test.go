@@ -24,12 +24,12 @@ func put(t *testing.T, dir, name, content string) {
 
 func TestARepositoryWithPlugInsIsRefused(t *testing.T) {
 	for name, file := range map[string]string{
-		"one that is found":       ".opencode/plugin/a.js",
-		"in the other folder":     ".opencode/plugins/a.ts",
-		"one that is named":       "opencode.json",
-		"with comments":           ".opencode/opencode.jsonc",
-		"in a folder further up":  "../opencode.jsonc",
-		"in a plug-in further up": "../.opencode/plugin/a.ts",
+		"a plug-in file":                 ".opencode/plugin/a.js",
+		"in the other folder":            ".opencode/plugins/a.ts",
+		"a plug-in in the configuration": "opencode.json",
+		"with comments":                  ".opencode/opencode.jsonc",
+		"in a folder further up":         "../opencode.jsonc",
+		"in a plug-in further up":        "../.opencode/plugin/a.ts",
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -99,7 +99,7 @@ func (f *Fixture) open() {
 		}
 		unexpected, err := os.ReadFile(filepath.Join(f.Spec.StateDir, "unexpected"))
 		if !errors.Is(err, fs.ErrNotExist) {
-			f.T.Errorf("the program got what it did not expect: %v\n%s", err, unexpected)
+			f.T.Errorf("the program received unexpected input: %v\n%s", err, unexpected)
 		}
 	})
 }

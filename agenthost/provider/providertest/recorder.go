@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"bellhop/agenthost"
 )
@@ -86,8 +87,15 @@ func (r *Recorder) Of(kind string) []Entry {
 	return slices.DeleteFunc(r.Entries(), func(e Entry) bool { return e.Kind != kind })
 }
 
-// WaitFor returns when n entries of the kind have been recorded, or ctx ends.
+// maxWait bounds WaitFor, so that a turn which failed before its first entry ends
+// its own test and not the whole run.
+const maxWait = 3 * time.Minute
+
+// WaitFor returns when n entries of the kind have been recorded. It fails when ctx
+// ends, or after three minutes.
 func (r *Recorder) WaitFor(ctx context.Context, kind string, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
 	for {
 		r.mu.Lock()
 		seen := 0

@@ -49,7 +49,7 @@ func (d *dev) sameEverywhere(task string) {
 			d.t.Errorf("event %+v has the row %+v", want, got)
 		}
 		if finishes[want.turn] > 0 && want.kind != protocol.EventStatus {
-			d.t.Errorf("a turn goes on after its end with %s", want.body)
+			d.t.Errorf("a turn continues after its end with %s", want.body)
 		}
 		switch {
 		case want.kind == protocol.EventFinish:

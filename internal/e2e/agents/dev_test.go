@@ -224,7 +224,7 @@ func (d *dev) status() agenthost.HostStatus {
 	d.t.Helper()
 	var s agenthost.HostStatus
 	if !d.get(d.file.HostURL+"/status", &s) {
-		d.t.Fatal("the host does not tell its status")
+		d.t.Fatal("the host does not report its status")
 	}
 	return s
 }

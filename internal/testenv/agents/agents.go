@@ -8,8 +8,7 @@ import (
 	"bellhop/internal/app/agents"
 )
 
-// Subject is an agent's program with what it needs to work on the scripted
-// model.
+// Subject is an agent's program, with the settings to run it on the scripted model.
 type Subject struct {
 	Program string // name of the program
 	Agent   string // as `bellhop dev --agent` knows it

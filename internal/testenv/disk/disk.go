@@ -1,11 +1,11 @@
 // Package disk is a disk for SQLite that fills up and loses power. It owns a VFS
-// over real files that remembers which writes were synced: Crash makes what a
-// power cut would leave, and Fill makes every write that needs room fail as the
-// operating system does.
+// over real files that remembers which writes were synced: Crash makes the state
+// after a power cut, and Fill makes every write that needs space fail like the
+// operating system.
 //
-// Files are durable as soon as they exist and are gone as soon as they are
-// deleted; only their content is at risk. The shared memory of a WAL database is
-// not on the disk at all, as after a restart.
+// Files are durable as soon as they exist and are gone as soon as they are deleted;
+// only their content is at risk. The shared memory of a WAL database is not on the
+// disk at all, as after a restart.
 package disk
 
 import (
@@ -25,7 +25,7 @@ import (
 	"bellhop/protocol"
 )
 
-// sector is what a power cut leaves whole.
+// sector is the size of the blocks that a power cut does not tear.
 const sector = 512
 
 // Disk is a registered VFS. It is safe for concurrent use.
@@ -37,7 +37,7 @@ type Disk struct {
 	files map[string]*content
 }
 
-// content of a file: what was synced, and what was written since then.
+// content is the content of a file: the synced bytes, and the writes since then.
 type content struct {
 	synced  []byte
 	pending []write
@@ -68,9 +68,9 @@ func (d *Disk) Fill(full bool) {
 	d.full = full
 }
 
-// Crash writes to the folder to what the files of the folder from hold after a
-// power cut at this moment: what was synced is there, and of every later write
-// all, some sectors or nothing. The disk itself goes on.
+// Crash writes to the folder to the files of the folder from as they would be after
+// a power cut at this moment: synced bytes are present, and each later write is
+// present completely, in some sectors or not at all. The disk itself stays usable.
 func (d *Disk) Crash(from, to string, random *rand.Rand) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	answer
 )
 
-// Mode is what the proxy does to connections.
+// Mode is a fault that the proxy applies to connections.
 type Mode struct {
 	kind  kind
 	delay time.Duration

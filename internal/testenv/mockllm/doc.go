@@ -27,7 +27,8 @@
 //	(nothing)           a text in five pieces
 //
 // A request without tools is a side query, such as for a title: "Mock title".
-//
-// It shares no code with the product, so that a mistake cannot be on both sides. It does not
+// It shares no code with the product, so that a mistake cannot be on both sides.
+// Unlike a real API it rejects no request, except a tool call without its result
+// next to it.
 // reject what a real API would, except a tool call without its result next to it.
 package mockllm

@@ -47,7 +47,7 @@ export function useShortcuts(handlers: { onNew: () => void; onHelp: () => void }
 let steppedAt = -Infinity;
 
 /** Whether a key has just opened a task. The next key is then for the list instead of the composer. */
-export const justStepped = () => performance.now() - steppedAt < 1500;
+export const openedByKey = () => performance.now() - steppedAt < 1500;
 
 /** Opens the task below or above the current one. */
 function step(by: number) {

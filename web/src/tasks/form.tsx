@@ -17,8 +17,6 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const [agent, setAgent] = useState('');
   const [project, setProject] = useState('');
   const [hostId, setHostId] = useState('');
-  const hosts = useHosts().data;
-  const agents = useAgents().data;
   const create = useCreateTask();
   const navigate = useNavigate();
 
@@ -60,26 +58,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         }}
       />
       <div className={styles.options}>
-        <Field label="Agent">
-          {(id) => (
-            <>
-              <input
-                id={id}
-                list={`${id}-agents`}
-                placeholder="default"
-                value={agent}
-                onChange={(e) => setAgent(e.target.value.trim())}
-              />
-              <datalist id={`${id}-agents`}>
-                {agents?.map((a) => (
-                  <option key={a.id} value={a.id}>
-                    {a.title}
-                  </option>
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <AgentField value={agent} onChange={setAgent} />
         <Field label="Project">
           {(id) => (
             <input
@@ -90,21 +69,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
             />
           )}
         </Field>
-        {hosts && hosts.length > 0 && (
-          <Field label="Host">
-            {(id) => (
-              <select id={id} value={hostId} onChange={(e) => setHostId(e.target.value)}>
-                <option value="">Least busy</option>
-                {hosts.map((h) => (
-                  <option key={h.id} value={h.id}>
-                    {h.name}
-                    {h.health === 'unreachable' ? ' (offline)' : ''}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-        )}
+        <HostField hostId={hostId} onChange={setHostId} />
       </div>
       {create.error && <Failure what="The task was not created" error={create.error} retry={() => submit()} />}
       <div className={styles.actions}>
@@ -114,5 +79,52 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Shown only to administrators, because other users cannot list the hosts. */
+function HostField({ hostId, onChange }: { hostId: string; onChange: (hostId: string) => void }) {
+  const hosts = useHosts().data;
+  if (!hosts?.length) return null;
+  return (
+    <Field label="Host">
+      {(id) => (
+        <select id={id} value={hostId} onChange={(e) => onChange(e.target.value)}>
+          <option value="">Least busy</option>
+          {hosts.map((h) => (
+            <option key={h.id} value={h.id}>
+              {h.name}
+              {h.health === 'unreachable' ? ' (offline)' : ''}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function AgentField({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
+  const agents = useAgents().data;
+  return (
+    <Field label="Agent">
+      {(id) => (
+        <>
+          <input
+            id={id}
+            list={`${id}-agents`}
+            placeholder="default"
+            value={value}
+            onChange={(e) => onChange(e.target.value.trim())}
+          />
+          <datalist id={`${id}-agents`}>
+            {agents?.map((a) => (
+              <option key={a.id} value={a.id}>
+                {a.title}
+              </option>
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
   );
 }

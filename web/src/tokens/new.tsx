@@ -16,7 +16,7 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
   const [name, setName] = useState('');
   const [kind, setKind] = useState<'user' | 'agent'>('user');
   const [agentIdentifier, setAgent] = useState('');
-  const [lives, setLives] = useState('');
+  const [expiresIn, setExpiresIn] = useState('');
   const create = useCreateToken();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -25,14 +25,14 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
         name,
         kind,
         ...(kind === 'agent' && { agentIdentifier }),
-        ...(lives && { expiresAt: new Date(Date.now() + Number(lives) * 86_400_000).toISOString() }),
+        ...(expiresIn && { expiresAt: new Date(Date.now() + Number(expiresIn) * 86_400_000).toISOString() }),
       },
       { onSuccess: onDone },
     );
   };
   return (
     <form className={styles.form} onSubmit={submit}>
-      <Field label="Name" hint="What uses it, so that you can revoke the right one.">
+      <Field label="Name" hint="The program that uses it, so that you can revoke the right token.">
         {(id) => <input id={id} required autoFocus value={name} onChange={(e) => setName(e.target.value)} />}
       </Field>
       <Field label="For">
@@ -50,7 +50,7 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
       )}
       <Field label="Expires">
         {(id) => (
-          <select id={id} value={lives} onChange={(e) => setLives(e.target.value)}>
+          <select id={id} value={expiresIn} onChange={(e) => setExpiresIn(e.target.value)}>
             {days.map((d) => (
               <option key={d.value} value={d.value}>
                 {d.label}
@@ -59,7 +59,7 @@ export function NewToken({ onDone }: { onDone: (made: ApiToken | null) => void }
           </select>
         )}
       </Field>
-      {create.error && <Failure what="The token was not made" error={create.error} />}
+      {create.error && <Failure what="The token was not created" error={create.error} />}
       <div className={styles.row}>
         <Button onClick={() => onDone(null)}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={create.isPending}>

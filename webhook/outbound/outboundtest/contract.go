@@ -194,7 +194,7 @@ func testInsert(t *testing.T, s suite) {
 	orphan := *d
 	orphan.ID, orphan.EndpointID = protocol.NewID(), "none"
 	if _, err := s.store.Insert(s.ctx, &orphan); err == nil {
-		t.Error("a delivery to nowhere")
+		t.Error("a delivery without its endpoint was stored")
 	}
 }
 

@@ -13,5 +13,5 @@ export const init: ChatInit<UIMessage> = {
   messages: toUIMessages([]),
 };
 
-// @ts-expect-error an unknown mode is a mistake
+// @ts-expect-error: the mode is unknown
 bellhop({ approvals: 'later' });

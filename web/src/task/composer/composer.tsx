@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
-import { justStepped } from '../../app/shortcuts.ts';
+import { openedByKey } from '../../app/shortcuts.ts';
 import { toast } from '../../ui/toast.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -35,7 +35,7 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
   };
   useEffect(() => {
     // On a phone the keyboard would cover the conversation.
-    if (!matchMedia('(pointer: fine)').matches || justStepped()) return;
+    if (!matchMedia('(pointer: fine)').matches || openedByKey()) return;
     field.current?.focus();
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, []);

@@ -72,7 +72,7 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           <Button
             disabled={!ready}
             onClick={() => onAnswer({ approved: true, remember: 'session' })}
-            title={`Every use of ${interaction.toolName ?? 'this tool'} until this session ends`}
+            title="Calls of this shape until this session ends: the same program, options and kind of place"
           >
             Allow for this session
           </Button>
@@ -159,7 +159,7 @@ function shortPrompt(prompt: string, command: string): string {
   return lines.join('\n');
 }
 
-/** Writes invisible characters of a command as escapes, because the user decides by what is visible. */
+/** Writes invisible characters of a command as escapes, because the user decides by the visible text. */
 function visible(command: string): string {
   return command.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
