@@ -73,6 +73,8 @@ func (s effects) actOnDelivery(effect core.Effect) {
 		}
 	case core.CountPending:
 		s.countPending()
+	case core.ShareIncarnation:
+		s.host.share(s.state.Record.BrokerID, e.ID)
 	case core.ReadPending:
 		rows, err := s.host.opts.Journal.Pending(s.host.posting, s.id, s.state.Record.Acked, -1)
 		if err != nil {
@@ -214,7 +216,7 @@ func (o outgoing) Next() delivery.Order {
 	order := delivery.Order{
 		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, Address: st.Delivery.Address,
 		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
-		Named: st.Record.BrokerID != "", Basic: st.Record.Basic,
+		Named: st.Record.BrokerID != "", Basic: st.Record.Basic, Resend: st.Record.Resend,
 	}
 	if order.Job == core.JobNone {
 		o.s.posting = false
@@ -224,6 +226,10 @@ func (o outgoing) Next() delivery.Order {
 
 func (o outgoing) Pending(ctx context.Context, after protocol.Cursor, limit int) ([]EventRecord, error) {
 	return o.s.host.opts.Journal.Pending(ctx, o.s.id, after, limit)
+}
+
+func (o outgoing) Prompts(ctx context.Context, events []EventRecord) (map[string]protocol.TurnPrompt, error) {
+	return o.s.host.beginnings(ctx, o.s.id, events)
 }
 
 func (o outgoing) Recount() {

@@ -30,6 +30,7 @@ type Host struct {
 	registry
 	Programs
 	Clients
+	Brokers
 }
 
 // phase is where Run is. Outboxes post while running and draining.
@@ -55,13 +56,14 @@ func New(opts Options) (*Host, error) {
 	}
 	h.registry = registry{
 		create:   func(id string) *session { return newSession(h, id) },
-		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{},
+		sessions: map[string]*session{}, watchers: map[chan struct{}]struct{}{}, notified: map[string]string{},
 	}
 	h.Programs = Programs{h: h, activity: activity.New(opts.ActivityTimeout, h.worked)}
 	h.Clients = Clients{h: h}
+	h.Brokers = Brokers{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
-	h.sender = &delivery.Sender{Poster: opts.Poster, Password: opts.Password, Now: opts.Now}
+	h.sender = delivery.NewSender(opts.Poster, opts.Password, opts.Now)
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()
@@ -243,6 +245,7 @@ type registry struct {
 	sessions map[string]*session
 	watchers map[chan struct{}]struct{}
 	phase    phase
+	notified map[string]string // by broker, the last incarnation that its sessions were notified of
 }
 
 func (r *registry) enter(p phase) {

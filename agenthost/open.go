@@ -147,38 +147,76 @@ func (h *Host) Authorize(ctx context.Context, sessionID, plain string) (Grant, e
 	return Grant{SessionID: sessionID, TurnID: rec.TurnID, Attach: rec.Attach}, nil
 }
 
-const usualEvents = 100
+const (
+	usualEvents = 100
+	// maxPromptsPage bounds the events and prompts of one answer, in bytes.
+	maxPromptsPage = 4 << 20
+)
 
-// Events returns the events of the current epoch after a seq, for a broker that
-// reconciles. If another epoch is named, it begins with the first.
-func (h *Host) Events(ctx context.Context, sessionID string, epoch *int64, after int64, limit int) (*protocol.EventsResponse, error) {
+// EventsQuery selects a page of a session's events.
+type EventsQuery struct {
+	Epoch   *int64 // nil is the current one
+	After   int64  // a seq of Epoch
+	Limit   int    // 0 is 100
+	Prompts bool   // adds the prompts of the turns that begin in the page
+}
+
+// Events is what a broker reconciles with: events of one epoch after a seq. When an
+// earlier epoch has no more, it begins with the next one that has; a later epoch than
+// the current one begins with the first event of the current one.
+func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*protocol.EventsResponse, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
+	current := s.state.Record.Cursor.Epoch
 	out := &protocol.EventsResponse{
-		Epoch: s.state.Record.Cursor.Epoch, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
-	if epoch != nil && *epoch != out.Epoch {
-		after = 0
-	}
-	if limit <= 0 {
-		limit = usualEvents
-	}
-	after = max(after, 0)
-	rows, err := h.opts.Journal.Events(ctx, sessionID, out.Epoch, after, min(limit, protocol.MaxEventsPage))
+	rows, err := h.eventPage(ctx, sessionID, current, q)
 	if err != nil {
 		return nil, err
 	}
-	out.NextAfter = after
+	if q.Prompts && len(rows) > 0 {
+		prompts, err := h.beginnings(ctx, sessionID, rows)
+		if err != nil {
+			return nil, err
+		}
+		rows, out.Prompts = delivery.FitPrompts(rows, prompts, maxPromptsPage)
+	}
+	if q.Epoch == nil || *q.Epoch == current {
+		out.NextAfter = max(q.After, 0)
+	}
 	for i := range rows {
 		out.Events = append(out.Events, rows[i].Body)
-		out.NextAfter = rows[i].Cursor.Seq
+		out.Epoch, out.NextAfter = rows[i].Cursor.Epoch, rows[i].Cursor.Seq
 	}
 	return out, nil
+}
+
+// eventPage returns rows of one epoch.
+func (h *Host) eventPage(ctx context.Context, sessionID string, current int64, q EventsQuery) ([]EventRecord, error) {
+	limit := min(q.Limit, protocol.MaxEventsPage)
+	if limit <= 0 {
+		limit = usualEvents
+	}
+	after := protocol.Cursor{Epoch: current, Seq: max(q.After, 0)}
+	if q.Epoch != nil && *q.Epoch > current {
+		after.Seq = 0
+	}
+	if q.Epoch != nil && *q.Epoch < current {
+		after.Epoch = *q.Epoch
+	}
+	rows, err := h.opts.Journal.Pending(ctx, sessionID, after, limit)
+	for i := range rows {
+		if rows[i].Cursor.Epoch != rows[0].Cursor.Epoch {
+			return rows[:i], err
+		}
+	}
+	return rows, err
 }
 
 // Revoke drops the session's tokens and cuts its streams. An open turn goes on.

@@ -179,5 +179,6 @@ const (
 	OutboxOK       = core.OutboxOK
 	OutboxRetrying = core.OutboxRetrying
 	OutboxStopped  = core.OutboxStopped
+	OutboxUnknown  = core.OutboxUnknown
 	OutboxNone     = core.OutboxNone
 )

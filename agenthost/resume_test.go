@@ -314,7 +314,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 	stream := r.start1("s1", "t1", append(script, wait(gate))...)
 	stream.Close()
 	r.until("all calls are journaled", func() bool {
-		got, err := r.host.Events(t.Context(), "s1", nil, 80, 10)
+		got, err := r.host.Events(t.Context(), "s1", agenthost.EventsQuery{After: 80, Limit: 10})
 		return err == nil && got.NextAfter == 81
 	})
 	attached := r.attach("s1", "", false)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bellhop/agenthost/core"
-	"bellhop/agenthost/recall"
 	"bellhop/agenthost/stream"
 	"bellhop/internal/failpoint"
 	"bellhop/protocol"
@@ -298,7 +297,7 @@ func (s prompts) prompt(ctx context.Context, in core.Prompted) (*Stream, error) 
 		return nil, err
 	}
 	in.Instructions, in.HostStopping = instructions, s.host.in(draining, stopped)
-	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(in.Request.Prompt), recall.Max)
+	in.Kept = protocol.CutText(stream.NewMasker(s.secrets()).Text(protocol.SanitizeText(in.Request.Prompt)), protocol.MaxMessage)
 	reader := s.addPrompt(in.TurnID)
 	if _, err := s.apply(in); err != nil {
 		delete(s.entering, in.TurnID)

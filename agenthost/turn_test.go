@@ -337,7 +337,7 @@ func TestDeleteEndsEverything(t *testing.T) {
 	}
 	_, err := r.host.Attach(t.Context(), "s1", "", false)
 	r.wantCode("attach", err, protocol.CodeNotFound)
-	_, err = r.host.Events(t.Context(), "s1", nil, 0, 0)
+	_, err = r.host.Events(t.Context(), "s1", agenthost.EventsQuery{After: 0, Limit: 0})
 	r.wantCode("events", err, protocol.CodeNotFound)
 	got := r.openSession(&protocol.OpenSessionRequest{SessionID: "s1", WebhookURL: r.broker.url(), Cursor: &protocol.Cursor{Epoch: 1, Seq: 9}})
 	if *got.Cursor != (protocol.Cursor{Epoch: 2}) {
@@ -365,7 +365,7 @@ func TestEventsForReconciliation(t *testing.T) {
 		{"the end", &one, 5, 10, 0, 5, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.host.Events(t.Context(), "s1", c.epoch, c.after, c.limit)
+			got, err := r.host.Events(t.Context(), "s1", agenthost.EventsQuery{Epoch: c.epoch, After: c.after, Limit: c.limit})
 			if err != nil {
 				t.Fatal(err)
 			}

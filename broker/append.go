@@ -13,15 +13,21 @@ import (
 // lastSeen remembers tasks as the last request left them. They may be out of date,
 // because other replicas write too; the store checks that before it writes.
 type lastSeen struct {
-	mu    sync.Mutex
-	tasks map[string]Task
+	mu          sync.Mutex
+	tasks       map[string]Task
+	incarnation string // of the database that the tasks are from
 }
 
 const maxLastSeen = 20_000
 
-func (l *lastSeen) get(id string) (Task, bool) {
+// get forgets all tasks when the database went back in time: it may come to the same
+// revs and cursors with other contents.
+func (l *lastSeen) get(id, incarnation string) (Task, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.incarnation != incarnation {
+		l.incarnation, l.tasks = incarnation, nil
+	}
 	t, ok := l.tasks[id]
 	return t, ok
 }
@@ -55,7 +61,7 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 	if !s.Store.Appends() {
 		return nil
 	}
-	task, ok := s.last.get(taskID)
+	task, ok := s.last.get(taskID, s.Incarnation.ID())
 	if !ok || task.DeletedAt != nil || !onlyText(events, task.OpenTurn) {
 		return nil
 	}

@@ -140,7 +140,7 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	if err != nil {
 		return nil, err
 	}
-	open.Turn = &protocol.AnnouncedTurn{ID: c.turnID}
+	open.Turn = &protocol.AnnouncedTurn{ID: c.turnID, MessageID: c.messageID}
 	if c.req.BindPrompt {
 		sum := sha256.Sum256([]byte(c.req.Message))
 		open.Turn.PromptSHA256 = hex.EncodeToString(sum[:])

@@ -93,12 +93,13 @@ func TestCheckInAsksTheHost(t *testing.T) {
 		t.Errorf("webhook URL %s", req.WebhookURL)
 	}
 	req.WebhookURL = ""
-	same(t, req, `{'sessionId':'`+task.ID+`','webhookUrl':'','brokerId':'broker-1','cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web',
-		'turn':{'id':'`+in.TurnID+`','promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
+	same(t, req, `{'sessionId':'`+task.ID+`','webhookUrl':'','brokerId':'broker-1','cursor':{'epoch':4,'seq':2},'agent':'claude','project':'web','title':'x','owner':'`+k.user.UserID+`',
+		'turn':{'id':'`+in.TurnID+`','messageId':'`+in.MessageID+`','promptSha256':'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'}}`)
 	message := k.messages(task.ID)[1]
 	same(t, message.Artifacts, `[{'id':'`+message.Artifacts[0].ID+`','type':'SELECTION','content':{'line':3}}]`)
 	k.checkIn(task.ID, "unbound")
-	same(t, k.host.lastOpen().Turn, `{'id':'`+k.messages(task.ID)[2].TurnID+`'}`)
+	unbound := k.messages(task.ID)[2]
+	same(t, k.host.lastOpen().Turn, `{'id':'`+unbound.TurnID+`','messageId':'`+unbound.ID+`'}`)
 }
 
 func TestCheckInFailures(t *testing.T) {

@@ -94,7 +94,9 @@ func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 		return err
 	}
 	if t == nil {
-		t = e.addTurn(Turn{ID: in.turn, AnnouncedAt: e.now})
+		if t, err = e.newTurn(ctx, in); err != nil {
+			return err
+		}
 	}
 	if e.task.OpenTurn != "" {
 		e.strayTurn = true // the host works on one turn at a time
@@ -128,7 +130,9 @@ func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
 		return err
 	}
 	if t == nil {
-		t = e.addTurn(Turn{ID: in.turn, AnnouncedAt: e.now})
+		if t, err = e.newTurn(ctx, in); err != nil {
+			return err
+		}
 	}
 	if t.State == TurnClosed {
 		return nil

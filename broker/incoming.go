@@ -20,6 +20,7 @@ type incomingEvent struct {
 	id     string // the eventId of the event, or derived from its content and turn
 	turn   string // the turnId of the event, or of the webhook token
 	digest string // of the content: the same in every redelivery
+	prompt *protocol.TurnPrompt
 }
 
 // identify checks and identifies the events of a request.
@@ -34,7 +35,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 		if err != nil {
 			return nil, fail(err)
 		}
-		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest}
+		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest, prompt: in.Prompt}
 		if e.turn == "" && in.Event.Epoch == 0 {
 			e.turn = claimTurn // an event of a basic host; other hosts leave out the turn only if there is none
 		}

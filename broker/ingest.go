@@ -19,8 +19,11 @@ type Ingest struct {
 	Store      IngestStore
 	Updater    *Updater
 	Reconciler *Reconciler // woken after a gap; may be nil
-	Now        func() time.Time
-	Log        *slog.Logger
+
+	Incarnation *Incarnation // of the database; may be nil
+
+	Now func() time.Time
+	Log *slog.Logger
 
 	secrets secretCache
 	last    lastSeen
@@ -42,8 +45,9 @@ type IngestStore interface {
 
 // Inbound is an event in two forms: the JSON that was sent, and the decoded value.
 type Inbound struct {
-	Raw   json.RawMessage
-	Event *protocol.Event
+	Raw    json.RawMessage
+	Event  *protocol.Event
+	Prompt *protocol.TurnPrompt // of the event's turn, if the host sent it
 }
 
 // Ingest stores events and their effects in one transaction, all or nothing.

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -136,11 +135,11 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // a host behind the broker starts a new epoch at its next /session
 			return alive, nil
 		}
-		next, err := r.ingest(ctx, taskID, page.Events)
+		next, err := r.ingest(ctx, taskID, page)
 		if err != nil {
 			return nil, err
 		}
-		if next == cursor || len(page.Events) < pullPage {
+		if next == cursor || len(page.Events) < pullPage && page.Epoch >= page.CurrentEpoch {
 			return alive, nil
 		}
 		cursor = next
@@ -148,15 +147,16 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 	return nil, fmt.Errorf("task %s: the host's events have no end", taskID)
 }
 
-func (r *Reconciler) ingest(ctx context.Context, taskID string, raw []json.RawMessage) (protocol.Cursor, error) {
-	events := make([]Inbound, len(raw))
-	for i, body := range raw {
+func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.EventsResponse) (protocol.Cursor, error) {
+	events := make([]Inbound, len(page.Events))
+	for i, body := range page.Events {
 		event, err := protocol.ParseEvent(body)
 		if err != nil {
 			return protocol.Cursor{}, fmt.Errorf("event %d of the host's page: %w", i, err)
 		}
 		events[i] = Inbound{Raw: body, Event: event}
 	}
+	AttachPrompts(events, page.Prompts)
 	var cursor protocol.Cursor
 	for len(events) > 0 {
 		n := min(len(events), pullPage)

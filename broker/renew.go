@@ -33,45 +33,47 @@ func (s *Sessions) Renew(ctx context.Context, webhookToken, password string) (*p
 	if err != nil {
 		return nil, tokenError(err)
 	}
-	if err := s.mayRenew(ctx, claims, password); err != nil {
+	task, err := s.mayRenew(ctx, claims, password)
+	if err != nil {
 		return nil, err
 	}
 	hook, expires, err := s.webhook([]byte(secret.Reveal()), taskID, claims.TurnID)
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.RenewResponse{WebhookURL: hook, ExpiresAt: expires.UTC()}, nil
+	return &protocol.RenewResponse{WebhookURL: hook, ExpiresAt: expires.UTC(), Cursor: &task.Cursor}, nil
 }
 
-func (s *Sessions) mayRenew(ctx context.Context, claims token.Claims, password string) error {
+// mayRenew returns the task of a token that may be renewed.
+func (s *Sessions) mayRenew(ctx context.Context, claims token.Claims, password string) (*Task, error) {
 	task, err := s.Store.AnyTask(ctx, claims.TaskID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
-		return errNotConfigured()
+		return nil, errNotConfigured()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if task.DeletedAt != nil {
-		return protocol.Errorf(protocol.CodeGone, "Task deleted")
+		return nil, protocol.Errorf(protocol.CodeGone, "Task deleted")
 	}
 	at, err := s.Targets.configured(ctx, task)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(at.Passwords) == 0 {
 		if s.Now().Sub(claims.IssuedAt) <= tokenOnlyGrace {
-			return nil
+			return task, nil
 		}
-		return errToken()
+		return nil, errToken()
 	}
 	matches := 0
 	for _, p := range at.Passwords {
 		matches |= subtle.ConstantTimeCompare([]byte(p.Reveal()), []byte(password))
 	}
 	if matches == 0 {
-		return protocol.Errorf(protocol.CodeUnauthorized, "Wrong agent password")
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Wrong agent password")
 	}
-	return nil
+	return task, nil
 }
 
 func errToken() error {

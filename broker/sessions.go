@@ -23,8 +23,11 @@ type Sessions struct {
 	Reconciler *Reconciler // woken when the host's open turn differs from the broker's; may be nil
 	Relayer    Relayer     // for streams that go through the broker
 	BrokerID   string      // this installation
-	PublicURL  string      // where hosts post to
-	BrowserURL string      // where browsers see the broker; "" = PublicURL
+
+	Incarnation *Incarnation // of the database; may be nil
+
+	PublicURL  string // where hosts post to
+	BrowserURL string // where browsers see the broker; "" = PublicURL
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -136,6 +139,7 @@ func (s *Sessions) openRequest(ctx context.Context, task *Task, turnID string) (
 	return &protocol.OpenSessionRequest{
 		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
 		Cursor: &cursor, Agent: task.Agent, Project: task.Project,
+		Incarnation: s.Incarnation.ID(), Title: task.Title, Owner: task.UserID,
 	}, nil
 }
 

@@ -53,6 +53,9 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	return target, nil
 }
 
+// OfHost returns the target of a registered host, with its passwords.
+func (f *Targets) OfHost(h *Host) Target { return h.target(f.Now()) }
+
 // configured returns the task's own target. Its URL or its passwords may be empty.
 func (f *Targets) configured(ctx context.Context, task *Task) (Target, error) {
 	if task.HostID != "" {

@@ -84,6 +84,17 @@ func (c *Client) History(ctx context.Context, taskID string) iter.Seq2[protocol.
 	}
 }
 
+// Orphans returns the sessions whose tasks the broker does not have. CodeForbidden: the
+// caller is no administrator.
+func (c *Client) Orphans(ctx context.Context) (*protocol.OrphanList, error) {
+	return get[protocol.OrphanList](ctx, c, "/api/orphans", nil)
+}
+
+// Adopt makes a task for an orphan and returns it.
+func (c *Client) Adopt(ctx context.Context, sessionID string, req *protocol.AdoptRequest) (*protocol.Task, error) {
+	return post[protocol.Task](ctx, c, "/api/orphans/"+url.PathEscape(sessionID), req)
+}
+
 // Interactions returns the questions to the user over all tasks in the given state; "" = all.
 func (c *Client) Interactions(ctx context.Context, state protocol.InteractionState) ([]protocol.Interaction, error) {
 	query := url.Values{}

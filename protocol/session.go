@@ -17,6 +17,10 @@ type OpenSessionRequest struct {
 	Model      string         `json:"model,omitempty"`
 	Turn       *AnnouncedTurn `json:"turn,omitempty"`
 	Attach     bool           `json:"attach,omitempty"` // the token may read, answer and interrupt, but not prompt
+
+	Incarnation string `json:"incarnation,omitempty"` // one unbroken life of the broker's database
+	Title       string `json:"title,omitempty"`       // of the task, for its adoption
+	Owner       string `json:"owner,omitempty"`       // the id of the task's user, for its adoption
 }
 
 // AnnouncedTurn is a turn that the token of the response may start once.
@@ -25,6 +29,7 @@ type OpenSessionRequest struct {
 type AnnouncedTurn struct {
 	ID           string `json:"id"`
 	PromptSHA256 string `json:"promptSha256,omitempty"`
+	MessageID    string `json:"messageId,omitempty"` // of the message that the turn works on
 }
 
 // OpenSessionResponse is the response to POST /session. A basic host sends only
@@ -97,8 +102,9 @@ type AnswerRequest struct {
 const RememberSession = "session"
 
 // EventsResponse is the response to GET /session/:id/events on the agent host.
-// Pass NextAfter as "after" of the next request. Fewer events than the limit mean
-// that there are no more.
+// Pass Epoch and NextAfter as "epoch" and "after" of the next request. Fewer events
+// than the limit mean that Epoch has no more; then Epoch is CurrentEpoch, or the
+// next request begins with a later epoch.
 type EventsResponse struct {
 	Epoch     int64             `json:"epoch"`
 	Events    []json.RawMessage `json:"events"`
@@ -106,29 +112,37 @@ type EventsResponse struct {
 	Status    Status            `json:"status"`
 	OpenTurn  string            `json:"openTurn,omitempty"`
 
-	QueuedTurns []string `json:"queuedTurns,omitempty"`
+	CurrentEpoch int64 `json:"currentEpoch,omitempty"` // of the session's newest event
+
+	QueuedTurns []string     `json:"queuedTurns,omitempty"`
+	Prompts     []TurnPrompt `json:"prompts,omitempty"` // of the turns that Events belong to, if the request asked for them
 }
 
 // IngestResponse is the response of the webhook. Cursor is null for events of a
 // basic host.
 type IngestResponse struct {
-	Success    bool    `json:"success"`
-	Accepted   int     `json:"accepted"`
-	Duplicates int     `json:"duplicates"`
-	Cursor     *Cursor `json:"cursor"`
+	Success     bool    `json:"success"`
+	Accepted    int     `json:"accepted"`
+	Duplicates  int     `json:"duplicates"`
+	Cursor      *Cursor `json:"cursor"`
+	Incarnation string  `json:"incarnation,omitempty"` // refusals carry it too
 }
 
 // WebhookBatch is a webhook body with several events. The broker stores all of
-// them or none.
+// them or none. Prompts belong to turns of these events.
 type WebhookBatch struct {
 	SessionID string            `json:"sessionId"`
 	Events    []json.RawMessage `json:"events"`
+	Prompts   []TurnPrompt      `json:"prompts,omitempty"`
 }
 
 // RenewResponse is the response to the renewal of a webhook token (protocol 1.5).
+// Cursor is the task's: a host that is ahead of it rewinds.
 type RenewResponse struct {
-	WebhookURL string    `json:"webhookUrl"`
-	ExpiresAt  time.Time `json:"expiresAt"`
+	WebhookURL  string    `json:"webhookUrl"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+	Cursor      *Cursor   `json:"cursor,omitempty"`
+	Incarnation string    `json:"incarnation,omitempty"`
 }
 
 // SuccessResponse is the response of a call that returns no data.

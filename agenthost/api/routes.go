@@ -30,6 +30,8 @@ func (a *API) Routes(e *echo.Echo) {
 	e.GET("/readyz", httpapi.Handle(ok, a.readyz))
 
 	e.POST("/session", httpapi.Handle(ok, a.openSession), passwordOnly)
+	e.GET("/session", httpapi.Handle(ok, a.boundSessions), passwordOnly)
+	e.POST("/reconcile", httpapi.Handle(ok, a.reconcile), passwordOnly)
 	e.DELETE("/session/:id", httpapi.Handle(ok, a.deleteSession), passwordOnly)
 	e.POST("/session/:id/interrupt", httpapi.Handle(ok, a.interrupt), passwordOrToken)
 	e.POST("/session/:id/interactions/:iid", httpapi.Handle(ok, a.answer), passwordOrToken)

@@ -25,7 +25,7 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 		status       int
 		allow, body  string
 	}{
-		"GET on /session":           {"GET", "/session", 405, "OPTIONS, POST", notAllowed},
+		"PUT on /session":           {"PUT", "/session", 405, "OPTIONS, GET, POST", notAllowed},
 		"PUT on a stream":           {"PUT", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
 		"DELETE on a stream":        {"DELETE", "/stream/s1", 405, "OPTIONS, GET, POST", notAllowed},
 		"POST on events":            {"POST", "/session/s1/events", 405, "OPTIONS, GET", notAllowed},

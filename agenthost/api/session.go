@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"bellhop/agenthost"
 	"bellhop/protocol"
 )
 
@@ -54,6 +55,8 @@ type eventsRequest struct {
 	Epoch *int64 `query:"epoch" json:"-"`
 	After int64  `query:"after" json:"-"`
 	Limit int64  `query:"limit" json:"-"`
+
+	Prompts bool `query:"prompts" json:"-"`
 }
 
 func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsResponse, error) {
@@ -61,7 +64,7 @@ func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsR
 	if req.Limit > 0 {
 		limit = min(limit, req.Limit)
 	}
-	return a.Host.Events(ctx, req.ID, req.Epoch, max(req.After, 0), int(limit))
+	return a.Host.Events(ctx, req.ID, agenthost.EventsQuery{Epoch: req.Epoch, After: req.After, Limit: int(limit), Prompts: req.Prompts})
 }
 
 func success(err error) (*protocol.SuccessResponse, error) {

@@ -33,6 +33,10 @@ type Delivery struct {
 	dueByAge bool // the token expires soon
 	dueNow   bool // the broker refused the token
 
+	seen       string    // the incarnation of the broker's database that was seen last
+	seenAt     time.Time // when it was seen first
+	compareDue bool      // the session is to be compared with the broker, by a renewal
+
 	Address        int       // incremented with every webhook address
 	WebhookExpires time.Time // of the address's token; zero: unknown
 }
@@ -52,7 +56,11 @@ const (
 func (s *State) NextJob() Job {
 	d := &s.Delivery
 	switch {
-	case s.Deleted || s.Record.Outbox == OutboxStopped || s.Headless():
+	case s.Deleted || s.Headless():
+		return JobNone
+	case d.compareDue:
+		return JobRenew
+	case s.Record.Outbox == OutboxStopped:
 		return JobNone
 	case d.dueByAge || d.dueNow:
 		return JobRenew
@@ -90,6 +98,8 @@ type Refusal struct {
 	Cursor     *protocol.Cursor `json:"cursor,omitempty"`
 	Index      int              `json:"index"` // of the event that it is about
 	RetryAfter time.Duration    `json:"retryAfter"`
+
+	Incarnation string `json:"incarnation,omitempty"` // of the broker's database
 }
 
 // foreign reports that a refusal does not come from a broker that names itself:
@@ -111,6 +121,7 @@ var requestErrors = []string{"Missing token", "Invalid token format", "Invalid t
 func (in DeliveryAccepted) apply(x *Step) error {
 	sent := &in.Sent
 	last := sent.last()
+	x.delivery().seeIncarnation(in.Incarnation)
 	switch {
 	case sent.Basic:
 		x.delivery().acknowledge(sent, last)
@@ -131,6 +142,7 @@ func (in DeliveryAccepted) apply(x *Step) error {
 // apply does what the table "Outbox, per answer" of docs/protocol/host.md lists.
 func (in DeliveryRefused) apply(x *Step) error {
 	sent, r := &in.Sent, &in.Refusal
+	x.delivery().seeIncarnation(r.Incarnation)
 	switch {
 	case r.Status == http.StatusUnauthorized && r.Code == protocol.CodeTokenExpired:
 		x.delivery().tokenExpired(sent)
@@ -144,6 +156,8 @@ func (in DeliveryRefused) apply(x *Step) error {
 		x.delivery().refused(sent, r, 0)
 	case r.Status == http.StatusConflict:
 		x.delivery().conflicted(sent, r)
+	case r.Status == http.StatusNotFound && sent.Named:
+		x.delivery().unknownTask(r)
 	case r.Status == http.StatusBadRequest && !slices.Contains(requestErrors, r.Message):
 		x.delivery().refused(sent, r, r.Index)
 	default:
@@ -255,6 +269,7 @@ func (x deliveryStep) rewind(sent *Sent, c *protocol.Cursor) {
 		return
 	}
 	x.State.Record.Acked, x.State.Delivery.Unsaved = *c, true
+	x.State.Record.Resend = x.State.Record.Cursor
 	x.effect(CountPending{})
 }
 

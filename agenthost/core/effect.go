@@ -62,6 +62,8 @@ type (
 	CountPending struct{}
 	// ReadPending reports PendingRead before any other input.
 	ReadPending struct{ Version int }
+	// ShareIncarnation has all sessions of the broker see an incarnation.
+	ShareIncarnation struct{ ID string }
 	// SetTimer starts a timer, or restarts it. What it reports depends on Name.
 	SetTimer struct {
 		Name  Timer
@@ -87,22 +89,23 @@ const (
 	Timers                      // how many there are
 )
 
-func (StartAgent) effect()     {}
-func (Interrupt) effect()      {}
-func (StopAgent) effect()      {}
-func (CancelAgent) effect()    {}
-func (EndTurn) effect()        {}
-func (HoldAnswers) effect()    {}
-func (Await) effect()          {}
-func (Reply) effect()          {}
-func (QuestionClosed) effect() {}
-func (CutStreams) effect()     {}
-func (ForgetFrames) effect()   {}
-func (EndQueued) effect()      {}
-func (Post) effect()           {}
-func (Retry) effect()          {}
-func (CountPending) effect()   {}
-func (ReadPending) effect()    {}
-func (SetTimer) effect()       {}
-func (StopTimer) effect()      {}
-func (Warn) effect()           {}
+func (StartAgent) effect()       {}
+func (Interrupt) effect()        {}
+func (StopAgent) effect()        {}
+func (CancelAgent) effect()      {}
+func (EndTurn) effect()          {}
+func (HoldAnswers) effect()      {}
+func (Await) effect()            {}
+func (Reply) effect()            {}
+func (QuestionClosed) effect()   {}
+func (CutStreams) effect()       {}
+func (ForgetFrames) effect()     {}
+func (EndQueued) effect()        {}
+func (Post) effect()             {}
+func (Retry) effect()            {}
+func (CountPending) effect()     {}
+func (ReadPending) effect()      {}
+func (ShareIncarnation) effect() {}
+func (SetTimer) effect()         {}
+func (StopTimer) effect()        {}
+func (Warn) effect()             {}

@@ -43,12 +43,15 @@ func (in Opened) apply(x *Step) error {
 	rec.Agent = cmp.Or(req.Agent, rec.Agent)
 	rec.Project = cmp.Or(req.Project, rec.Project)
 	rec.Model = cmp.Or(req.Model, rec.Model)
+	rec.Title = cmp.Or(req.Title, rec.Title)
+	rec.Owner = cmp.Or(req.Owner, rec.Owner)
 	rec.WebhookURL = req.WebhookURL
 	rec.Basic = rec.BrokerID == "" && req.Turn == nil && req.Cursor == nil && !req.Attach
 	rec.Outbox, rec.OutboxError = OutboxOK, ""
 	s.Delivery.Address++
 	s.Delivery.WebhookExpires = in.WebhookExpires
 	x.epochs().comparePositions(fresh, req.Cursor)
+	x.delivery().opensIncarnation(req)
 	x.queue().announceRequested(req.Turn, in.TurnKnown, in.Token.ExpiresAt)
 	x.epochs().addToken(in.Token)
 	x.effect(CountPending{})
@@ -75,8 +78,7 @@ func (x epochStep) comparePositions(fresh bool, theirs *protocol.Cursor) {
 		rec.Cursor = protocol.Cursor{Epoch: theirs.Epoch + 1}
 	case theirs != nil && theirs.Less(rec.Acked):
 		// The broker is an older copy: it gets everything after its cursor again.
-		rec.Acked = *theirs
-		s.Delivery.Version++
+		x.delivery().rewindTo(*theirs)
 	}
 	if fresh {
 		rec.Acked = protocol.Cursor{Epoch: rec.Cursor.Epoch}

@@ -188,6 +188,8 @@ type (
 		Sent   Sent             `json:"sent"`
 		Cursor *protocol.Cursor `json:"cursor,omitempty"`
 		Object bool             `json:"object"` // the body is a JSON object
+
+		Incarnation string `json:"incarnation,omitempty"` // of the broker's database
 	}
 	// DeliveryRefused is any other response.
 	DeliveryRefused struct {
@@ -205,10 +207,19 @@ type (
 		Address int       `json:"address"` // Delivery.Address when the renewal was sent
 		URL     string    `json:"url"`
 		Expires time.Time `json:"expires"`
+
+		Cursor      *protocol.Cursor `json:"cursor,omitempty"` // of the task
+		Incarnation string           `json:"incarnation,omitempty"`
 	}
 	// RenewalRefused is any other response to a renewal.
 	RenewalRefused struct {
 		Refusal Refusal `json:"refusal"`
+	}
+	// IncarnationSeen is the incarnation of the broker's database that another
+	// session saw, or that the broker sent. Force compares in any case.
+	IncarnationSeen struct {
+		ID    string `json:"id"`
+		Force bool   `json:"force"`
 	}
 	// RenewalDue has the webhook token renewed.
 	RenewalDue struct{}

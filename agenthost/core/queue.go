@@ -235,7 +235,7 @@ func (x queueStep) announceRequested(turn *protocol.AnnouncedTurn, known bool, e
 			x.notStarted(*a)
 		}
 	}
-	rec.PromptSHA256, rec.Expires = turn.PromptSHA256, expires
+	rec.PromptSHA256, rec.MessageID, rec.Expires = turn.PromptSHA256, turn.MessageID, expires
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.announce(&rec)
 }

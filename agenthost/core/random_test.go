@@ -193,5 +193,8 @@ func (s *site) reported(rt *rapid.T) core.Input {
 		core.Idled{},
 		core.TerminalAttached{},
 		core.HookReported{Others: core.Activity{Status: protocol.StatusBusy}},
+		core.IncarnationSeen{ID: "i" + text, Force: text == ""},
+		core.TokenRenewed{Address: s.state.Delivery.Address, Cursor: &protocol.Cursor{Epoch: 1, Seq: 1}, Incarnation: "i" + text},
+		core.RenewalRefused{Refusal: core.Refusal{Status: 404, Code: protocol.CodeNotFound, Incarnation: "i" + text}},
 	}).Draw(rt, "input")
 }

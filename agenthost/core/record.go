@@ -40,6 +40,11 @@ type SessionRecord struct {
 	Dir     string // the workspace, once an agent was opened
 	Secret  string // of programs in the workspace, "" until an agent was opened; never logged
 
+	Incarnation string          // of the broker's database, that the session was compared with
+	Resend      protocol.Cursor // events up to here go with the prompts of their turns
+	Title       string          // of the task, for its adoption
+	Owner       string          // the task's user, for its adoption
+
 	Cursor         protocol.Cursor // of the newest event
 	Acked          protocol.Cursor // the broker has everything up to here
 	OffsetReserved int64           // offsets below may have been used
@@ -73,6 +78,7 @@ type TurnRecord struct {
 	ID           string
 	State        TurnState
 	PromptSHA256 string
+	MessageID    string // the user's message, "" when the broker did not name it
 	Announced    time.Time
 	Expires      time.Time // of the last token that may start it
 	Started      time.Time
@@ -83,8 +89,9 @@ type TurnRecord struct {
 	LastID       protocol.StreamID
 }
 
-// PromptRecord is the prompt of a turn of a broker's session, as it is sent to an
-// agent that lost its memory. Headless sessions have an event instead.
+// PromptRecord is the prompt of a turn of a broker's session: for an agent without
+// a memory, and for a broker that lost the message. Headless sessions have an event
+// for it.
 type PromptRecord struct {
 	SessionID string
 	TurnID    string
@@ -155,6 +162,7 @@ const (
 	OutboxOK       OutboxState = "ok"
 	OutboxRetrying OutboxState = "retrying"
 	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
+	OutboxUnknown  OutboxState = "unknown" // the broker does not know the task; the events are kept for its adoption
 	OutboxNone     OutboxState = "none"    // headless: the events stay in the journal and go to no broker
 )
 

@@ -112,6 +112,7 @@ var kinds = func() map[string]reflect.Type {
 		DeliveryFailed{},
 		TokenRenewed{},
 		RenewalRefused{},
+		IncarnationSeen{},
 		RenewalDue{},
 		PositionSaved{},
 		PendingCounted{},

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -54,7 +55,8 @@ func (RenewalDue) apply(x *Step) error {
 
 func (in TokenRenewed) apply(x *Step) error {
 	s := &x.State
-	s.Delivery.dueByAge, s.Delivery.dueNow = false, false
+	s.Delivery.dueByAge, s.Delivery.dueNow, s.Delivery.compareDue = false, false, false
+	x.delivery().compare(in.Cursor, in.Incarnation)
 	if s.Delivery.Address != in.Address { // a check-in brought another address meanwhile
 		return nil
 	}
@@ -76,13 +78,17 @@ func (in TokenRenewed) apply(x *Step) error {
 func (in RenewalRefused) apply(x *Step) error {
 	r := &in.Refusal
 	x.State.Delivery.dueNow = false
+	x.delivery().seeIncarnation(r.Incarnation)
 	switch {
 	case r.Status == 0:
 		x.delivery().failed("the broker cannot be reached for a renewal", r.Message, 0)
 	case x.State.Record.BrokerID != "" && r.Status/100 == 4 && r.foreign():
 		x.delivery().doubtful(fmt.Sprintf("%d without a broker's error code", r.Status), r.RetryAfter)
 	case r.Status == http.StatusGone:
+		x.delivery().compared(cmp.Or(r.Incarnation, x.State.Record.Incarnation))
 		x.delivery().stopDelivery(nil, "the broker has deleted the task")
+	case r.Status == http.StatusNotFound && x.State.Bound():
+		x.delivery().unknownTask(r)
 	default:
 		x.delivery().failed("the broker does not renew the webhook token", "", r.RetryAfter)
 	}

@@ -26,6 +26,8 @@ type Order struct {
 	Version   int
 	Named     bool // the broker named itself
 	Basic     bool // the broker speaks the original contract only
+
+	Resend protocol.Cursor // events up to here go with the prompts of their turns
 }
 
 // Session is one session's side. Its methods are safe for concurrent use.
@@ -34,6 +36,8 @@ type Session interface {
 	Next() Order
 	// Pending returns the events after a cursor, ascending.
 	Pending(ctx context.Context, after protocol.Cursor, limit int) ([]core.EventRecord, error)
+	// Prompts returns the prompts, by turn, of the turns that begin with one of events.
+	Prompts(ctx context.Context, events []core.EventRecord) (map[string]protocol.TurnPrompt, error)
 	// Recount applies core.PendingCounted.
 	Recount()
 	// Apply applies an input and returns how long to wait before the next request.
@@ -42,11 +46,21 @@ type Session interface {
 	Nudges() <-chan struct{}
 }
 
+// renewalsAtOnce bounds the renewals of all sessions, since all of them are due when
+// the broker's database was restored.
+const renewalsAtOnce = 16
+
 // Sender sends for any number of sessions.
 type Sender struct {
-	Poster   Poster
-	Password seal.Secret // the bearer of renewals
-	Now      func() time.Time
+	poster   Poster
+	password seal.Secret // the bearer of renewals
+	now      func() time.Time
+	renewals chan struct{}
+}
+
+// NewSender returns a Sender. password is the bearer of renewals.
+func NewSender(poster Poster, password seal.Secret, now func() time.Time) *Sender {
+	return &Sender{poster: poster, password: password, now: now, renewals: make(chan struct{}, renewalsAtOnce)}
 }
 
 // Run sends until there is nothing left, or ctx ends.
@@ -88,6 +102,14 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		return 0
 	}
 	events = fitting(events)
+	var prompts []protocol.TurnPrompt
+	if order.Named && !order.Resend.Less(events[0].Cursor) {
+		byTurn, err := s.Prompts(ctx, events)
+		if err != nil {
+			return s.Apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()})
+		}
+		events, prompts = FitPrompts(events, byTurn, maxEventBytes)
+	}
 	skip := false
 	if order.Basic {
 		events, skip = forBasic(events)
@@ -97,7 +119,7 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		return s.Apply(core.DeliveryAccepted{Sent: sent})
 	}
 	failpoint.Hit("outbox-before-post")
-	in := d.send(ctx, order, sent, events)
+	in := d.send(ctx, order, sent, events, prompts)
 	failpoint.Hit("outbox-after-post")
 	if _, failed := in.(core.DeliveryFailed); failed && ctx.Err() != nil {
 		return 0
@@ -141,8 +163,10 @@ func sentOf(order *Order, events []core.EventRecord) core.Sent {
 	return sent
 }
 
-func (d *Sender) send(ctx context.Context, order *Order, sent core.Sent, events []core.EventRecord) core.Input {
-	body, err := bodyOf(order, events)
+func (d *Sender) send(
+	ctx context.Context, order *Order, sent core.Sent, events []core.EventRecord, prompts []protocol.TurnPrompt,
+) core.Input {
+	body, err := bodyOf(order, events, prompts)
 	if err != nil {
 		return unreachable(err)
 	}
@@ -151,7 +175,7 @@ func (d *Sender) send(ctx context.Context, order *Order, sent core.Sent, events 
 	case err != nil:
 		return unreachable(err)
 	case r.status/100 == 2:
-		return core.DeliveryAccepted{Sent: sent, Cursor: r.form.Cursor, Object: r.object}
+		return core.DeliveryAccepted{Sent: sent, Cursor: r.form.Cursor, Object: r.object, Incarnation: r.form.Incarnation}
 	default:
 		return core.DeliveryRefused{Sent: sent, Refusal: r.refusal()}
 	}
@@ -161,11 +185,11 @@ func unreachable(err error) core.Input {
 	return core.DeliveryFailed{What: "the broker cannot be reached", Cause: err.Error()}
 }
 
-func bodyOf(order *Order, events []core.EventRecord) ([]byte, error) {
-	if order.Basic || len(events) == 1 {
+func bodyOf(order *Order, events []core.EventRecord, prompts []protocol.TurnPrompt) ([]byte, error) {
+	if order.Basic || len(events) == 1 && len(prompts) == 0 {
 		return events[len(events)-1].Body, nil
 	}
-	batch := protocol.WebhookBatch{SessionID: order.SessionID, Events: make([]json.RawMessage, len(events))}
+	batch := protocol.WebhookBatch{SessionID: order.SessionID, Events: make([]json.RawMessage, len(events)), Prompts: prompts}
 	for i := range events {
 		batch.Events[i] = events[i].Body
 	}

@@ -28,6 +28,7 @@ type script struct {
 	orders    []delivery.Order
 	events    []core.EventRecord
 	readErr   error
+	prompts   map[string]protocol.TurnPrompt
 	responses []func(*http.Request) (*http.Response, error)
 
 	requests []*http.Request
@@ -49,6 +50,10 @@ func (s *script) Next() delivery.Order {
 
 func (s *script) Pending(context.Context, protocol.Cursor, int) ([]core.EventRecord, error) {
 	return s.events, s.readErr
+}
+
+func (s *script) Prompts(context.Context, []core.EventRecord) (map[string]protocol.TurnPrompt, error) {
+	return s.prompts, s.readErr
 }
 
 func (s *script) Recount() { s.counted++ }
@@ -75,7 +80,7 @@ func (s *script) Do(r *http.Request) (*http.Response, error) {
 }
 
 func (s *script) run(ctx context.Context) {
-	(&delivery.Sender{Poster: s, Password: seal.NewSecret("pass"), Now: time.Now}).Run(ctx, s)
+	delivery.NewSender(s, seal.NewSecret("pass"), time.Now).Run(ctx, s)
 }
 
 func respond(status int, body string) func(*http.Request) (*http.Response, error) {

@@ -48,13 +48,15 @@ type response struct {
 		Code   protocol.Code    `json:"code"`
 		Cursor *protocol.Cursor `json:"cursor"`
 		Index  int              `json:"index"`
+
+		Incarnation string `json:"incarnation"`
 	}
 }
 
 func (r *response) refusal() core.Refusal {
 	return core.Refusal{
 		Status: r.status, Code: r.form.Code, Message: r.form.Error, Cursor: r.form.Cursor, Index: r.form.Index,
-		RetryAfter: r.retryAfter,
+		RetryAfter: r.retryAfter, Incarnation: r.form.Incarnation,
 	}
 }
 
@@ -70,7 +72,7 @@ func (d *Sender) exchange(ctx context.Context, target string, body []byte, beare
 	if bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	resp, err := d.Poster.Do(req)
+	resp, err := d.poster.Do(req)
 	if err != nil {
 		return nil, withoutURL(err)
 	}

@@ -64,7 +64,9 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 	if err != nil {
 		return core.RenewalRefused{Refusal: core.Refusal{Message: "the webhook address cannot be used"}}
 	}
-	r, err := d.exchange(ctx, u.JoinPath("renew").String(), []byte("{}"), d.Password.Reveal())
+	d.renewals <- struct{}{}
+	defer func() { <-d.renewals }()
+	r, err := d.exchange(ctx, u.JoinPath("renew").String(), []byte("{}"), d.password.Reveal())
 	if err != nil {
 		return core.RenewalRefused{Refusal: core.Refusal{Message: err.Error()}}
 	}
@@ -72,5 +74,8 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &renewed) != nil || renewed.WebhookURL == "" {
 		return core.RenewalRefused{Refusal: r.refusal()}
 	}
-	return core.TokenRenewed{Address: order.Address, URL: renewed.WebhookURL, Expires: FreshExpiry(renewed.WebhookURL, d.Now())}
+	return core.TokenRenewed{
+		Address: order.Address, URL: renewed.WebhookURL, Expires: FreshExpiry(renewed.WebhookURL, d.now()),
+		Cursor: renewed.Cursor, Incarnation: renewed.Incarnation,
+	}
 }

@@ -33,6 +33,11 @@ var sessions = table.New("sessions",
 	moment("active_at", func(s *agenthost.SessionRecord) *time.Time { return &s.ActiveAt }),
 	table.Text("dir", func(s *agenthost.SessionRecord) *string { return &s.Dir }),
 	table.Text("secret", func(s *agenthost.SessionRecord) *string { return &s.Secret }),
+	table.Text("incarnation", func(s *agenthost.SessionRecord) *string { return &s.Incarnation }),
+	table.Integer("resend_epoch", func(s *agenthost.SessionRecord) *int64 { return &s.Resend.Epoch }),
+	table.Integer("resend_seq", func(s *agenthost.SessionRecord) *int64 { return &s.Resend.Seq }),
+	table.Text("title", func(s *agenthost.SessionRecord) *string { return &s.Title }),
+	table.Text("owner", func(s *agenthost.SessionRecord) *string { return &s.Owner }),
 )
 
 var turns = table.New("turns",
@@ -49,6 +54,7 @@ var turns = table.New("turns",
 	table.Integer("first_offset", func(t *agenthost.TurnRecord) *int64 { return &t.FirstOffset }),
 	table.Integer("last_epoch", func(t *agenthost.TurnRecord) *int64 { return &t.LastID.Epoch }),
 	table.Integer("last_offset", func(t *agenthost.TurnRecord) *int64 { return &t.LastID.Offset }),
+	table.Text("message_id", func(t *agenthost.TurnRecord) *string { return &t.MessageID }),
 )
 
 var events = table.New("events",

@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Max bounds a record, in bytes, and therefore a prompt that is kept for it.
+// Max bounds a record, in bytes.
 const Max = 64 << 10
 
 const (

@@ -23,6 +23,7 @@ type API struct {
 	Sessions     *broker.Sessions
 	Interactions *broker.Interactions
 	Hosts        *broker.Hosts
+	Adoption     *broker.Adoption
 	Feed         Feed
 	Webhook      Webhook
 	Agents       []Agent // that frontends can offer as choices

@@ -134,6 +134,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 		Auth:   s.auth, Tasks: s.tasks, Sessions: sessions, Feed: changes,
 		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: s.host},
 		Hosts:        &broker.Hosts{Store: st, Link: s.host, Now: now, Log: log},
+		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: s.host, Hosts: s.host, Sessions: sessions, Now: now, Log: log},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
 		Console:      testConsole(s.t, s.auth, sessions),
 		Ready:        s.db.Ping, PublicURL: publicURL, WebhookURL: "http://hooks.example:8080", AllowedOrigins: c.origins, Log: log,
@@ -266,6 +267,15 @@ func (h *host) call(t broker.Target) error {
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, t)
 	return h.err
+}
+
+func (h *host) Reconcile(_ context.Context, t broker.Target, _ *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+	return &protocol.ReconcileResponse{}, h.call(t)
+}
+
+// Sessions reports one session, which no task belongs to.
+func (h *host) Sessions(_ context.Context, t broker.Target, _, _ string, _ int) (*protocol.BoundSessionList, error) {
+	return &protocol.BoundSessionList{Sessions: []protocol.BoundSession{{SessionID: "orphan", Title: "Lost"}}}, h.call(t)
 }
 
 // fail makes every later call fail.

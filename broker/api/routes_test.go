@@ -34,6 +34,7 @@ var guarded = []string{
 	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
 	"GET /api/agents",
+	"GET /api/orphans", "POST /api/orphans/:sessionId",
 	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
 }
 
@@ -59,7 +60,7 @@ func TestWithoutCredentialsEveryRouteIsUnauthorized(t *testing.T) {
 	for _, name := range guarded {
 		t.Run(name, func(t *testing.T) {
 			method, path, _ := strings.Cut(name, " ")
-			rec := s.as(nil, method, strings.Replace(path, ":id", "some-id", 1), "")
+			rec := s.as(nil, method, strings.NewReplacer(":id", "some-id", ":sessionId", "some-id").Replace(path), "")
 			want(t, rec, 401, unauthorized)
 			if got := rec.Header().Get("Cache-Control"); got != "no-store" {
 				t.Errorf("Cache-Control %q", got)

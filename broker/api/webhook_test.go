@@ -130,7 +130,7 @@ func TestAWebhookTokenIsRenewedWithTheAgentPassword(t *testing.T) {
 	want(t, s.as(nil, "POST", renewal, "", "Authorization", "Bearer wrong"), 401, wrong)
 	want(t, s.as(nil, "POST", renewal, ""), 401, wrong)
 	rec := s.as(nil, "POST", renewal, "", "Authorization", "Bearer "+agentPassword)
-	want(t, rec, 200, `{"webhookUrl":"http://broker.example/api/agent/webhook?token=<jwt>","expiresAt":"+1h10m0s"}`)
+	want(t, rec, 200, `{"webhookUrl":"http://broker.example/api/agent/webhook?token=<jwt>","expiresAt":"+1h10m0s","cursor":{"epoch":0,"seq":0}}`)
 	fresh := strings.TrimPrefix(field(t, rec, "webhookUrl"), publicURL)
 	want(t, s.as(nil, "POST", fresh, event(task, "")), 200, `{"success":true,"accepted":1,"duplicates":0,"cursor":null}`)
 }

@@ -117,10 +117,24 @@ func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSe
 func (c *Client) Events(
 	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
 ) (*protocol.EventsResponse, error) {
+	return c.events(ctx, t, sessionID, after, limit, true)
+}
+
+// EventPage is Events without prompts.
+func (c *Client) EventPage(
+	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
+) (*protocol.EventsResponse, error) {
+	return c.events(ctx, t, sessionID, after, limit, false)
+}
+
+func (c *Client) events(
+	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int, prompts bool,
+) (*protocol.EventsResponse, error) {
 	query := url.Values{
-		"epoch": {strconv.FormatInt(after.Epoch, 10)},
-		"after": {strconv.FormatInt(after.Seq, 10)},
-		"limit": {strconv.Itoa(limit)},
+		"epoch":   {strconv.FormatInt(after.Epoch, 10)},
+		"after":   {strconv.FormatInt(after.Seq, 10)},
+		"limit":   {strconv.Itoa(limit)},
+		"prompts": {strconv.FormatBool(prompts)},
 	}
 	resp, err := c.session(ctx, t, call{method: http.MethodGet, path: "/events", query: query}, sessionID)
 	if err != nil {

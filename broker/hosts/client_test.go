@@ -261,6 +261,10 @@ func TestSessionCalls(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got = fmt.Sprintf("%s %s %q %s", r.Method, r.URL, r.Header.Get("Authorization"), body)
+		if r.URL.Path == "/session" {
+			_, _ = io.WriteString(w, `{"sessions":[],"nextAfter":""}`)
+			return
+		}
 		_, _ = io.WriteString(w, `{"epoch":3,"events":[{"type":"text"}],"nextAfter":10,"status":"idle"}`)
 	}))
 	c, to, yes := newClient(t, hosts.Options{}), target(url, "pw"), true
@@ -268,7 +272,7 @@ func TestSessionCalls(t *testing.T) {
 		name, want string
 		call       func() error
 	}{
-		{"events", `GET /session/s%2F1/events?after=9&epoch=3&limit=500 "Bearer pw" `, func() error {
+		{"events", `GET /session/s%2F1/events?after=9&epoch=3&limit=500&prompts=true "Bearer pw" `, func() error {
 			events, err := c.Events(t.Context(), to, "s/1", protocol.Cursor{Epoch: 3, Seq: 9}, 500)
 			if err == nil && (events.NextAfter != 10 || len(events.Events) != 1) {
 				t.Errorf("got %+v", events)
@@ -280,6 +284,14 @@ func TestSessionCalls(t *testing.T) {
 			return c.Answer(t.Context(), to, "s", "i", &protocol.AnswerRequest{Approved: &yes})
 		}},
 		{"delete", `DELETE /session/s "Bearer pw" `, func() error { return c.Delete(t.Context(), to, "s") }},
+		{"sessions", `GET /session?after=a&brokerId=b&limit=9 "Bearer pw" `, func() error {
+			_, err := c.Sessions(t.Context(), to, "b", "a", 9)
+			return err
+		}},
+		{"reconcile", `POST /reconcile "Bearer pw" {"brokerId":"b","incarnation":"i","force":true}`, func() error {
+			_, err := c.Reconcile(t.Context(), to, &protocol.ReconcileRequest{BrokerID: "b", Incarnation: "i", Force: true})
+			return err
+		}},
 		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
 		{"ready sends no password", `GET /readyz "" `, func() error { _, err := c.Ready(t.Context(), to); return err }},
 	} {

@@ -48,6 +48,9 @@ type commandLine struct {
 	Tokens      tokensCommand      `cmd:"" help:"Manage API tokens."`
 	Hosts       hostsCommand       `cmd:"" help:"Manage the agent hosts of the broker."`
 	Keys        keysCommand        `cmd:"" help:"Create the keyset that seals secrets in the database."`
+	Adopt       adoptCommand       `cmd:"" help:"Make tasks for sessions that a restored database does not know."`
+	Reconcile   reconcileCommand   `cmd:"" help:"Have hosts send again what the database lacks."`
+	Verify      verifyCommand      `cmd:"" help:"Compare the journals of hosts with the database."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 

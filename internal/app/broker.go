@@ -66,6 +66,8 @@ type Broker struct {
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
 	outbound    *outbound.Worker
+	incarnation *broker.Incarnation
+	recovery    *broker.Recovery
 	guard       *diskspace.Guard // nil for a database on a server
 }
 
@@ -185,6 +187,10 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 		Guarded: guard.Client(netguard.Timeouts{}), GuardedStreams: guard.Client(netguard.Timeouts{Total: relayTimeout}), Log: log,
 	})
 
+	incarnation := &broker.Incarnation{Store: st, Log: log}
+	if err := incarnation.Load(ctx); err != nil {
+		return nil, err
+	}
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
@@ -193,10 +199,10 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 		Store: st, Updater: updater, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
-	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Now: now, Log: log}
+	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Now: now, Log: log}
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
-		Store: st, Updater: updater, Targets: targets, Link: link, Reconciler: reconciler, BrokerID: installation,
+		Store: st, Updater: updater, Targets: targets, Link: link, Reconciler: reconciler, BrokerID: installation, Incarnation: incarnation,
 		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,
 	}
 	a.Hosts.Link = link
@@ -210,8 +216,9 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	}
 	front := &api.API{
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
+		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: link, Hosts: link, Sessions: sessions, Now: now, Log: log},
 		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link},
-		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Now: now, Log: log}),
+		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Incarnation: incarnation.ID, Now: now, Log: log}),
 		Parts:        books.apiParts(a), Agents: offeredAgents(),
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Log: log, Console: console,
@@ -224,6 +231,10 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	return &Broker{
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
+		incarnation: incarnation,
+		recovery: &broker.Recovery{
+			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,
+		},
 	}, nil
 }
 
@@ -245,6 +256,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
+		b.incarnation.Run, b.recovery.Run,
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)

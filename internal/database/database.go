@@ -41,6 +41,9 @@ type DB struct {
 	patience time.Duration
 	log      *slog.Logger
 	breaker  *breaker // nil on SQLite
+	file     string   // SQLite: the path
+
+	generation *generation // PostgreSQL: of the connections
 
 	// migrator opens a pool without the time limits of the other pools.
 	migrator func() (*sql.DB, error)

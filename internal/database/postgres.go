@@ -67,7 +67,7 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	pool.SetConnMaxLifetime(connMaxLifetime)
-	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}}
+	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}, generation: generation}
 	db.breaker = &breaker{log: opts.Logger, probe: func(ctx context.Context) error {
 		if err := probePostgres(ctx, config); err != nil {
 			return err

@@ -39,7 +39,7 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{dialect: SQLite, patience: opts.Patience, log: opts.Logger}
+	db := &DB{dialect: SQLite, patience: opts.Patience, log: opts.Logger, file: path}
 	db.migrator = func() (*sql.DB, error) {
 		// The driver's own time format, because goose reads times written by
 		// SQLite's datetime().

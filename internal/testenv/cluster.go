@@ -47,23 +47,31 @@ var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /u
 const tempDir = "/tmp"
 
 func newCluster(parent string, port int) (*cluster, error) {
+	c, err := newFolder(parent, port)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.init(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return c, nil
+}
+
+// newFolder returns a cluster without data.
+func newFolder(parent string, port int) (*cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(parent, "bellhop-pg-")
-	if err != nil {
-		return nil, err
-	}
-	c := &cluster{bin: bin, dir: dir, port: port}
-	if err := c.init(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return c, nil
+	return &cluster{bin: bin, dir: dir, port: port}, err
 }
 
 func binaries() (string, error) {
 	if p, err := exec.LookPath("initdb"); err == nil {
+		if p, err = filepath.EvalSymlinks(p); err != nil { // the other programs may not be linked
+			return "", err
+		}
 		return filepath.Dir(p), nil
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")

@@ -125,13 +125,7 @@ func PostgresServerIn(t testing.TB, parent string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, cluster: c}
-	t.Cleanup(func() {
-		s.Stop()
-		if err := os.RemoveAll(c.dir); err != nil {
-			t.Error(err)
-		}
-	})
+	s := newServer(t, c)
 	s.Start()
 	return s
 }

@@ -100,6 +100,7 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 		}
 		list[i] = broker.Inbound{Raw: one, Event: event}
 	}
+	broker.AttachPrompts(list, batch.Prompts)
 	return list, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -34,6 +35,8 @@ type Options struct {
 	Sessions Renewer
 	Now      func() time.Time // nil = time.Now
 	Log      *slog.Logger     // nil = none
+
+	Incarnation func() string // of the broker's database: every answer carries it; nil = none
 }
 
 // Webhook serves both routes. It is safe for concurrent use.
@@ -42,6 +45,8 @@ type Webhook struct {
 	renew  Renewer
 	now    func() time.Time
 	log    *slog.Logger
+
+	incarnation func() string
 
 	tasks                *httpapi.Limiter
 	wrongSignatureCounts *wrongSignatures
@@ -56,8 +61,11 @@ func New(o Options) *Webhook {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Incarnation == nil {
+		o.Incarnation = func() string { return "" }
+	}
 	return &Webhook{
-		ingest: o.Ingest, renew: o.Sessions, now: o.Now, log: o.Log,
+		incarnation: o.Incarnation, ingest: o.Ingest, renew: o.Sessions, now: o.Now, log: o.Log,
 		tasks:                httpapi.NewLimiter(httpapi.LimiterOptions{Rate: perSecond, Burst: burst, MaxKeys: maxRemembered, Now: o.Now}),
 		wrongSignatureCounts: newWrongSignatures(),
 	}
@@ -65,34 +73,66 @@ func New(o Options) *Webhook {
 
 // Handle serves POST /api/agent/webhook.
 func (h *Webhook) Handle(c echo.Context) error {
+	response, err := h.store(c)
+	if err != nil {
+		return h.withIncarnation(err)
+	}
+	response.Incarnation = h.incarnation()
+	return c.JSON(http.StatusOK, response)
+}
+
+func (h *Webhook) store(c echo.Context) (*protocol.IngestResponse, error) {
 	ctx, cancel := limitTime(c)
 	defer cancel()
 	presented, err := presentedToken(c.Request())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	claims, err := h.authenticate(ctx, c, presented, token.Verify)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	body, err := readBody(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	events, err := parseBody(body, claims.TaskID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
 	if err != nil {
-		return asTimeout(ctx, events.withIndex(err))
+		return nil, asTimeout(ctx, events.withIndex(err))
 	}
-	return c.JSON(http.StatusOK, response)
+	return response, nil
+}
+
+// withIncarnation adds the incarnation to a refusal. An error without a code is
+// the server's own and stays as it is.
+func (h *Webhook) withIncarnation(err error) error {
+	var known *protocol.Error
+	id := h.incarnation()
+	if id == "" || !errors.As(err, &known) {
+		return err
+	}
+	extended := *known
+	extended.Fields = map[string]any{"incarnation": id}
+	maps.Copy(extended.Fields, known.Fields)
+	return &extended
 }
 
 // Renew serves POST /api/agent/webhook/renew. The webhook token is in the query, because
 // Authorization has the agent's password.
 func (h *Webhook) Renew(c echo.Context) error {
+	response, err := h.renewToken(c)
+	if err != nil {
+		return h.withIncarnation(err)
+	}
+	response.Incarnation = h.incarnation()
+	return c.JSON(http.StatusOK, response)
+}
+
+func (h *Webhook) renewToken(c echo.Context) (*protocol.RenewResponse, error) {
 	ctx, cancel := limitTime(c)
 	defer cancel()
 	presented, err := queryToken(c.Request())
@@ -100,21 +140,21 @@ func (h *Webhook) Renew(c echo.Context) error {
 		err = errMissing()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	password, err := bearer(c.Request())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := h.authenticate(ctx, c, presented, anyAge); err != nil {
-		return err
+		return nil, err
 	}
 	drain(c.Request())
 	response, err := h.renew.Renew(ctx, presented, password)
 	if err != nil {
-		return asTimeout(ctx, err)
+		return nil, asTimeout(ctx, err)
 	}
-	return c.JSON(http.StatusOK, response)
+	return response, nil
 }
 
 func anyAge(presented string, secret []byte, _ time.Time) (token.Claims, error) {

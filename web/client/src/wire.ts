@@ -827,6 +827,103 @@ export interface Ask {
 }
 
 /**
+ * TurnPrompt is what a turn was asked, from its host's journal. A host adds it to events that it sends again, so that a
+ * broker whose database went back in time gets the user's message back. messageId is "" when the broker did not send
+ * it.
+ */
+export interface TurnPrompt {
+  turnId: string;
+  messageId?: string;
+  text: string;
+  at: string;
+  /** text is only the beginning */
+  truncated?: boolean;
+}
+
+/**
+ * ReconcileRequest is the body of POST /reconcile on the agent host. The host compares those sessions of the broker
+ * with the broker's cursors that it has not compared since the incarnation began; with force all of them, or those that
+ * sessions names.
+ */
+export interface ReconcileRequest {
+  brokerId: string;
+  incarnation: string;
+  force?: boolean;
+  sessions?: string[];
+}
+
+/**
+ * ReconcileResponse is the response to POST /reconcile. It does not wait for the comparisons; pending falls to 0 when
+ * they are done.
+ */
+export interface ReconcileResponse {
+  /** of the broker */
+  sessions: number;
+  /** not compared yet */
+  pending: number;
+  /** compared, and the broker has no such task */
+  unknown: number;
+  /** events of all sessions but the unknown ones */
+  unacknowledged: number;
+  /** acknowledged are the positions of the newest acknowledgements. */
+  acknowledged: SessionCursor[];
+}
+
+/** SessionCursor is a position in a session. */
+export interface SessionCursor {
+  sessionId: string;
+  cursor: Cursor;
+}
+
+/** BoundSession is a session that is bound to a broker, as GET /session on the agent host lists it. */
+export interface BoundSession {
+  sessionId: string;
+  /** of the task, as the broker named it last */
+  title?: string;
+  /** the id of the task's user */
+  owner?: string;
+  agent: string;
+  project: string;
+  /** of the newest event */
+  cursor: Cursor;
+  /** the broker has everything up to here */
+  acknowledged: Cursor;
+  createdAt: string;
+  lastActivityAt: string;
+}
+
+/** BoundSessionList is a page of sessions by id. nextAfter is "" on the last page. */
+export interface BoundSessionList {
+  sessions: BoundSession[];
+  nextAfter: string;
+}
+
+/** Orphan is a session of a host whose task the broker does not have. */
+export interface Orphan {
+  session: BoundSession;
+  hostId: string;
+  hostName: string;
+  /** of the owner; "" if the broker does not have that user */
+  email: string;
+}
+
+/** OrphanList is the response of GET /api/orphans. unreachable names the hosts that could not be asked. */
+export interface OrphanList {
+  orphans: Orphan[];
+  unreachable: string[];
+}
+
+/**
+ * AdoptRequest is the body of POST /api/orphans/:sessionId. email names the user who gets the task; "" is the owner.
+ * title "" is the title that the host knows.
+ */
+export interface AdoptRequest {
+  hostId: string;
+  email?: string;
+  title?: string;
+}
+
+/**
  * OpenSessionRequest is the body of POST /session on the agent host. A basic broker sends only sessionId and
  * webhookUrl.
  */
@@ -841,6 +938,12 @@ export interface OpenSessionRequest {
   turn?: AnnouncedTurn;
   /** the token may read, answer and interrupt, but not prompt */
   attach?: boolean;
+  /** one unbroken life of the broker's database */
+  incarnation?: string;
+  /** of the task, for its adoption */
+  title?: string;
+  /** the id of the task's user, for its adoption */
+  owner?: string;
 }
 
 /**
@@ -850,6 +953,8 @@ export interface OpenSessionRequest {
 export interface AnnouncedTurn {
   id: string;
   promptSha256?: string;
+  /** of the message that the turn works on */
+  messageId?: string;
 }
 
 /** OpenSessionResponse is the response to POST /session. A basic host sends only token. */
@@ -907,8 +1012,9 @@ export interface AnswerRequest {
 }
 
 /**
- * EventsResponse is the response to GET /session/:id/events on the agent host. Pass nextAfter as "after" of the next
- * request. Fewer events than the limit mean that there are no more.
+ * EventsResponse is the response to GET /session/:id/events on the agent host. Pass epoch and nextAfter as "epoch" and
+ * "after" of the next request. Fewer events than the limit mean that epoch has no more; then epoch is currentEpoch, or
+ * the next request begins with a later epoch.
  */
 export interface EventsResponse {
   epoch: number;
@@ -916,7 +1022,11 @@ export interface EventsResponse {
   nextAfter: number;
   status: Status;
   openTurn?: string;
+  /** of the session's newest event */
+  currentEpoch?: number;
   queuedTurns?: string[];
+  /** of the turns that events belong to, if the request asked for them */
+  prompts?: TurnPrompt[];
 }
 
 /** IngestResponse is the response of the webhook. cursor is null for events of a basic host. */
@@ -925,18 +1035,29 @@ export interface IngestResponse {
   accepted: number;
   duplicates: number;
   cursor: Cursor | null;
+  /** refusals carry it too */
+  incarnation?: string;
 }
 
-/** WebhookBatch is a webhook body with several events. The broker stores all of them or none. */
+/**
+ * WebhookBatch is a webhook body with several events. The broker stores all of them or none. prompts belong to turns of
+ * these events.
+ */
 export interface WebhookBatch {
   sessionId: string;
   events: unknown[];
+  prompts?: TurnPrompt[];
 }
 
-/** RenewResponse is the response to the renewal of a webhook token (protocol 1.5). */
+/**
+ * RenewResponse is the response to the renewal of a webhook token (protocol 1.5). cursor is the task's: a host that is
+ * ahead of it rewinds.
+ */
 export interface RenewResponse {
   webhookUrl: string;
   expiresAt: string;
+  cursor?: Cursor;
+  incarnation?: string;
 }
 
 /** SuccessResponse is the response of a call that returns no data. */

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"context"
+
+	"bellhop/protocol"
+)
+
+type boundRequest struct {
+	BrokerID string `query:"brokerId" json:"-"`
+	After    string `query:"after" json:"-"`
+	Limit    int64  `query:"limit" json:"-"`
+}
+
+func (a *API) boundSessions(_ context.Context, req *boundRequest) (*protocol.BoundSessionList, error) {
+	if req.BrokerID == "" {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "brokerId is required")
+	}
+	return a.Host.Bound(req.BrokerID, req.After, int(min(max(req.Limit, 0), 1<<20))), nil
+}
+
+func (a *API) reconcile(ctx context.Context, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+	return a.Host.Reconcile(ctx, req)
+}

@@ -1,0 +1,328 @@
+package broker_test
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// recoveryHost answers what a host knows about all its sessions.
+type recoveryHost struct {
+	asked    []protocol.ReconcileRequest
+	answer   protocol.ReconcileResponse
+	sessions []protocol.BoundSession
+	err      error
+}
+
+func (h *recoveryHost) Reconcile(_ context.Context, _ broker.Target, req *protocol.ReconcileRequest) (*protocol.ReconcileResponse, error) {
+	h.asked = append(h.asked, *req)
+	return &h.answer, h.err
+}
+
+func (h *recoveryHost) Sessions(_ context.Context, _ broker.Target, brokerID, after string, limit int) (*protocol.BoundSessionList, error) {
+	if brokerID != "broker-1" || h.err != nil {
+		return &protocol.BoundSessionList{}, h.err
+	}
+	page := &protocol.BoundSessionList{}
+	for _, s := range h.sessions { // two a page
+		if s.SessionID > after && len(page.Sessions) < min(2, limit) {
+			page.Sessions = append(page.Sessions, s)
+			page.NextAfter = s.SessionID
+		}
+	}
+	return page, nil
+}
+
+// recoveryKit is a kit with a registered host and what restores need.
+type recoveryKit struct {
+	*kit
+	host        *recoveryHost
+	hostID      string
+	incarnation *broker.Incarnation
+	recovery    *broker.Recovery
+	adoption    *broker.Adoption
+}
+
+func newRecoveryKit(t *testing.T) *recoveryKit {
+	k := &recoveryKit{kit: newKit(t), host: &recoveryHost{}}
+	log := slog.New(slog.DiscardHandler)
+	registered, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "first", URL: "https://host.example", Password: "pw"})
+	k.must(err)
+	k.hostID = registered.ID
+	k.incarnation = &broker.Incarnation{Store: k.store, Log: log}
+	k.must(k.incarnation.Load(k.ctx))
+	k.sessions.Incarnation, k.ingest.Incarnation = k.incarnation, k.incarnation
+	k.recovery = &broker.Recovery{
+		Store: k.store, Link: k.host, Targets: k.targets, Incarnation: k.incarnation, Reconciler: k.reconciler, BrokerID: "broker-1", Now: k.clock.Now, Log: log,
+	}
+	k.adoption = &broker.Adoption{Store: k.store, Updater: k.updater, Link: k.kit.host, Hosts: k.host, Sessions: k.sessions, Now: k.clock.Now, Log: log}
+	return k
+}
+
+func (k *recoveryKit) onHost() *protocol.Task {
+	task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "Fix it", HostID: k.hostID})
+	k.must(err)
+	return task
+}
+
+func TestHostsGetTheIncarnation(t *testing.T) {
+	k := newRecoveryKit(t)
+	k.recovery.Round(k.ctx)
+	same(t, k.host.asked, `[{'brokerId':'broker-1','incarnation':'`+k.incarnation.ID()+`'}]`)
+	task := k.onHost()
+	k.checkIn(task.ID, "go")
+	open := k.kit.host.lastOpen()
+	if open.Incarnation != k.incarnation.ID() || open.Title != "Fix it" || open.Owner != k.user.UserID || open.Turn.MessageID == "" {
+		t.Errorf("the session was opened with %+v", open)
+	}
+}
+
+func TestAReceiptThatTheDatabaseDoesNotHaveEndsTheIncarnation(t *testing.T) {
+	at := func(seq int64) protocol.Cursor { return protocol.Cursor{Epoch: 1, Seq: seq} }
+	for _, c := range []struct {
+		name    string
+		pending int
+		session string // "" is the task
+		cursor  protocol.Cursor
+		ends    bool
+	}{
+		{"the database has it", 0, "", at(1), false},
+		{"the database went back", 0, "", at(2), true},
+		{"the host is still comparing", 1, "", at(2), false},
+		{"the task is not known", 0, "orphan", at(2), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := newRecoveryKit(t)
+			task := k.onHost()
+			k.mustSend(task.ID, "", seqd(1, 1, "t1", text("one")))
+			session := task.ID
+			if c.session != "" {
+				session = c.session
+			}
+			k.host.answer = protocol.ReconcileResponse{Pending: c.pending, Acknowledged: []protocol.SessionCursor{{SessionID: session, Cursor: c.cursor}}}
+			before := k.incarnation.ID()
+			k.recovery.Round(k.ctx)
+			if ended := k.incarnation.ID() != before; ended != c.ends {
+				t.Errorf("the incarnation ended: %t", ended)
+			}
+		})
+	}
+}
+
+// A host of an earlier release knows no incarnations: the broker pulls from it.
+func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
+	k := newRecoveryKit(t)
+	task := k.onHost()
+	in := k.checkIn(task.ID, "go")
+	j := &journal{epoch: 1, open: in.TurnID}
+	k.kit.host.onEvents = j.page
+	k.mustSend(task.ID, "", string(j.add(in.TurnID, text("first"))))
+	j.add(in.TurnID, text("second"))
+	k.host.err = protocol.Errorf(protocol.CodeNotFound, "Not found")
+	k.recovery.Round(k.ctx)
+	k.recovery.Round(k.ctx)
+	ctx, cancel := context.WithCancel(k.ctx)
+	done := make(chan error)
+	go func() { done <- k.reconciler.Run(ctx) }()
+	for len(k.messages(task.ID)) < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	k.must(<-done)
+}
+
+func TestATasksOwnHostIsAskedUntilItHasCompared(t *testing.T) {
+	k := newRecoveryKit(t)
+	k.must(k.hosts.Delete(k.ctx, k.user, k.hostID))
+	k.checkIn(k.task().ID, "go")
+	k.checkIn(k.task().ID, "go") // of the same URL
+	k.host.answer.Pending = 1
+	k.recovery.Round(k.ctx)
+	k.recovery.Round(k.ctx) // too soon
+	k.clock.Advance(time.Minute)
+	k.host.answer.Pending = 0
+	k.recovery.Round(k.ctx)
+	k.clock.Advance(time.Minute)
+	k.recovery.Round(k.ctx) // it has compared
+	if len(k.host.asked) != 2 {
+		t.Errorf("asked %d times", len(k.host.asked))
+	}
+}
+
+// prompted is an event of a turn whose check-in the broker lost.
+func (k *recoveryKit) prompted(taskID string, prompts []protocol.TurnPrompt, bodies ...string) {
+	k.t.Helper()
+	events := inbound(k.t, bodies...)
+	broker.AttachPrompts(events, prompts)
+	_, err := k.ingest.Ingest(k.ctx, taskID, "", events)
+	k.must(err)
+}
+
+func TestLostMessagesComeBackFromPrompts(t *testing.T) {
+	k := newRecoveryKit(t)
+	task := k.onHost()
+	first := k.checkIn(task.ID, "first")
+	k.mustSend(task.ID, "", seqd(1, 1, first.TurnID, text("one")))
+	at := start.Add(time.Hour)
+	prompts := []protocol.TurnPrompt{
+		{TurnID: first.TurnID, MessageID: first.MessageID, Text: "first", At: at},
+		{TurnID: "t2", MessageID: "m2", Text: "second", At: at},
+		{TurnID: "t3", Text: "third", Truncated: true, At: at},
+		{TurnID: "t4", MessageID: "m4", Text: "of no event", At: at},
+	}
+	again := []string{
+		seqd(1, 1, first.TurnID, text("one")), seqd(1, 2, first.TurnID, finishStop),
+		seqd(1, 3, "t2", text("two")), seqd(1, 4, "t2", finishStop), seqd(1, 5, "t3", finishStop),
+	}
+	k.prompted(task.ID, prompts, again...)
+	k.prompted(task.ID, prompts, again...)
+	type shown struct{ Turn, Role, Text string }
+	var got []shown
+	for _, m := range k.messages(task.ID) {
+		got = append(got, shown{m.TurnID, string(m.Role), m.Message})
+		if m.TurnID == "t2" && m.Role == protocol.RoleUser && (m.ID != "m2" || !m.CreatedAt.Equal(at) || m.Status != protocol.MessageSent) {
+			t.Errorf("the message came back as %+v", m)
+		}
+	}
+	if want := []shown{
+		{first.TurnID, "USER", "first"},
+		{first.TurnID, "ASSISTANT", "one"},
+		{"t2", "USER", "second"},
+		{"t2", "ASSISTANT", "two"},
+		{"t3", "USER", "third…"},
+	}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	// A client that repeats its check-in gets the same message.
+	repeated, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "second", MessageID: "m2"})
+	k.must(err)
+	if repeated.TurnID != "t2" {
+		t.Errorf("turn %q", repeated.TurnID)
+	}
+}
+
+// The message was in the backup with an earlier turn, and was checked in again after it.
+func TestAMessageThatWasCheckedInAgainMovesToItsTurn(t *testing.T) {
+	k := newRecoveryKit(t)
+	task := k.onHost()
+	in := k.checkIn(task.ID, "go")
+	k.mustSend(task.ID, "", seqd(1, 1, in.TurnID, `'type':'finish','finishReason':'other','reason':'not-started'`))
+	k.prompted(task.ID, []protocol.TurnPrompt{{TurnID: "again", MessageID: in.MessageID, Text: "go"}}, seqd(1, 2, "again", text("done")))
+	same(t, k.brief(task.ID).(map[string]any)["messages"], `[
+		{'role':'USER','turn':'again','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'again','status':'SENT','text':'done'}]`)
+}
+
+// The database was restored to a position before the host's last change of epoch.
+func TestAPullGoesThroughAllEpochs(t *testing.T) {
+	k := newRecoveryKit(t)
+	task := k.onHost()
+	in := k.checkIn(task.ID, "go")
+	first, second := &journal{epoch: 1}, &journal{epoch: 2, open: "t2"}
+	k.mustSend(task.ID, "", string(first.add(in.TurnID, text("one"))))
+	first.add(in.TurnID, text("two"))
+	first.add(in.TurnID, finishStop)
+	second.add("t2", text("three"))
+	k.kit.host.onEvents = func(id string, epoch, after int64, limit int) (*protocol.EventsResponse, error) {
+		j := first
+		if epoch > 1 || after >= int64(len(first.events)) {
+			j = second
+		}
+		page, err := j.page(id, epoch, after, limit)
+		page.CurrentEpoch, page.OpenTurn = 2, "t2"
+		page.Prompts = []protocol.TurnPrompt{{TurnID: "t2", Text: "more"}}
+		return page, err
+	}
+	k.must(k.reconciler.Task(k.ctx, task.ID))
+	var texts []string
+	for _, m := range k.messages(task.ID) {
+		texts = append(texts, m.Message)
+	}
+	if want := []string{"go", "one", "two", "more", "three"}; !slices.Equal(texts, want) {
+		t.Errorf("got %q", texts)
+	}
+}
+
+func TestOrphansAreAdopted(t *testing.T) {
+	k := newRecoveryKit(t)
+	known := k.onHost()
+	k.host.sessions = []protocol.BoundSession{
+		{SessionID: "0-orphan", Title: "Lost", Owner: k.user.UserID, Agent: "demo", Cursor: protocol.Cursor{Epoch: 1, Seq: 7}, CreatedAt: start},
+		{SessionID: "1-orphan", Owner: "unknown", Agent: "demo", CreatedAt: start},
+		{SessionID: "2-orphan", Owner: k.user.UserID, CreatedAt: start},
+		{SessionID: known.ID, Owner: k.user.UserID},
+	}
+	slices.SortFunc(k.host.sessions, func(a, b protocol.BoundSession) int { return strings.Compare(a.SessionID, b.SessionID) })
+	list, err := k.adoption.List(k.ctx, k.user)
+	k.must(err)
+	var found []string
+	for _, o := range list.Orphans {
+		found = append(found, o.Session.SessionID+" "+o.HostName+" "+o.Email)
+	}
+	if want := []string{"0-orphan first ada@example.org", "1-orphan first ", "2-orphan first ada@example.org"}; !slices.Equal(found, want) {
+		t.Errorf("orphans are %q", found)
+	}
+
+	adopted, err := k.adoption.Adopt(k.ctx, k.user, "0-orphan", &protocol.AdoptRequest{HostID: k.hostID})
+	k.must(err)
+	if adopted.Title != "Lost" || adopted.ID != "0-orphan" || adopted.HostID != k.hostID {
+		t.Errorf("adopted as %+v", adopted)
+	}
+	open := k.kit.host.lastOpen()
+	if open.SessionID != "0-orphan" || *open.Cursor != (protocol.Cursor{}) || !open.Attach {
+		t.Errorf("the host was asked for %+v", open)
+	}
+	_, err = k.adoption.Adopt(k.ctx, k.user, "0-orphan", &protocol.AdoptRequest{HostID: k.hostID})
+	k.must(err) // again, as after a failure
+
+	other := k.newUser("bob@example.org", false)
+	for _, c := range []struct {
+		name, session string
+		caller        broker.Caller
+		req           protocol.AdoptRequest
+		want          protocol.Code
+	}{
+		{"only administrators", "2-orphan", other, protocol.AdoptRequest{HostID: k.hostID}, protocol.CodeForbidden},
+		{"another host", "2-orphan", k.user, protocol.AdoptRequest{HostID: "none"}, protocol.CodeInvalid},
+		{"no such session", "9-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID}, protocol.CodeNotFound},
+		{"an owner who is not known", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID}, protocol.CodeInvalid},
+		{"no such user", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "eve@example.org"}, protocol.CodeInvalid},
+		{"the task of another user", "0-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "Bob@example.org"}, protocol.CodeConflict},
+		{"another user", "1-orphan", k.user, protocol.AdoptRequest{HostID: k.hostID, Email: "Bob@example.org"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := k.adoption.Adopt(k.ctx, c.caller, c.session, &c.req); protocol.CodeOf(err) != c.want {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	_, err = k.adoption.List(k.ctx, other)
+	if protocol.CodeOf(err) != protocol.CodeForbidden {
+		t.Errorf("%v", err)
+	}
+	k.host.err = protocol.Errorf(protocol.CodeBadGateway, "Failed to connect to agent server")
+	list, err = k.adoption.List(k.ctx, k.user)
+	k.must(err)
+	same(t, list, `{'orphans':[],'unreachable':['first']}`)
+}
+
+// The renewal of an adopted or restored task names the position to rewind to.
+func TestARenewalNamesTheCursor(t *testing.T) {
+	k := newRecoveryKit(t)
+	task := k.task()
+	k.checkIn(task.ID, "go")
+	k.mustSend(task.ID, "", seqd(1, 1, "t1", text("one")))
+	hook, err := url.Parse(k.kit.host.lastOpen().WebhookURL)
+	k.must(err)
+	renewed, err := k.sessions.Renew(k.ctx, hook.Query().Get("token"), "agent-password")
+	k.must(err)
+	if renewed.Cursor == nil || *renewed.Cursor != (protocol.Cursor{Epoch: 1, Seq: 1}) {
+		t.Errorf("got %v", renewed.Cursor)
+	}
+}

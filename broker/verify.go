@@ -1,0 +1,221 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"bellhop/protocol"
+)
+
+// Verification is the result of comparing the journal of one session with the
+// database. All numbers are of events.
+type Verification struct {
+	SessionID  string `json:"sessionId"`
+	Journal    int64  `json:"journal"`    // in the journal
+	Stored     int64  `json:"stored"`     // of these, in the database with the same content
+	Late       int64  `json:"late"`       // of these, stored without effects because their epoch was over
+	Pending    int64  `json:"pending"`    // of these, not acknowledged yet and not in the database
+	Superseded int64  `json:"superseded"` // in the database alone: the journal was lost or restored from an older copy
+
+	Missing   int64 `json:"missing"`   // acknowledged, and not in the database
+	Different int64 `json:"different"` // in the database with other content
+	Holes     int64 `json:"holes"`     // positions that the journal skips
+	Invented  int64 `json:"invented"`  // in the database alone, between events of the journal
+	Messages  int64 `json:"messages"`  // texts without a message of the same text, in the same order
+
+	Unknown bool   `json:"unknown,omitempty"` // the broker has no such task
+	First   string `json:"first,omitempty"`   // the first difference
+	Error   string `json:"error,omitempty"`   // why it could not be compared
+}
+
+// OK reports whether journal and database agree.
+func (v *Verification) OK() bool {
+	return v.Error == "" && !v.Unknown && v.Missing+v.Different+v.Holes+v.Invented+v.Messages == 0
+}
+
+// Verifier compares journals with the database, event by event. It reads both in the
+// order of positions and keeps nothing but the present page.
+type Verifier struct{ Store VerifyStore }
+
+// VerifyStore reads the events and texts of a task in pages.
+type VerifyStore interface {
+	// Cursors are those of the tasks that exist, deleted ones too.
+	Cursors(ctx context.Context, taskIDs []string) (map[string]protocol.Cursor, error)
+	// PositionedEvents are the events with effects after a position, ascending; their
+	// bodies are not read.
+	PositionedEvents(ctx context.Context, taskID string, after protocol.Cursor, limit int) ([]StoredEvent, error)
+	// KnownEvents are the stored events with one of these ids.
+	KnownEvents(ctx context.Context, taskID string, ids []string) ([]StoredEvent, error)
+	// Texts are the messages of text events after a display position, ascending.
+	Texts(ctx context.Context, taskID string, after int64, limit int) ([]Message, error)
+}
+
+const verifyPage = 2000
+
+// Session compares the journal of a session. The broker has acknowledged the events
+// up to acknowledged; this must have been read before the journal.
+func (f *Verifier) Session(
+	ctx context.Context, sessionID string, acknowledged protocol.Cursor, journal iter.Seq2[json.RawMessage, error],
+) *Verification {
+	c := &comparison{store: f.Store, acknowledged: acknowledged, v: &Verification{SessionID: sessionID}}
+	if err := c.run(ctx, journal); err != nil {
+		c.v.Error = err.Error()
+	}
+	return c.v
+}
+
+// comparison is a Session in progress.
+type comparison struct {
+	store        VerifyStore
+	acknowledged protocol.Cursor
+	v            *Verification
+
+	rows    []StoredEvent // the page of the database, from the next one on
+	read    protocol.Cursor
+	ended   bool
+	last    protocol.Cursor // of the journal
+	texts   []Message
+	textSeq int64
+	noTexts bool // a message is missing, so the following ones cannot be assigned
+}
+
+func (c *comparison) run(ctx context.Context, journal iter.Seq2[json.RawMessage, error]) error {
+	known, err := c.store.Cursors(ctx, []string{c.v.SessionID})
+	if err != nil {
+		return err
+	}
+	_, exists := known[c.v.SessionID]
+	c.v.Unknown = !exists
+	for raw, err := range journal {
+		if err != nil {
+			return fmt.Errorf("read the journal: %w", err)
+		}
+		if err := c.event(ctx, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
+	e, err := protocol.ParseEvent(raw)
+	if err != nil {
+		return fmt.Errorf("the journal has an event that cannot be read: %w", err)
+	}
+	at := protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}
+	c.v.Journal++
+	if !follows(c.last, at) {
+		c.differ(&c.v.Holes, e, "the journal skips positions before it")
+	}
+	row, err := c.rowAt(ctx, at)
+	c.last = at
+	switch {
+	case err != nil:
+		return err
+	case c.v.Unknown:
+		return nil
+	case row == nil:
+		return c.absent(ctx, e, at)
+	}
+	digest, err := digestOf(raw)
+	if err != nil {
+		return err
+	}
+	if row.EventID != e.EventID || row.Digest != digest {
+		c.differ(&c.v.Different, e, "the database has other content")
+		return nil
+	}
+	c.v.Stored++
+	return c.text(ctx, e)
+}
+
+func follows(last, next protocol.Cursor) bool {
+	return last.Epoch == next.Epoch && next.Seq == last.Seq+1 || last.Epoch < next.Epoch && next.Seq == 1
+}
+
+func (c *comparison) differ(count *int64, e *protocol.Event, why string) {
+	if *count++; c.v.First == "" {
+		c.v.First = fmt.Sprintf("event %s at %d/%d (%s): %s", e.EventID, e.Epoch, e.Seq, e.Type, why)
+	}
+}
+
+// rowAt returns the stored event at a position of the journal, nil if there is none.
+// It counts the rows before it.
+func (c *comparison) rowAt(ctx context.Context, at protocol.Cursor) (*StoredEvent, error) {
+	for {
+		if len(c.rows) == 0 && !c.ended {
+			rows, err := c.store.PositionedEvents(ctx, c.v.SessionID, c.read, verifyPage)
+			if err != nil {
+				return nil, err
+			}
+			c.rows, c.ended = rows, len(rows) == 0
+		}
+		if c.ended {
+			return nil, nil
+		}
+		row := &c.rows[0]
+		position := protocol.Cursor{Epoch: row.Epoch, Seq: row.Seq}
+		if at.Less(position) {
+			return nil, nil
+		}
+		c.rows, c.read = c.rows[1:], position
+		if position == at {
+			return row, nil
+		}
+		// The journal's epoch goes on behind this row, or an earlier one ended before it.
+		if position.Epoch == at.Epoch {
+			c.v.Invented++
+		} else {
+			c.v.Superseded++
+		}
+	}
+}
+
+// absent handles an event that the database does not have at its position.
+func (c *comparison) absent(ctx context.Context, e *protocol.Event, at protocol.Cursor) error {
+	if c.acknowledged.Less(at) {
+		c.v.Pending++
+		return nil
+	}
+	known, err := c.store.KnownEvents(ctx, c.v.SessionID, []string{e.EventID})
+	if err != nil {
+		return err
+	}
+	if len(known) > 0 && known[0].Late {
+		c.v.Late++
+		return nil
+	}
+	c.differ(&c.v.Missing, e, "it was acknowledged and is not in the database")
+	return nil
+}
+
+// text finds the message of a text event behind those of the earlier ones.
+func (c *comparison) text(ctx context.Context, e *protocol.Event) error {
+	if e.Type != protocol.EventText || e.Text == nil || *e.Text == "" || c.noTexts {
+		return nil
+	}
+	for {
+		if len(c.texts) == 0 {
+			texts, err := c.store.Texts(ctx, c.v.SessionID, c.textSeq, verifyPage)
+			if err != nil {
+				return err
+			}
+			if c.texts = texts; len(texts) == 0 {
+				c.noTexts = true
+				c.differ(&c.v.Messages, e, "its message is missing, or is out of order")
+				return nil
+			}
+		}
+		m := &c.texts[0]
+		c.texts, c.textSeq = c.texts[1:], m.Seq
+		if m.EventID != e.EventID { // of an event that is in the database alone
+			continue
+		}
+		if m.Message.Message != *e.Text {
+			c.differ(&c.v.Messages, e, "its message has another text")
+		}
+		return nil
+	}
+}
