@@ -7,6 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := go tool -modfile=tools.mod
 PKGS    := ./...
 SEED    ?=
+TORTURE ?= bellhop-torture
 # Kept between runs, because the agents' programs take a gigabyte and never change.
 AGENTS  ?= $(or $(BELLHOP_AGENTS_DIR),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bellhop/agents)
 export CGO_ENABLED := 0
@@ -57,8 +58,12 @@ test-agents: setup build ## the real agents with a scripted model (installs them
 	bin/bellhop agents install --dir '$(AGENTS)' --all
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 
-torture: setup ## the long crash test and the catalogue cases at full length (SEED=n repeats one)
-	BELLHOP_TORTURE=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 80m -v -run 'Crash|Torture' ./internal/e2e/...
+test-long: setup ## what "make test" runs in a short form, in full: crash tests, rounds of torture, the version before (SEED=n)
+	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 120m -v -run 'Crash|Torture|Rounds' ./internal/e2e/... ./internal/torture/...
+
+torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop
+	bin/bellhop-torture torture --dir '$(TORTURE)' $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 race: setup ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -count=1 -short -timeout 40m $(PKGS)
@@ -86,4 +91,4 @@ bench-web: build ## measure frame times, heap and time to the first text in a re
 
 check: test test-agents lint race build ## run everything that CI runs
 
-.PHONY: help dev console console-dev generate setup test test-web test-agents torture race fuzz lint build bench bench-agents bench-web check
+.PHONY: help dev console console-dev generate setup test test-web test-agents test-long torture race fuzz lint build bench bench-agents bench-web check

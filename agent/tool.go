@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,13 +102,11 @@ func objectSchema(required []string, optional map[string]string) json.RawMessage
 
 // encode encodes values that always are valid JSON.
 func encode(v any) json.RawMessage {
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	raw, err := protocol.Marshal(v)
+	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", v, err))
 	}
-	return bytes.TrimSpace(raw.Bytes())
+	return raw
 }
 
 // explain returns the text of an error for models and users.

@@ -128,7 +128,7 @@ func (s *session) workspaceSecret() string {
 	return s.secret
 }
 
-// secrets returns what is masked in the output of the session's agent.
+// secrets returns the values that are masked in the output of the session's agent.
 func (s *session) secrets() []string {
 	secrets := s.host.opts.Secrets(s.id)
 	if s.host.opts.LocalURL == "" {

@@ -209,8 +209,8 @@ func types(frames []frame) []string {
 	return out
 }
 
-// fakeBroker keeps what it is posted as a broker does: dense per session and
-// epoch. A scripted answer goes before that.
+// fakeBroker stores posted events like a broker: without gaps per session and
+// epoch. A scripted response has precedence.
 type fakeBroker struct {
 	server *httptest.Server
 	base   string // its address

@@ -61,7 +61,7 @@ func New(opts Options) (*Host, error) {
 	h.Clients = Clients{h: h}
 	h.work, h.stopWork = context.WithCancel(context.Background())
 	h.posting, h.stopPosting = context.WithCancel(context.Background())
-	h.sender = &delivery.Sender{Poster: opts.Poster, Password: opts.Password}
+	h.sender = &delivery.Sender{Poster: opts.Poster, Password: opts.Password, Now: opts.Now}
 	if err := h.recover(); err != nil {
 		h.stopWork()
 		h.stopPosting()

@@ -40,7 +40,8 @@ func (h *Host) Open(ctx context.Context, req *protocol.OpenSessionRequest) (*pro
 	}
 	plain, token := s.newToken(req.Turn, req.Attach)
 	in := core.Opened{
-		Request: *req, DefaultAgent: h.opts.DefaultAgent, Token: token, TurnKnown: known, WebhookExpires: delivery.Expiry(req.WebhookURL),
+		Request: *req, DefaultAgent: h.opts.DefaultAgent, Token: token, TurnKnown: known,
+		WebhookExpires: delivery.FreshExpiry(req.WebhookURL, h.opts.Now()),
 	}
 	if _, err := s.apply(in); err != nil {
 		return nil, err

@@ -54,8 +54,8 @@ type Options struct {
 	// Policy decides about confirms before a user is asked; nil asks every time.
 	Policy Policy
 
-	// Secrets returns what is masked in all output of the session's agent
-	// (reliability PROC-6). Nil masks nothing.
+	// Secrets returns the values that are masked in all output of the session's
+	// agent (reliability PROC-6). Nil masks nothing.
 	Secrets func(sessionID string) []string
 	// Env returns further variables of the session's agent.
 	Env func(sessionID string) []string

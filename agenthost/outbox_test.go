@@ -15,8 +15,9 @@ import (
 	"bellhop/protocol"
 )
 
-// Every answer of the table in protocol section 2: what is delivered in the end,
-// and what the host shows. The turn's events are busy, text, finish, idle.
+// Every response in the table of protocol section 2 has a case: the events that are
+// delivered in the end, and the status that the host shows. The turn's events are
+// busy, text, finish, idle.
 func TestTheOutboxHandlesEveryResponse(t *testing.T) {
 	plain := []string{"1/1 t1 status busy ", "1/2 t1 text hi", "1/3 t1 finish stop ", "1/4 t1 status idle "}
 	header := func(status int, code protocol.Code, name, value string) func(http.ResponseWriter, request) {

@@ -127,7 +127,7 @@ func (j sessionJournal) Prompt(ctx context.Context, turnID string) (string, erro
 // Policy decides about tool calls; *policy.Live is one.
 type Policy interface {
 	Decide(call policy.Call) policy.Decision
-	// Notices describe what is wrong with the rules; Status shows them.
+	// Notices describe the errors of the rules; Status shows them.
 	Notices() []string
 }
 

@@ -188,7 +188,7 @@ type WorkspaceStatus struct {
 	Sessions []string        `json:"sessions"`
 }
 
-// Workspace returns what is done in a workspace.
+// Workspace returns the activity in a workspace.
 func (p *Programs) Workspace(path string) WorkspaceStatus {
 	all := p.workspaces()
 	if i := slices.IndexFunc(all, func(w WorkspaceStatus) bool { return w.Path == path }); i >= 0 {

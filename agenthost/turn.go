@@ -156,7 +156,11 @@ func (t *turn) tryEnd(in core.AgentEnded) (ended bool, err error) {
 func (t *turn) clean(o Outcome) Outcome {
 	o.Reason, o.Err = t.masker.Text(o.Reason), t.masker.Text(o.Err)
 	o.FinishReason = protocol.FinishReason(t.masker.Text(string(o.FinishReason)))
-	o.Usage = t.masker.Value(o.Usage, "")
+	if len(o.Usage) == 0 { // empty JSON could not be recorded
+		o.Usage = nil
+	} else {
+		o.Usage = t.masker.Value(o.Usage, "")
+	}
 	return o
 }
 

@@ -223,6 +223,37 @@ func TestMessageStuckInSending(t *testing.T) {
 	}
 }
 
+// The database was restored from a backup that was taken during the call to the host. The turn
+// ran, and only the record of the delivery is lost.
+func TestAMessageWhoseTurnRanIsNoError(t *testing.T) {
+	for name, events := range map[string][]string{
+		"open":   {text("a")},
+		"closed": {text("a"), finishStop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t)
+			task := k.task()
+			turn := ""
+			k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+				turn = req.Turn.ID
+				panic("killed")
+			}
+			func() {
+				defer func() { _ = recover() }()
+				k.checkIn(task.ID, "x")
+			}()
+			for i, event := range events {
+				k.mustSend(task.ID, "", seqd(1, int64(i+1), turn, event))
+			}
+			k.clock.Advance(30 * time.Second)
+			k.upkeep.Sweep(k.ctx)
+			if status := k.messages(task.ID)[0].Status; status != protocol.MessageSent {
+				t.Errorf("status %s", status)
+			}
+		})
+	}
+}
+
 func TestAttach(t *testing.T) {
 	k := newKit(t)
 	task := k.task()

@@ -78,7 +78,7 @@ func cleanDiff(d *protocol.Diff) {
 
 // storeDiff adds the message, unless the last diff was the same.
 func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *protocol.Diff) (*protocol.Message, error) {
-	content, err := marshal(diff)
+	content, err := protocol.Marshal(diff)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,13 @@
 // The use cases:
 //
 //	Tasks         create, list, change, delete; messages
-//	Feeds         what changed since a rev
+//	Feeds         the changes since a rev
 //	Sessions      check in, attach, interrupt, relay, diff, renew a webhook token
-//	Ingest        the one place where a host's events take effect
-//	Reconciler    pulls the events that webhooks did not bring, then Ingest
+//	Ingest        gives effect to a host's events; no other code does
+//	Reconciler    pulls the events that webhooks missed, and passes them to Ingest
 //	Interactions  the inbox of open questions
 //	Hosts         registered agent hosts and their health
-//	Maintenance   what is due by time alone
+//	Maintenance   the work that is due by time alone
 //
 // Each use case declares the store interface that it needs in its own file. Updater
 // and Targets are shared: only Updater changes a task, and only Targets finds its

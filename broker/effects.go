@@ -15,8 +15,7 @@ const maxReason = 2000
 // effects applies the effects of new events to a task.
 type effects struct {
 	*taskTx
-	tools     map[string][]*Message // by tool call id, ascending by seq
-	strayTurn bool                  // a turn began while another one was open
+	strayTurn bool // a turn began while another was open
 }
 
 // accept stores the accepted events and gives effect to them.
@@ -52,11 +51,7 @@ func (e *effects) loadTools(ctx context.Context, d sequencer.Decision, events []
 	if err != nil {
 		return err
 	}
-	e.tools = map[string][]*Message{}
-	for i := range found {
-		m := &found[i]
-		e.tools[m.ToolCallID] = append(e.tools[m.ToolCallID], m)
-	}
+	e.keepTools(found)
 	return nil
 }
 

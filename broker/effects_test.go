@@ -45,6 +45,7 @@ func TestEffects(t *testing.T) {
 		return fmt.Sprintf(`{'role':'ASSISTANT','turn':'t1','status':'SENT','tool':{'toolCallId':'c','toolName':'sh','input':%s,'output':%s,'isError':%t,'state':'%s'}}`,
 			input, output, state == "error", state)
 	}
+	closed := `{'status':'idle','open':'','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[`
 	ask := `'type':'interaction','interactionId':'q','kind':'confirm'`
 	cases := []struct {
 		rule  string
@@ -78,7 +79,7 @@ func TestEffects(t *testing.T) {
 			"the same tool id in another turn is another use",
 			[]string{"t1", "t1", "t2"},
 			[]string{call, finishStop, result},
-			`{'status':'busy','open':'t2','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[` + row("running", "{'n':1}", "null") + `,
+			`{'status':'busy','open':'t2','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[` + row("unknown", "{'n':1}", "null") + `,
 			{'role':'ASSISTANT','turn':'t2','status':'SENT','tool':{'toolCallId':'c','toolName':'sh','input':null,'output':[2],'isError':false,'state':'done'}}]}`,
 		},
 		{
@@ -138,6 +139,24 @@ func TestEffects(t *testing.T) {
 			[]string{"t1", "t1"},
 			[]string{ask + `,'state':'open','prompt':'May I?'`, finishStop},
 			`{'status':'idle','open':'','last':{'id':'t1','finishReason':'stop','reason':'','usage':null},'messages':[]}`,
+		},
+		{
+			"a tool without a result is settled when its turn closes",
+			[]string{"t1", "t1"},
+			[]string{call, finishStop},
+			closed + row("unknown", "{'n':1}", "null") + `]}`,
+		},
+		{
+			"a late result completes a settled tool",
+			[]string{"t1", "t1", "t1"},
+			[]string{call, finishStop, result},
+			closed + row("done", "{'n':1}", "[2]") + `]}`,
+		},
+		{
+			"a late call of a closed turn does not run",
+			[]string{"t1", "t1"},
+			[]string{finishStop, call},
+			closed + row("unknown", "{'n':1}", "null") + `]}`,
 		},
 		{"what was dropped is only kept", []string{""}, []string{`'type':'dropped','reason':'refused'`}, `{'status':'none','open':'','messages':[]}`},
 	}

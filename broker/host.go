@@ -31,6 +31,8 @@ type HostHealth = protocol.HostHealth
 const (
 	HostUnknown     = protocol.HostUnknown
 	HostOK          = protocol.HostOK
+	HostLowSpace    = protocol.HostLowSpace
+	HostFull        = protocol.HostFull
 	HostUnreachable = protocol.HostUnreachable
 )
 
@@ -58,5 +60,7 @@ type Link interface {
 	Answer(ctx context.Context, t Target, sessionID, interactionID string, req *protocol.AnswerRequest) error
 	Delete(ctx context.Context, t Target, sessionID string) error
 	Revoke(ctx context.Context, t Target, sessionID string) error
-	Ready(ctx context.Context, t Target) error
+	// Ready asks whether turns can start: HostOK, HostLowSpace or HostFull. An error
+	// means that the host did not answer or is not ready for another reason.
+	Ready(ctx context.Context, t Target) (HostHealth, error)
 }

@@ -197,8 +197,8 @@ func (s *Hosts) Probe(ctx context.Context) {
 func (s *Hosts) probe(ctx context.Context, h Host) {
 	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	health := HostOK
-	if err := s.Link.Ready(probeCtx, Target{URL: trimURL(h.URL)}); err != nil {
+	health, err := s.Link.Ready(probeCtx, Target{URL: trimURL(h.URL)})
+	if err != nil {
 		health = HostUnreachable
 	}
 	if ctx.Err() != nil {

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -233,6 +234,7 @@ type fakeHost struct {
 	onAnswer   func(*protocol.AnswerRequest) error
 	onDiff     func() (*protocol.Diff, error)
 	onReady    func(broker.Target) error
+	health     broker.HostHealth // when onReady has no error; "" = ok
 	interrupts []string
 	deleted    []string
 	failure    error // returned by interrupt
@@ -279,7 +281,9 @@ func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) 
 
 func (h *fakeHost) Revoke(context.Context, broker.Target, string) error { return nil }
 
-func (h *fakeHost) Ready(_ context.Context, t broker.Target) error { return h.onReady(t) }
+func (h *fakeHost) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
+	return cmp.Or(h.health, broker.HostOK), h.onReady(t)
+}
 
 func (h *fakeHost) lastOpen() *protocol.OpenSessionRequest { return h.opened[len(h.opened)-1] }
 

@@ -71,7 +71,7 @@ func (m *Maintenance) Sweep(ctx context.Context) {
 		m.report(ctx, "fail a stuck message", err)
 	}
 	limit := now.Add(-basicSilence)
-	due, err := m.Store.DueTasks(ctx, false, limit, limit)
+	due, err := m.Store.DueTasks(ctx, false, Overdue{Silent: limit, Announced: limit, Future: now.Add(clockSkew)})
 	m.report(ctx, "find silent turns", err)
 	for _, d := range due {
 		_, err := m.Updater.updateAnyTask(ctx, d.ID, func(ctx context.Context, tx *taskTx) error {

@@ -63,14 +63,15 @@ type hostLister interface {
 	Hosts(ctx context.Context) ([]Host, error)
 }
 
-// pickHost returns the reachable host with the fewest open turns, or "". Hosts that
-// were never probed come after those that are known to respond.
+// pickHost returns the reachable host with the fewest open turns, "" if there is
+// none. Hosts that were never probed, or whose disk has little room, come after the
+// others. A host whose disk is full cannot start a turn.
 func pickHost(ctx context.Context, store hostLister) (string, error) {
 	hosts, err := store.Hosts(ctx)
 	if err != nil {
 		return "", err
 	}
-	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.Health == HostUnreachable })
+	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.Health == HostUnreachable || h.Health == HostFull })
 	if len(hosts) == 0 {
 		return "", nil
 	}

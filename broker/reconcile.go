@@ -41,17 +41,24 @@ type ReconcilerStore interface {
 
 // DueStore finds tasks whose turns need attention.
 type DueStore interface {
-	// DueTasks returns tasks with an open turn and no event since silent, or with a
-	// turn announced before announced; deleted tasks are never due. hostEvents
-	// selects the tasks of hosts that serve their events, otherwise all others.
-	DueTasks(ctx context.Context, hostEvents bool, silent, announced time.Time) ([]DueTask, error)
+	// DueTasks are tasks with a turn that is overdue; deleted tasks are never due.
+	// hostEvents selects the tasks of hosts that serve their events, or else all
+	// others.
+	DueTasks(ctx context.Context, hostEvents bool, when Overdue) ([]DueTask, error)
 }
+
+// Overdue says which turns need attention: an open one without an event since
+// Silent, and one that was announced before Announced. An event that came after
+// Future was stored before the clock went back, so its age is unknown: its turn
+// counts as silent.
+type Overdue struct{ Silent, Announced, Future time.Time }
 
 const (
 	pullPage  = 100                                        // events per request, which is also the batch size for Ingest
 	silence   = 30 * time.Second                           // how long an open turn may be silent before its host is asked
 	unstarted = protocol.StreamTokenLifetime + time.Minute // how long a turn may stay announced: longer than its tokens are valid
 	maxPulls  = 10_000
+	clockSkew = time.Minute // between replicas, without a reason to think that a clock was moved
 )
 
 // Task pulls the host's events, then closes the turns that the host lost: those

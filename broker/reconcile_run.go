@@ -71,7 +71,7 @@ type workers struct {
 
 func (r *Reconciler) enqueueDue(ctx context.Context, workers *workers, silent time.Duration) {
 	now := r.Now()
-	due, err := r.Store.DueTasks(ctx, true, now.Add(-silent), now.Add(-unstarted))
+	due, err := r.Store.DueTasks(ctx, true, Overdue{Silent: now.Add(-silent), Announced: now.Add(-unstarted), Future: now.Add(clockSkew)})
 	if err != nil {
 		if ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "cannot find silent turns", "error", err)
@@ -84,7 +84,7 @@ func (r *Reconciler) enqueueDue(ctx context.Context, workers *workers, silent ti
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, last := range r.tried {
-		if now.Sub(last) > silence {
+		if !within(now, last, silence) {
 			delete(r.tried, id)
 		}
 	}
@@ -94,7 +94,7 @@ func (r *Reconciler) enqueueWoken(ctx context.Context, workers *workers) {
 	r.mu.Lock()
 	ids := make([]string, 0, len(r.woken))
 	for id := range r.woken {
-		if r.Now().Sub(r.tried[id]) >= wakeSpacing { // otherwise at the next tick
+		if !within(r.Now(), r.tried[id], wakeSpacing) { // else at the next tick
 			ids = append(ids, id)
 			delete(r.woken, id)
 		}
@@ -114,7 +114,7 @@ func (r *Reconciler) enqueueWoken(ctx context.Context, workers *workers) {
 func (r *Reconciler) enqueue(ctx context.Context, workers *workers, d DueTask, spacing time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last, tried := r.tried[d.ID]; tried && r.Now().Sub(last) < spacing {
+	if last, tried := r.tried[d.ID]; tried && within(r.Now(), last, spacing) {
 		return
 	}
 	r.tried[d.ID] = r.Now()
@@ -123,6 +123,13 @@ func (r *Reconciler) enqueue(ctx context.Context, workers *workers, d DueTask, s
 	if !working {
 		workers.Go(func() { r.work(ctx, workers, d.Host) })
 	}
+}
+
+// within reports that last was less than d ago. A time after now was noted before
+// the clock went back, and is not.
+func within(now, last time.Time, d time.Duration) bool {
+	age := now.Sub(last)
+	return age >= 0 && age < d
 }
 
 func (r *Reconciler) work(ctx context.Context, workers *workers, host string) {

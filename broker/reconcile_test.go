@@ -91,6 +91,27 @@ func TestReconcile(t *testing.T) {
 		same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null},'messages':[
 			{'role':'USER','turn':'`+turn+`','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'`+turn+`','status':'SENT','text':'first'}]}`)
 	})
+	t.Run("the tools of a lost turn are settled, and late results complete them", func(t *testing.T) {
+		k, task, j, turn := restarted(t)
+		k.mustSend(task.ID, "",
+			string(j.add(turn, `'type':'tool-call','toolCallId':'a','toolName':'sh','input':1`)),
+			string(j.add(turn, `'type':'tool-call','toolCallId':'b','toolName':'sh','input':2`)),
+			string(j.add(turn, `'type':'tool-result','toolCallId':'b','toolName':'sh','output':3`)))
+		j.open = "another"
+		k.must(k.reconciler.Task(k.ctx, task.ID))
+		shown := func(state, output string) string {
+			return `{'status':'idle','open':'','last':{'id':'` + turn + `','finishReason':'other','reason':'host-lost','usage':null},'messages':[
+			{'role':'USER','turn':'` + turn + `','status':'SENT','text':'go'},{'role':'ASSISTANT','turn':'` + turn + `','status':'SENT','text':'first'},
+			{'role':'ASSISTANT','turn':'` + turn + `','status':'SENT','tool':{'toolCallId':'a','toolName':'sh','input':1,'output':` + output + `,'isError':false,'state':'` + state + `'}},
+			{'role':'ASSISTANT','turn':'` + turn + `','status':'SENT','tool':{'toolCallId':'b','toolName':'sh','input':2,'output':3,'isError':false,'state':'done'}}]}`
+		}
+		same(t, k.brief(task.ID), shown("unknown", "null"))
+		if rev := k.get(task.ID).Rev; k.notified.rev(task.ID) != rev {
+			t.Errorf("readers know of rev %d, the task is at %d", k.notified.rev(task.ID), rev)
+		}
+		k.mustSend(task.ID, "", string(j.add(turn, `'type':'tool-result','toolCallId':'a','toolName':'sh','output':4`)))
+		same(t, k.brief(task.ID), shown("done", "4"))
+	})
 	t.Run("a session the host does not have loses its turn", func(t *testing.T) {
 		k, task, _, turn := restarted(t)
 		k.host.onEvents = func(string, int64, int64, int) (*protocol.EventsResponse, error) {

@@ -110,8 +110,43 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
-// If a broker starts before its host, or while the host is upgraded, it must not
-// create tasks that never work.
+// A full host starts no turn; one with little room is used when there is no other.
+func TestHostsAreChosenByTheRoomOnTheirDisks(t *testing.T) {
+	k := newKit(t)
+	create := func(name string) string {
+		host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: name, URL: "https://" + name + ".example", Password: "pw"})
+		k.must(err)
+		return host.ID
+	}
+	a := create("a")
+	k.host.onReady = func(broker.Target) error { return nil }
+	for _, step := range []struct {
+		health broker.HostHealth
+		want   string
+	}{{broker.HostFull, ""}, {broker.HostLowSpace, a}, {broker.HostOK, a}} {
+		k.host.health = step.health
+		k.hosts.Probe(k.ctx)
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
+		k.must(err)
+		if task.HostID != step.want {
+			t.Errorf("%s: placed on %q", step.health, task.HostID)
+		}
+	}
+	b := create("b")
+	k.must(k.store.SetHostHealth(k.ctx, a, broker.HostLowSpace, start))
+	k.must(k.store.SetHostHealth(k.ctx, b, broker.HostOK, start))
+	for range 3 {
+		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: "x"})
+		k.must(err)
+		k.checkIn(task.ID, "go")
+		if task.HostID != b {
+			t.Error("a host with little room was preferred")
+		}
+	}
+}
+
+// A broker that starts before its host, or during its upgrade, must not make
+// tasks that never work.
 func TestATaskCreatedWithoutAReachableHostIsPlacedAtItsCheckIn(t *testing.T) {
 	k := newKit(t)
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "a", URL: "https://a.example", Password: "pw"})

@@ -20,6 +20,7 @@ type taskTx struct {
 
 	turns           map[string]*Turn // loaded or added
 	savedTurns      []*Turn
+	tools           map[string][]*Message // loaded or added, by tool call id, ascending by seq
 	newMessages     []*Message
 	changedMessages []*Message
 	questions       map[string]*Interaction

@@ -1,8 +1,12 @@
 package broker
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"bellhop/protocol"
 )
@@ -22,6 +26,9 @@ func (e *effects) toolCall(in *incomingEvent) error {
 			return PhaseBoth
 		}
 		use.State = protocol.ToolRunning
+		if t := e.turns[in.turn]; t != nil && t.State == TurnClosed {
+			use.State = protocol.ToolUnknown
+		}
 		return PhaseCall
 	})
 }
@@ -58,35 +65,83 @@ func (e *effects) toolRow(in *incomingEvent, phase ToolPhase) *Message {
 }
 
 func (e *effects) mergeTool(in *incomingEvent, m *Message, merge func(*protocol.ToolUse, ToolPhase) ToolPhase) error {
-	use := protocol.ToolUse{ToolCallID: in.event.ToolCallID}
-	artifact := protocol.Artifact{Type: protocol.ArtifactToolUse}
-	phase := PhaseNone
 	if m != nil {
-		if len(m.Artifacts) != 1 {
-			return fmt.Errorf("message %s: a tool row with %d artifacts", m.ID, len(m.Artifacts))
-		}
-		artifact, phase = m.Artifacts[0], m.Phase
-		if err := json.Unmarshal(artifact.Content, &use); err != nil {
-			return fmt.Errorf("message %s: %w", m.ID, err)
-		}
-	} else {
-		artifact.ID = protocol.NewID()
+		return e.changeTool(m, merge)
 	}
-	phase = merge(&use, phase)
-	content, err := marshal(use)
+	use := protocol.ToolUse{ToolCallID: in.event.ToolCallID}
+	phase := merge(&use, PhaseNone)
+	content, err := protocol.Marshal(use)
 	if err != nil {
 		return fmt.Errorf("tool use %s: %w", use.ToolCallID, err)
 	}
-	artifact.Content = content
-	if m != nil {
-		m.Artifacts, m.Phase = []protocol.Artifact{artifact}, phase
-		e.changeMessage(m)
-		return nil
-	}
+	artifact := protocol.Artifact{ID: protocol.NewID(), Type: protocol.ArtifactToolUse, Content: content}
 	m = e.addMessage(Message{Phase: phase, ToolCallID: use.ToolCallID, Message: protocol.Message{
 		TurnID: in.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
 		Artifacts: []protocol.Artifact{artifact}, EventID: in.id,
 	}})
 	e.tools[use.ToolCallID] = append(e.tools[use.ToolCallID], m)
 	return nil
+}
+
+// changeTool merges into a row that is stored or was added here.
+func (tx *taskTx) changeTool(m *Message, merge func(*protocol.ToolUse, ToolPhase) ToolPhase) error {
+	if len(m.Artifacts) != 1 {
+		return fmt.Errorf("message %s: a tool row with %d artifacts", m.ID, len(m.Artifacts))
+	}
+	artifact := m.Artifacts[0]
+	var use protocol.ToolUse
+	if err := json.Unmarshal(artifact.Content, &use); err != nil {
+		return fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	m.Phase = merge(&use, m.Phase)
+	content, err := protocol.Marshal(use)
+	if err != nil {
+		return fmt.Errorf("tool use %s: %w", use.ToolCallID, err)
+	}
+	artifact.Content = content
+	m.Artifacts = []protocol.Artifact{artifact}
+	tx.changeMessage(m)
+	return nil
+}
+
+// settleTools marks the tools of a closed turn that have no result: no program
+// works on them any more. A result that arrives later still completes them.
+func (tx *taskTx) settleTools(ctx context.Context, turnID string) error {
+	found, err := tx.store.RunningTools(ctx, tx.task.ID, turnID)
+	if err != nil {
+		return err
+	}
+	tx.keepTools(found)
+	for _, id := range slices.Sorted(maps.Keys(tx.tools)) {
+		for _, m := range tx.tools[id] {
+			if m.TurnID != turnID || m.Phase != PhaseCall {
+				continue
+			}
+			err := tx.changeTool(m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
+				use.State = protocol.ToolUnknown
+				return phase
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keepTools adds rows to tx.tools. Rows that are loaded already stay: they may have
+// changed since.
+func (tx *taskTx) keepTools(found []Message) {
+	if tx.tools == nil {
+		tx.tools = map[string][]*Message{}
+	}
+	for i := range found {
+		m := &found[i]
+		rows := tx.tools[m.ToolCallID]
+		if !slices.ContainsFunc(rows, func(other *Message) bool { return other.ID == m.ID }) {
+			rows = append(rows, m)
+			slices.SortFunc(rows, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+			tx.tools[m.ToolCallID] = rows
+		}
+	}
 }

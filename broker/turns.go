@@ -86,6 +86,9 @@ func (tx *taskTx) closeTurn(ctx context.Context, t *Turn, end protocol.LastTurn)
 		return err
 	}
 	tx.touch()
+	if err := tx.settleTools(ctx, t.ID); err != nil {
+		return err
+	}
 	return tx.expireQuestions(ctx, t.ID)
 }
 
@@ -137,8 +140,9 @@ func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) e
 }
 
 // undelivered marks a message as not delivered to its host, unless it was delivered
-// or checked in again in the meantime. Its turn cannot start, because no client has
-// a token for it. turnID "" means the message's turn.
+// or checked in again in the meantime. An announced turn cannot start then, because no
+// client has a token for it. A turn that the host has begun proves the delivery, which
+// a restored database may not know. turnID "" means the message's turn.
 func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) error {
 	message, err := tx.store.Message(ctx, tx.task.ID, messageID)
 	if err != nil {
@@ -148,11 +152,17 @@ func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) err
 	if message.Status != protocol.MessageSending || message.TurnID != turnID {
 		return nil
 	}
-	message.Status = protocol.MessageError
-	tx.changeMessage(message)
 	t, err := tx.turn(ctx, turnID)
-	if err != nil || t == nil || t.State != TurnAnnounced {
+	if err != nil {
 		return err
+	}
+	message.Status = protocol.MessageError
+	if t != nil && t.State != TurnAnnounced {
+		message.Status = protocol.MessageSent
+	}
+	tx.changeMessage(message)
+	if t == nil || t.State != TurnAnnounced {
+		return nil
 	}
 	tx.endTurn(t, protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: protocol.ReasonNotStarted})
 	return nil

@@ -165,13 +165,13 @@ func TestCageOfCommands(t *testing.T) {
 // insideCage is the child's state.
 type insideCage struct {
 	dir     string // holds ws (the workspace), template, home, outside and victim
-	watched string // what is compared
+	watched string // the directory that is compared
 	exclude string // the workspace, below watched
 	engine  *Engine
 	fresh   bool // the workspace is as in the template
 }
 
-// harmlessRules allow what is harmless, and nothing else.
+// harmlessRules allow harmless operations and nothing else.
 const harmlessRules = `
 version: 1
 rules:
@@ -292,7 +292,7 @@ func (in *insideCage) fill() error {
 	return nil
 }
 
-// obey runs one order in a fresh workspace and compares what is outside of it.
+// obey runs one order in a fresh workspace and compares the files outside of it.
 func (in *insideCage) obey(o order) (out caged) {
 	ws := in.dir + "/ws"
 	if !in.fresh {

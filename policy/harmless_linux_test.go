@@ -110,7 +110,7 @@ func TestHarmlessCommandsChangeNothingOutside(t *testing.T) {
 		for range 10 {
 			command := drawScript(r)
 			got := c.run(t, command, false)
-			escapes(t, command, got) // not r: what is outside has changed, so nothing could be reproduced
+			escapes(t, command, got) // not r: files outside have changed, so nothing could be reproduced
 			if drawn++; got.Allowed {
 				allowed++
 			}

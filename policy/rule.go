@@ -178,8 +178,9 @@ func needColon(patterns globs) bool {
 	return len(patterns) > 0
 }
 
-// mayAllow reports whether an allowing rule may cover an operation at all. What is not
-// understood needs a pattern that names exactly this command or file.
+// mayAllow reports whether an allowing rule may cover an operation at all. An
+// operation that is not understood needs a pattern that names exactly this command
+// or file.
 func (r *rule) mayAllow(op *operation) bool {
 	switch {
 	case op.words != nil:

@@ -184,10 +184,11 @@ type ToolState string
 
 // Tool states.
 const (
-	ToolRunning ToolState = "running"
+	ToolRunning ToolState = "running" // there is a call and no result yet
 	ToolDone    ToolState = "done"
 	ToolError   ToolState = "error"
 	ToolDenied  ToolState = "denied"
+	ToolUnknown ToolState = "unknown" // the turn was closed before a result came; a later result replaces it
 )
 
 // MessageList is a page of messages, ascending by seq.
@@ -237,6 +238,19 @@ type Host struct {
 	CreatedAt time.Time  `json:"createdAt"`
 }
 
+// Readiness is the answer of /healthz and /readyz, on broker and host.
+type Readiness struct {
+	Status  string       `json:"status"`
+	Storage StorageState `json:"storage,omitempty"`
+}
+
+// StorageState warns about a disk in an answer of /readyz. A full disk is an error
+// instead: 507 storage_full.
+type StorageState string
+
+// StorageLow means that less room is left than the operator wants.
+const StorageLow StorageState = "low"
+
 // HostHealth is the result of the broker's last probe of a host.
 type HostHealth string
 
@@ -244,5 +258,7 @@ type HostHealth string
 const (
 	HostUnknown     HostHealth = "unknown" // not probed yet
 	HostOK          HostHealth = "ok"
+	HostLowSpace    HostHealth = "low-space" // it works, but its disk has little room left
+	HostFull        HostHealth = "full"      // its disk is full: it serves reads, but no turn can start
 	HostUnreachable HostHealth = "unreachable"
 )

@@ -100,7 +100,7 @@ func TestParseEventRefuses(t *testing.T) {
 		{"seq without epoch", "later", m{"seq": 1}, "epoch and seq come together or not at all"},
 		{"epoch 0", "text", m{"epoch": 0, "seq": 1}, "epoch must be an integer from 1"},
 		{"epoch over 2^53-1", "text", m{"epoch": 1 << 53, "seq": 1}, "epoch must be at most 9007199254740991"},
-		{"seq over 2^53-1", "text", m{"epoch": 1, "seq": int64(1<<62)}, "seq must be at most 9007199254740991"},
+		{"seq over 2^53-1", "text", m{"epoch": 1, "seq": int64(1 << 62)}, "seq must be at most 9007199254740991"},
 		{"seq −1", "text", m{"epoch": 1, "seq": -1}, "seq must be an integer from 1"},
 		{"seq −0", "text", m{"epoch": 1, "seq": raw("-0")}, "seq must be an integer"},
 		{"seq 1e400", "text", m{"epoch": 1, "seq": raw("1e400")}, "seq must be an integer"},

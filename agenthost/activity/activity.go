@@ -28,7 +28,7 @@ type program struct {
 	silent *time.Timer // while it is busy
 }
 
-// maxPrograms bounds what is remembered of one workspace.
+// maxPrograms limits the number of programs that are remembered per workspace.
 const maxPrograms = 64
 
 // room returns the name that a program is remembered by. If there are too many

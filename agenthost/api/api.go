@@ -8,6 +8,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/crypto/seal"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/wsline"
 )
 
@@ -25,6 +26,9 @@ type API struct {
 	PublicURL      string       // its name is accepted as Host on loopback
 	AllowedOrigins []string     // as returned by httpapi.ParseOrigins
 	Log            *slog.Logger // nil = none
+
+	// Disk is that of the journal. Without a path nothing is measured.
+	Disk diskspace.Monitor
 
 	// Ready returns an error while turns cannot start; nil = always ready.
 	Ready func(ctx context.Context) error

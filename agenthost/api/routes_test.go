@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"bellhop/agenthost/api"
 	"bellhop/crypto/seal"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
@@ -49,6 +51,22 @@ func TestWrongMethodsAndUnknownRoutes(t *testing.T) {
 			}
 			expectEqual(t, "body", body, c.body)
 		})
+	}
+}
+
+func TestLittleRoomIsShown(t *testing.T) {
+	h := newHost(t, func(a *api.API, _ *http.Server) {
+		a.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
+	})
+	_, _, body := h.call(request{"GET", "/readyz", "", nil})
+	expectEqual(t, "/readyz", body, `{"status":"ready","storage":"low"}`)
+	_, _, body = h.call(request{"GET", "/status", "", []string{bearerPassword}})
+	var status struct {
+		Notices []string        `json:"notices"`
+		Disk    diskspace.Space `json:"disk"`
+	}
+	if err := json.Unmarshal([]byte(body), &status); err != nil || len(status.Notices) != 1 || !status.Disk.Low || status.Disk.FreeBytes == 0 {
+		t.Errorf("%s: %v", body, err)
 	}
 }
 

@@ -10,22 +10,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/agenthost"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/sse"
 	"bellhop/protocol"
 )
 
-type healthResponse struct {
-	Status string `json:"status"`
-}
-
 // healthz reports that the process responds.
-func (a *API) healthz(context.Context, *struct{}) (*healthResponse, error) {
-	return &healthResponse{Status: "ok"}, nil
+func (a *API) healthz(context.Context, *struct{}) (*protocol.Readiness, error) {
+	return &protocol.Readiness{Status: "ok"}, nil
 }
 
 // readyz reports whether turns can be started: 503, or 507 storage_full when the
 // journal cannot be written.
-func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) {
+func (a *API) readyz(ctx context.Context, _ *struct{}) (*protocol.Readiness, error) {
 	if a.Ready != nil {
 		err := a.Ready(ctx)
 		if protocol.CodeOf(err) == protocol.CodeStorageFull {
@@ -35,11 +32,32 @@ func (a *API) readyz(ctx context.Context, _ *struct{}) (*healthResponse, error) 
 			return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "The host is not ready", RetryAfter: 1, Err: err}
 		}
 	}
-	return &healthResponse{Status: "ready"}, nil
+	ready := &protocol.Readiness{Status: "ready"}
+	if a.Disk.Low() {
+		ready.Storage = protocol.StorageLow
+	}
+	return ready, nil
 }
 
-func (a *API) status(ctx context.Context, _ *struct{}) (*agenthost.HostStatus, error) {
-	return a.Host.Status(ctx)
+// hostStatus is the host's status with that of its disk.
+type hostStatus struct {
+	*agenthost.HostStatus
+	Disk *diskspace.Space `json:"disk,omitempty"` // absent when it cannot be measured
+}
+
+func (a *API) status(ctx context.Context, _ *struct{}) (*hostStatus, error) {
+	status, err := a.Host.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if notice := a.Disk.Notice(); notice != "" {
+		status.Notices = append(status.Notices, notice)
+	}
+	shown := &hostStatus{HostStatus: status}
+	if space, err := a.Disk.Space(); err == nil {
+		shown.Disk = &space
+	}
+	return shown, nil
 }
 
 // statusEvents sends the status immediately and after changes, at most once in
@@ -77,7 +95,7 @@ func (a *API) statusEvents(c echo.Context) error {
 }
 
 func (a *API) statusFrame(ctx context.Context) ([]byte, error) {
-	status, err := a.Host.Status(ctx)
+	status, err := a.status(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

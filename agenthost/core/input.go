@@ -268,7 +268,7 @@ func RawAnswer(req *protocol.AnswerRequest) Answer {
 type Outcome struct {
 	FinishReason protocol.FinishReason // "" means stop
 	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       // JSON object or nil
+	Usage        json.RawMessage       `json:",omitempty"` // JSON object or nil
 	Err          string                // with FinishError: what to show the user
 }
 

@@ -185,7 +185,7 @@ func (x textStep) flush(kind BlockKind) string {
 	return text
 }
 
-// endBlocks adds what is held and closes the open block, of either kind.
+// endBlocks adds the held text and closes the open block, of either kind.
 func (x textStep) endBlocks() {
 	b := &x.turn().Text
 	kinds := []BlockKind{TextBlock, ReasoningBlock}
@@ -201,7 +201,7 @@ func (x textStep) endBlocks() {
 	b.split, b.splitSum = 0, nil
 }
 
-// endText closes the open text. final, if any, wins over what was reported.
+// endText closes the open text. final, if not empty, replaces the reported text.
 func (x textStep) endText(final string) {
 	b := &x.turn().Text
 	if b.open && b.block.kind == ReasoningBlock {

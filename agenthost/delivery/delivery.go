@@ -11,7 +11,8 @@ import (
 	"bellhop/protocol"
 )
 
-// maxEventBytes bounds the events of a request; the envelope fits into what is left.
+// maxEventBytes limits the events of a request; the envelope needs the remaining
+// bytes.
 const maxEventBytes = protocol.MaxWebhookBody - 4<<10
 
 // Order is what a session wants to be done.
@@ -45,6 +46,7 @@ type Session interface {
 type Sender struct {
 	Poster   Poster
 	Password seal.Secret // the bearer of renewals
+	Now      func() time.Time
 }
 
 // Run sends until there is nothing left, or ctx ends.

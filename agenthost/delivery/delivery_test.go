@@ -75,7 +75,7 @@ func (s *script) Do(r *http.Request) (*http.Response, error) {
 }
 
 func (s *script) run(ctx context.Context) {
-	(&delivery.Sender{Poster: s, Password: seal.NewSecret("pass")}).Run(ctx, s)
+	(&delivery.Sender{Poster: s, Password: seal.NewSecret("pass"), Now: time.Now}).Run(ctx, s)
 }
 
 func respond(status int, body string) func(*http.Request) (*http.Response, error) {

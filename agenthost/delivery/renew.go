@@ -16,25 +16,45 @@ import (
 // Expiry returns when the token of a webhook address expires; zero: unknown. The
 // token is not verified: the time only says when to ask for another.
 func Expiry(webhookURL string) time.Time {
+	_, expires := tokenTimes(webhookURL)
+	return expires
+}
+
+// FreshExpiry is Expiry by the host's clock, for a token that the broker has just
+// signed: now and the token's length. The broker's clock may be another.
+func FreshExpiry(webhookURL string, now time.Time) time.Time {
+	issued, expires := tokenTimes(webhookURL)
+	if issued.IsZero() || !expires.After(issued) {
+		return expires
+	}
+	return now.Add(expires.Sub(issued))
+}
+
+// tokenTimes returns iat and exp, zero where there is none.
+func tokenTimes(webhookURL string) (issued, expires time.Time) {
 	u, err := url.Parse(webhookURL)
-	if err != nil {
-		return time.Time{}
+	if err != nil || u.RawQuery == "" {
+		return issued, expires
 	}
 	parts := strings.Split(u.Query().Get("token"), ".")
 	if len(parts) != 3 {
-		return time.Time{}
+		return issued, expires
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return time.Time{}
+		return issued, expires
 	}
 	var claims struct {
+		Iat int64 `json:"iat"`
 		Exp int64 `json:"exp"`
 	}
 	if json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 {
-		return time.Time{}
+		return issued, expires
 	}
-	return time.Unix(claims.Exp, 0)
+	if claims.Iat > 0 {
+		issued = time.Unix(claims.Iat, 0)
+	}
+	return issued, time.Unix(claims.Exp, 0)
 }
 
 // renew asks for a new webhook address (protocol section 1.5), at the webhook's
@@ -52,5 +72,5 @@ func (d *Sender) renew(ctx context.Context, order *Order) core.Input {
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &renewed) != nil || renewed.WebhookURL == "" {
 		return core.RenewalRefused{Refusal: r.refusal()}
 	}
-	return core.TokenRenewed{Address: order.Address, URL: renewed.WebhookURL, Expires: Expiry(renewed.WebhookURL)}
+	return core.TokenRenewed{Address: order.Address, URL: renewed.WebhookURL, Expires: FreshExpiry(renewed.WebhookURL, d.Now())}
 }

@@ -3,7 +3,6 @@ package local
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -81,11 +80,8 @@ func addTool[In, Out any](s *Server, server *sdk.Server, tool *sdk.Tool, do func
 // toolText encodes a result as JSON text without escaping <, > and &. The SDK would
 // escape them, and clients pass the text to their models.
 func toolText(out any) (string, error) {
-	var text strings.Builder
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(out)
-	return strings.TrimSuffix(text.String(), "\n"), err
+	raw, err := protocol.Marshal(out)
+	return string(raw), err
 }
 
 // toolError formats an error for a model: message, hint and code. It logs the cause of

@@ -140,7 +140,7 @@ func (c *Scrubber) Write(delta string) string {
 // Holds reports whether Flush would return text.
 func (c *Scrubber) Holds() bool { return c.held != "" }
 
-// Flush returns what was held back: no more text follows.
+// Flush returns the held text, because no more text follows.
 func (c *Scrubber) Flush() string {
 	out := c.Text(c.held)
 	c.held = ""

@@ -33,7 +33,7 @@ func (s *Stream) BeginTurn(readers *sse.Fanout, offset int64) {
 	s.newest, s.turn = offset, readers
 }
 
-// EndTurn ends the turn's readers once they have read what was published.
+// EndTurn ends the turn's readers once they have read all published frames.
 func (s *Stream) EndTurn() {
 	if s.turn != nil {
 		s.turn.Close()

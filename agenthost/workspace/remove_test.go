@@ -94,7 +94,7 @@ func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 			} else {
 				must(t, err)
 			}
-			if exists(dir) || run(t, shop, "worktree", "list") != run(t, shop, "worktree", "list", "-v") || strings.Contains(run(t, shop, "worktree", "list"), "s1") {
+			if exists(dir) || run(t, shop, "worktree", "list") != run(t, shop, "worktree", "list", "-v") || strings.Contains(run(t, shop, "worktree", "list"), dir) {
 				t.Error("something is left")
 			}
 			_, err = k.Info(t.Context(), dir)

@@ -11,6 +11,7 @@ import (
 
 	"bellhop/broker"
 	"bellhop/internal/database"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 )
 
@@ -28,7 +29,8 @@ type API struct {
 	Parts        []Part  // other resources of the same server
 	Console      Console // serves the paths without a route; may be nil
 
-	Ready          func(ctx context.Context) error // reports whether the database accepts writes
+	Ready          func(ctx context.Context) error // reports whether the database takes writes
+	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
 	PublicURL      string                          // where browsers see the broker
 	WebhookURL     string                          // where hosts reach the broker; "" = PublicURL
 	AllowedOrigins []string                        // as returned by httpapi.ParseOrigins

@@ -311,4 +311,6 @@ func (h *host) Diff(_ context.Context, t broker.Target, _ string) (*protocol.Dif
 
 func (h *host) Delete(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
 func (h *host) Revoke(_ context.Context, t broker.Target, _ string) error { return h.call(t) }
-func (h *host) Ready(_ context.Context, t broker.Target) error            { return h.call(t) }
+func (h *host) Ready(_ context.Context, t broker.Target) (broker.HostHealth, error) {
+	return broker.HostOK, h.call(t)
+}

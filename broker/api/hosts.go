@@ -8,7 +8,8 @@ import (
 )
 
 type hostsResponse struct {
-	Hosts []protocol.Host `json:"hosts"`
+	Hosts   []protocol.Host `json:"hosts"`
+	Notices []string        `json:"notices,omitempty"` // about the broker itself
 }
 
 type hostRequest struct {
@@ -25,7 +26,11 @@ func (a *API) listHosts(ctx context.Context, _ *struct{}) (*hostsResponse, error
 	if err != nil {
 		return nil, err
 	}
-	return &hostsResponse{Hosts: orEmpty(list)}, nil
+	response := &hostsResponse{Hosts: orEmpty(list)}
+	if notice := a.Disk.Notice(); notice != "" {
+		response.Notices = append(response.Notices, notice)
+	}
+	return response, nil
 }
 
 func (a *API) createHost(ctx context.Context, req *broker.HostRequest) (*protocol.Host, error) {

@@ -3,6 +3,8 @@ package api_test
 import (
 	"strings"
 	"testing"
+
+	"bellhop/internal/diskspace"
 )
 
 const taskBody = `{"id":"<id1>","title":"A task","mode":"agent","agent":"","project":"","hostId":"","agentUrl":"http://agents.example",` +
@@ -85,6 +87,16 @@ func TestAConversationIsReadInPages(t *testing.T) {
 		if body := page(query); strings.Count(body, `"taskId"`) != n {
 			t.Errorf("%s: %s", query, body)
 		}
+	}
+}
+
+func TestLittleRoomIsShown(t *testing.T) {
+	s := newSite(t)
+	s.api.Disk = diskspace.Monitor{Path: t.TempDir(), WarnBelow: 1 << 62}
+	want(t, s.as(nil, "GET", "/readyz", ""), 200, `{"status":"ready","storage":"low"}`)
+	rec := s.as(s.admin, "GET", "/api/hosts", "")
+	if body := rec.Body.String(); rec.Code != 200 || !strings.Contains(body, `"notices":["Only `) {
+		t.Errorf("%d %s", rec.Code, body)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 // secret.
 var (
 	errNotJSON   = errors.New("the response is not the expected JSON")
+	errNotHost   = errors.New("the response is not an agent host's")
 	errTooLarge  = errors.New("the response is larger than 8 MiB")
 	errNoGuard   = errors.New("no guarded client for a user's agent URL")
 	errBadTarget = errors.New("the agent URL is no http or https URL")

@@ -112,7 +112,8 @@ func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSe
 	return parseSession(resp)
 }
 
-// Events implements broker.Link. It does not check the events; Ingest does.
+// Events implements broker.Link. A response that an agent host cannot have written is an
+// error. It does not check the events; Ingest does.
 func (c *Client) Events(
 	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
 ) (*protocol.EventsResponse, error) {
@@ -128,6 +129,11 @@ func (c *Client) Events(
 	var events protocol.EventsResponse
 	if err := json.Unmarshal(resp.body, &events); err != nil {
 		return nil, unreachable(errNotJSON)
+	}
+	// A gateway's {"success":true} would read as an idle session without events, and the
+	// host's open turn would be closed as lost.
+	if events.Events == nil && events.Status == "" {
+		return nil, unreachable(errNotHost)
 	}
 	return &events, nil
 }
@@ -158,16 +164,22 @@ func (c *Client) Revoke(ctx context.Context, t broker.Target, sessionID string) 
 }
 
 // Ready implements broker.Link.
-func (c *Client) Ready(ctx context.Context, t broker.Target) error {
+func (c *Client) Ready(ctx context.Context, t broker.Target) (broker.HostHealth, error) {
 	t.Passwords = nil // /readyz needs no password
 	resp, err := c.do(ctx, t, call{method: http.MethodGet, path: "/readyz"})
 	if err != nil {
-		return unreachable(err)
+		return "", unreachable(err)
 	}
-	if !resp.ok() {
-		return resp.failed()
+	var ready protocol.Readiness
+	switch {
+	case resp.errorBody().Code == protocol.CodeStorageFull:
+		return broker.HostFull, nil
+	case !resp.ok():
+		return "", resp.failed()
+	case json.Unmarshal(resp.body, &ready) == nil && ready.Storage == protocol.StorageLow:
+		return broker.HostLowSpace, nil
 	}
-	return nil
+	return broker.HostOK, nil
 }
 
 func sessionCall(sessionID string, what call) call {

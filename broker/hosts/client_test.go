@@ -281,7 +281,7 @@ func TestSessionCalls(t *testing.T) {
 		}},
 		{"delete", `DELETE /session/s "Bearer pw" `, func() error { return c.Delete(t.Context(), to, "s") }},
 		{"revoke", `POST /session/s/revoke "Bearer pw" {}`, func() error { return c.Revoke(t.Context(), to, "s") }},
-		{"ready sends no password", `GET /readyz "" `, func() error { return c.Ready(t.Context(), to) }},
+		{"ready sends no password", `GET /readyz "" `, func() error { _, err := c.Ready(t.Context(), to); return err }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.call(); err != nil {
@@ -313,6 +313,36 @@ func TestSessionCallsRefused(t *testing.T) {
 			wantError(t, err, tt.want)
 		})
 	}
-	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, "no"))), "s", protocol.Cursor{Epoch: 1}, 10)
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+}
+
+// A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
+func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
+	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
+		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", protocol.Cursor{Epoch: 1}, 10)
+		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+	}
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", protocol.Cursor{}, 10)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadinessIsTheHostsHealth(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		host http.HandlerFunc
+		want broker.HostHealth
+		code protocol.Code
+	}{
+		{"ready", answering(200, `{"status":"ready"}`), broker.HostOK, ""},
+		{"little room", answering(200, `{"status":"ready","storage":"low"}`), broker.HostLowSpace, ""},
+		{"a full disk", answering(507, `{"error":"The agent host's disk is full","code":"storage_full"}`), broker.HostFull, ""},
+		{"a host of another make", answering(200, `fine`), broker.HostOK, ""},
+		{"not ready", answering(503, `{"error":"The host is not ready","code":"unavailable"}`), "", protocol.CodeBadGateway},
+	} {
+		got, err := newClient(t, hosts.Options{}).Ready(t.Context(), target(serve(t, tt.host)))
+		if got != tt.want || protocol.CodeOf(err) != tt.code && tt.code != "" || err != nil && tt.code == "" {
+			t.Errorf("%s: %q, %v", tt.name, got, err)
+		}
+	}
 }

@@ -91,6 +91,13 @@ func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []s
 	return s.messages(ctx, taskID, "tool_call_id IN ? ORDER BY seq", toolCallIDs)
 }
 
+// RunningTools implements broker.UpdateStore. The rows of a turn come after its
+// user's message, so only those are read.
+func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]broker.Message, error) {
+	const after = `COALESCE((SELECT max(seq) FROM messages WHERE task_id = ? AND turn_id = ? AND role = 'USER'), 0)`
+	return s.messages(ctx, taskID, "seq > "+after+" AND turn_id = ? AND phase = ? ORDER BY seq", taskID, turnID, turnID, string(broker.PhaseCall))
+}
+
 // StuckMessages implements broker.MaintenanceStore. For a message that was checked
 // in again, the time counts from the announcement of its last turn.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {

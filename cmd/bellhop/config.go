@@ -14,6 +14,7 @@ import (
 
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/diskspace"
 	"bellhop/protocol"
 )
 
@@ -57,6 +58,16 @@ type databaseFlags struct {
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {
 	return app.StoreConfig{DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Log: env.log}
+}
+
+// diskSize is a flag such as 512MiB.
+type diskSize int64
+
+// UnmarshalText implements encoding.TextUnmarshaler, which kong uses.
+func (s *diskSize) UnmarshalText(text []byte) error {
+	n, err := diskspace.ParseSize(string(text))
+	*s = diskSize(n)
+	return err
 }
 
 // parseCIDRs parses CIDRs; variable is the name for its errors.

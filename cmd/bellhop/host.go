@@ -18,6 +18,7 @@ type hostCommand struct {
 	Data           string      `env:"BELLHOP_HOST_DATA" default:"./bellhop-host" placeholder:"DIR" help:"Directory for the journal, workspaces and agents' state (${default})."`
 	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML file with agents, projects and policy."`
 	Record         string      `env:"BELLHOP_HOST_RECORD" placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
+	DiskWarning    diskSize    `env:"BELLHOP_HOST_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of the data below which a warning is shown (${default}); 0 for none."`
 	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of pages that may read streams, comma-separated."`
 }
 
@@ -59,10 +60,10 @@ func (c hostCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	host, err := app.OpenHost(app.HostConfig{
+	host, err := app.AwaitHost(env.ctx, app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
 		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgentCommandLine(self),
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Log: env.log,
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("host: %w", err)

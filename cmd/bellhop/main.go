@@ -52,6 +52,7 @@ type commandLine struct {
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`
+	Torture      tortureCommand      `cmd:"" hidden:"" help:"Prove that no event is lost and none stored twice."`
 
 	LogLevel  slog.Level `env:"BELLHOP_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
 	LogFormat string     `env:"BELLHOP_LOG_FORMAT" enum:"text,json" default:"text" help:"Log as text or json lines, on stderr."`
@@ -119,9 +120,10 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	return 0
 }
 
-// helpVars are the values of ${agents} and ${programs} in help texts.
+// helpVars are the values of ${agents}, ${programs} and others in help texts.
 func helpVars() kong.Vars {
-	return kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
+	own := kong.Vars{"agents": strings.Join(agents.BuiltIn(), ", "), "programs": setup.Names(agents.Programs())}
+	return own.CloneWith(tortureVars())
 }
 
 // handlesSignals reports whether a command reads signals itself. Other commands end

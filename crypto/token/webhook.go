@@ -29,7 +29,8 @@ var (
 	ErrFormat  = errors.New("invalid token format")
 	ErrPayload = errors.New("invalid token payload")
 	ErrInvalid = errors.New("invalid token")
-	// ErrExpired: signature and claims are valid, but exp has passed.
+	// ErrExpired: signature and claims are valid, but exp has passed, or iat is more than
+	// Skew ahead because the signing clock was ahead or has gone back. A renewal helps.
 	ErrExpired = errors.New("token expired")
 	// ErrSecret is a mistake of the caller, not of the token.
 	ErrSecret = errors.New("webhook secret shorter than 32 bytes")
@@ -95,20 +96,20 @@ func Inspect(token string) (taskID string, err error) {
 }
 
 // Verify returns the claims if secret signed the token and it is valid at now. The error is
-// ErrExpired if only exp is wrong, otherwise that of Inspect or ErrInvalid.
+// ErrExpired if only the time is wrong, otherwise that of Inspect or ErrInvalid.
 func Verify(token string, secret []byte, now time.Time) (Claims, error) {
-	c, err := VerifyAnyAge(token, secret, now)
+	c, err := VerifyAnyAge(token, secret)
 	if err != nil {
 		return Claims{}, err
 	}
-	if !now.Before(c.ExpiresAt) {
+	if !now.Before(c.ExpiresAt) || c.IssuedAt.After(now.Add(Skew)) {
 		return Claims{}, ErrExpired
 	}
 	return c, nil
 }
 
-// VerifyAnyAge is Verify without the check of exp, for renewals.
-func VerifyAnyAge(token string, secret []byte, now time.Time) (Claims, error) {
+// VerifyAnyAge is Verify without a look at the clock, for renewals.
+func VerifyAnyAge(token string, secret []byte) (Claims, error) {
 	if len(secret) < MinSecret {
 		return Claims{}, ErrSecret
 	}
@@ -121,7 +122,7 @@ func VerifyAnyAge(token string, secret []byte, now time.Time) (Claims, error) {
 	if _, err := jws.Verify([]byte(token), jws.WithKey(jwa.HS256, secret), jws.WithCompact()); err != nil {
 		return Claims{}, fmt.Errorf("%w: signature", ErrInvalid)
 	}
-	return c.check(now)
+	return c.check()
 }
 
 func usableID(id string) bool { return id != "" && len(id) <= maxID }

@@ -132,7 +132,7 @@ func TestTokensAreValidExpiredOrInvalidByTime(t *testing.T) {
 		anyAge error
 	}{
 		{"60 s before iat is another replica's clock", issued.Add(-60 * time.Second), nil, nil},
-		{"more than that is the future", issued.Add(-61 * time.Second), token.ErrInvalid, token.ErrInvalid},
+		{"more than that is a clock that went back", issued.Add(-61 * time.Second), token.ErrExpired, nil},
 		{"at iat", issued, nil, nil},
 		{"the last moment", expires.Add(-1), nil, nil},
 		{"at exp", expires, token.ErrExpired, nil},
@@ -142,7 +142,7 @@ func TestTokensAreValidExpiredOrInvalidByTime(t *testing.T) {
 			if _, err := token.Verify(signed, secret, c.now); !errors.Is(err, c.verify) {
 				t.Errorf("Verify: %v, want %v", err, c.verify)
 			}
-			if _, err := token.VerifyAnyAge(signed, secret, c.now); !errors.Is(err, c.anyAge) {
+			if _, err := token.VerifyAnyAge(signed, secret); !errors.Is(err, c.anyAge) {
 				t.Errorf("VerifyAnyAge: %v, want %v", err, c.anyAge)
 			}
 		})
@@ -235,7 +235,6 @@ func TestEveryKnownForgeryIsRefused(t *testing.T) {
 		{"exp beyond 64 bits", forge(header, claims("exp", "18446744073709551616")), nil},
 		{"exp beyond the calendar", forge(header, claims("iat", "9223372036854775000", "exp", "9223372036854775600")), nil},
 		{"iat as a string", forge(header, claims("iat", fmt.Sprintf(`"%d"`, iat))), nil},
-		{"iat in the future", forge(header, claims("iat", fmt.Sprint(iat+62), "exp", fmt.Sprint(iat+600))), nil},
 		{"no aud", forge(header, claims("aud", "")), nil},
 		{"another aud", forge(header, claims("aud", `"stream"`)), nil},
 		{"two auds", forge(header, claims("aud", `["agent-webhook","stream"]`)), nil},
@@ -253,7 +252,7 @@ func TestEveryKnownForgeryIsRefused(t *testing.T) {
 			if _, err := token.Verify(c.token, secret, now); !errors.Is(err, want) {
 				t.Errorf("Verify: %v, want %v", err, want)
 			}
-			if _, err := token.VerifyAnyAge(c.token, secret, now); !errors.Is(err, want) {
+			if _, err := token.VerifyAnyAge(c.token, secret); !errors.Is(err, want) {
 				t.Errorf("VerifyAnyAge: %v, want %v", err, want)
 			}
 		})

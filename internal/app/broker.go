@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/app/agents"
 	"bellhop/internal/database"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/netguard"
 	"bellhop/internal/probe"
@@ -43,6 +45,7 @@ type BrokerConfig struct {
 	AgentLifetime  time.Duration    // of inactive notebook connections; 0 = 30 days
 	VerifyWorker   []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
 	Version        string           // of this program
+	DiskWarning    int64            // bytes of free space below which a warning is shown; 0 = none
 	Now            func() time.Time // nil = time.Now
 }
 
@@ -63,6 +66,7 @@ type Broker struct {
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
 	outbound    *outbound.Worker
+	guard       *diskspace.Guard // nil for a database on a server
 }
 
 // Admin is the part of a broker that administration commands use.
@@ -103,16 +107,28 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 // Close closes the database.
 func (a *Admin) Close() error { return a.db.Close() }
 
-// OpenBroker migrates the database, checks the keyset and binds the listener.
+// OpenBroker binds the listener, migrates the database and checks the keyset. While
+// a database has no room for that, it answers health checks and waits until ctx ends.
 func OpenBroker(ctx context.Context, c BrokerConfig) (*Broker, error) {
 	listener, err := listen("BELLHOP_LISTEN", c.Listen)
 	if err != nil {
 		return nil, err
 	}
-	b, err := openBroker(ctx, c, listener)
+	guard := fileGuard(c.DatabaseURL.Reveal(), c.DiskWarning, c.Log)
+	if guard != nil {
+		if err := guard.Release(); err != nil {
+			c.Log.Warn("the reserve could not be released", "err", err)
+		}
+	}
+	var b *Broker
+	err = openWithRoom(ctx, listener, c.Log, func() (err error) {
+		b, err = openBroker(ctx, c, listener)
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	b.guard = guard
 	return b, nil
 }
 
@@ -200,6 +216,9 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Log: log, Console: console,
 	}
+	if path := database.FilePath(c.DatabaseURL.Reveal()); path != "" {
+		front.Disk = diskspace.Monitor{Path: filepath.Dir(path), WarnBelow: c.DiskWarning}
+	}
 	srv := newServer(listener, front.Handler(), log)
 	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
@@ -224,9 +243,13 @@ func offeredAgents() []api.Agent {
 func (b *Broker) Run(ctx context.Context) error {
 	b.config.Log.Info("broker listens", "url", b.URL)
 	group, ctx := errgroup.WithContext(ctx)
-	for _, run := range []func(context.Context) error{
+	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-	} {
+	}
+	if b.guard != nil {
+		runs = append(runs, b.guard.Run)
+	}
+	for _, run := range runs {
 		group.Go(func() error { return run(ctx) })
 	}
 	return errors.Join(ignoreCancelled(group.Wait()), b.db.Close())

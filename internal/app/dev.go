@@ -13,6 +13,7 @@ import (
 	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
+	"bellhop/internal/diskspace"
 	"bellhop/protocol"
 )
 
@@ -90,7 +91,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
 		Listen:      c.Listen, AllowLoopback: true, DefaultAgent: c.Agent,
-		VerifyWorker: c.VerifyWorker, Version: c.Version,
+		VerifyWorker: c.VerifyWorker, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err
 }
@@ -113,7 +114,8 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
 		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
-		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version, Log: c.Log,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version,
+		DiskWarning: diskspace.DefaultWarnBelow, Log: c.Log,
 	})
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"bellhop/agenthost/recording"
 	"bellhop/agenthost/workspace"
 	"bellhop/crypto/seal"
+	"bellhop/internal/diskspace"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/probe"
 	"bellhop/internal/process"
@@ -45,6 +46,7 @@ type HostConfig struct {
 	AgentsDir      string            // directory of installed programs; "" = in the user's cache directory
 	AgentEnv       map[string]string // values of agents.Variables that are set
 	Version        string            // of the program, for the recording
+	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
 	Log            *slog.Logger
 
 	// Providers are further agents, by id, for tests and benchmarks.
@@ -63,14 +65,28 @@ type Host struct {
 	journal *journal.Journal
 	policy  *policy.Live
 	record  *recording.Writer // nil: nothing is recorded
+	guard   *diskspace.Guard
 
 	workspaces *workspace.Manager
 	log        *slog.Logger
 }
 
 // OpenHost binds the listeners, stops agents of a crashed host, opens the journal
-// and closes the turns that the crash left open.
+// and closes the turns that the crash left open. It fails on a
+// disk without room for that.
 func OpenHost(c HostConfig) (*Host, error) {
+	return c.open(func(_ net.Listener, open func() error) error { return open() })
+}
+
+// AwaitHost is OpenHost, but on a full disk it answers health checks and waits for
+// room until ctx ends.
+func AwaitHost(ctx context.Context, c HostConfig) (*Host, error) {
+	return c.open(func(listener net.Listener, open func() error) error {
+		return openWithRoom(ctx, listener, c.Log, open)
+	})
+}
+
+func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host, error) {
 	if c.Password.IsZero() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "BELLHOP_HOST_PASSWORD is not set",
@@ -89,6 +105,10 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("BELLHOP_HOST_DATA: %w", err)
 	}
+	guard := newGuard(c.Data, filepath.Join(c.Data, "reserve"), c.DiskWarning, c.Log)
+	if err := guard.Release(); err != nil {
+		c.Log.Warn("the reserve could not be released", "err", err)
+	}
 	listener, err := listen("BELLHOP_HOST_LISTEN", c.Listen)
 	if err != nil {
 		return nil, err
@@ -97,14 +117,19 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	host, err := c.newHost(listener, localListener, origins)
+	var host *Host
+	err = attempt(listener, func() (err error) {
+		host, err = c.newHost(listener, localListener, origins, guard.Monitor)
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close(), localListener.Close())
 	}
+	host.guard = guard
 	return host, nil
 }
 
-func (c HostConfig) newHost(listener, localListener net.Listener, origins []string) (*Host, error) {
+func (c HostConfig) newHost(listener, localListener net.Listener, origins []string, disk diskspace.Monitor) (*Host, error) {
 	// Agents of a crashed host must stop before new ones use their workspaces.
 	records := filepath.Join(c.Data, "processes")
 	if err := os.MkdirAll(records, 0o700); err != nil {
@@ -150,7 +175,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 		return nil, errors.Join(err, record.Close(), eventJournal.Close())
 	}
 	api := &hostapi.API{
-		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log,
+		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk,
 		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
 	}
 	handler := httpapi.New(httpapi.Options{Log: c.Log})
@@ -172,6 +197,7 @@ func (h *Host) Run(ctx context.Context) error {
 	group.Go(func() error { return h.local.serve(ctx) })
 	group.Go(func() error { return h.Domain.Run(ctx) })
 	group.Go(func() error { return h.policy.Run(ctx) })
+	group.Go(func() error { return h.guard.Run(ctx) })
 	err := ignoreCancelled(group.Wait())
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()

@@ -38,9 +38,10 @@ func listen(variable, address string) (net.Listener, error) {
 	return listener, nil
 }
 
+// newServer serves on a listener, which it keeps a file descriptor in reserve for.
 func newServer(listener net.Listener, handler http.Handler, log *slog.Logger) *server {
 	return &server{
-		listener: listener,
+		listener: httpapi.ReserveDescriptor(listener, log),
 		http:     httpapi.Server(handler, httpapi.ServerOptions{Log: log}),
 		url:      localURL(listener.Addr()),
 	}

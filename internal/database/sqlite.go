@@ -69,8 +69,22 @@ func openSQLite(path string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// sqliteDSN always requests immediate transactions: a deferred one that reads and
-// then writes fails with SQLITE_BUSY at once, whatever busy_timeout is.
+// FilePath returns the absolute path of the file that a URL names, "" for another
+// database.
+func FilePath(rawURL string) string {
+	path, isSQLite := strings.CutPrefix(rawURL, "sqlite:")
+	if !isSQLite {
+		return ""
+	}
+	path, err := filepath.Abs(strings.TrimPrefix(path, "//"))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// sqliteDSN always asks for immediate transactions: a deferred one that reads
+// and then writes fails with SQLITE_BUSY at once, whatever busy_timeout says.
 func sqliteDSN(path, vfs, timeFormat string, pragmas ...string) string {
 	q := url.Values{"modeof": {path}, "_txlock": {"immediate"}, "_timefmt": {timeFormat}, "_pragma": pragmas}
 	if vfs != "" {

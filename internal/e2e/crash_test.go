@@ -13,7 +13,7 @@ import (
 )
 
 // tortured selects the long form.
-var tortured = os.Getenv("BELLHOP_TORTURE") != ""
+var tortured = os.Getenv("BELLHOP_LONG") != ""
 
 const tortureTime = 20 * time.Minute
 

@@ -13,6 +13,6 @@
 // The checker is a function of a history and does not know processes. Its own tests show what
 // it detects.
 //
-// Variables: BELLHOP_TORTURE=1 runs the long form, BELLHOP_SEED=n one seed. No code of this
+// Variables: BELLHOP_LONG=1 runs the long form, BELLHOP_SEED=n one seed. No code of this
 // package ships, and no package imports it.
 package e2e

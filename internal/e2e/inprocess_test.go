@@ -109,8 +109,9 @@ func runUntilEnd(t testing.TB, run func(context.Context) error) {
 type passage struct {
 	URL string
 
-	mu   sync.Mutex
-	seen []passed
+	mu      sync.Mutex
+	seen    []passed
+	blocked bool
 }
 
 type passed struct {
@@ -132,7 +133,13 @@ func newPassage(t testing.TB) (p *passage, to func(target string)) {
 			return nil
 		},
 	}
-	server := httptest.NewServer(proxy)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.refuses(r.URL.Path) {
+			http.Error(w, "blocked", http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	p.URL = server.URL
 	return p, func(raw string) {
@@ -141,6 +148,22 @@ func newPassage(t testing.TB) (p *passage, to func(target string)) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// block refuses requests with 503, as a gateway does.
+func (p *passage) block(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blocked = on
+}
+
+func (p *passage) refuses(path string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.blocked {
+		p.seen = append(p.seen, passed{path, http.StatusServiceUnavailable})
+	}
+	return p.blocked
 }
 
 func (p *passage) log() []passed {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -114,7 +113,7 @@ func writeError(c echo.Context, e *protocol.Error) error {
 }
 
 func encodeError(e *protocol.Error) ([]byte, error) {
-	body, err := marshal(errorBody{
+	body, err := protocol.Marshal(errorBody{
 		ErrorBody: protocol.ErrorBody{Error: e.Message, Code: cmp.Or(e.Relayed, e.Code), Hint: e.Hint},
 		Cursor:    e.Cursor,
 		Index:     e.Index,
@@ -133,22 +132,11 @@ func encodeError(e *protocol.Error) ([]byte, error) {
 	if len(more) == 0 {
 		return body, nil
 	}
-	fields, err := marshal(more)
+	fields, err := protocol.Marshal(more)
 	if err != nil {
 		return nil, err
 	}
 	return append(append(body[:len(body)-1], ','), fields[1:]...), nil
-}
-
-// marshal is encoding/json without escaping <, > and & and without a final line feed.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 var (

@@ -94,7 +94,7 @@ func respond(c echo.Context, o *options, status int, resp any, isNil bool) error
 	} else if s, ok := resp.(interface{ HTTPStatus() int }); ok {
 		status = s.HTTPStatus()
 	}
-	body, err := marshal(resp)
+	body, err := protocol.Marshal(resp)
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ var retired = []struct {
 	{phrases("another hand", "other hands"), prose, "another process, another goroutine"},
 	{phrases("hand on", "hands on", "handed on"), prose, "forward, pass"},
 	{phrases("goes its way", "out of the way", "in the way"), prose, "describe what happens"},
+	{phrases("what is", "what was", "what it is", "whatever it is"), comments, "name the thing: the rows, the missed events"},
+	{phrases("is told", "are told", "was told"), prose, "receives, is notified, is reported"},
 	{phrases("is none of", "has no business"), prose, "say plainly that it is not allowed, or not done here"},
 }
 

@@ -6,18 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"bellhop/protocol"
 )
 
 // encode leaves <, > and & as they are. What cannot be encoded becomes a value
 // that fails when it is bound.
 func encode(v any) any {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	raw, err := protocol.Marshal(v)
+	if err != nil {
 		return unencodable{err}
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return string(raw)
 }
 
 type unencodable struct{ err error }

@@ -42,13 +42,16 @@ wait $!
 
 var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as with `apt-get install postgresql`")
 
-func newCluster(port int) (*cluster, error) {
+// tempDir is short: the path of a unix socket has at most 107 bytes, and os.TempDir
+// may be too long.
+const tempDir = "/tmp"
+
+func newCluster(parent string, port int) (*cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
-	// os.TempDir may be too long: the path of a unix socket has at most 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "bellhop-pg-")
+	dir, err := os.MkdirTemp(parent, "bellhop-pg-")
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,8 @@
 // breaks connections on demand (its core, which does not import package testing, is faultproxy)
 // and a manual clock.
 //
-// It is for tests only; internal/layering keeps it out of production.
+// It is for tests only; internal/layering keeps it out of production, except for faultproxy,
+// which "bellhop torture" uses too.
 //
 // PostgreSQL runs from the machine's binaries, on a unix socket in a temporary folder, as user
 // postgres if the tests run as root. There is one cluster per test binary. Every test gets a

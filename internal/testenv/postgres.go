@@ -62,7 +62,7 @@ func prepare(migrate func(url string) error) (*cluster, error) {
 }
 
 func startShared() (*cluster, error) {
-	c, err := newCluster(0)
+	c, err := newCluster(tempDir, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +110,18 @@ type Server struct {
 // PostgresServer starts a server with an empty database; it ends with t.
 func PostgresServer(t testing.TB) *Server {
 	t.Helper()
+	return PostgresServerIn(t, tempDir)
+}
+
+// PostgresServerIn is PostgresServer with its data in a folder below parent, whose
+// path must be short.
+func PostgresServerIn(t testing.TB, parent string) *Server {
+	t.Helper()
 	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCluster(port)
+	c, err := newCluster(parent, port)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package wsline
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -132,11 +131,9 @@ func (t *transcript) history() []json.RawMessage {
 // encode returns a line as JSON without a final line feed. It cannot fail, except for raw
 // members of an external agent, which were parsed before.
 func encode(line protocol.Line) []byte {
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line); err != nil {
+	raw, err := protocol.Marshal(line)
+	if err != nil {
 		return []byte(`{"type":"status","level":"error","message":"A line of the agent could not be encoded"}`)
 	}
-	return bytes.TrimSpace(raw.Bytes())
+	return raw
 }

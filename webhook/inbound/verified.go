@@ -46,5 +46,5 @@ func (v *verifiedTokens) add(presented string, secret []byte, claims token.Claim
 
 // stillValid reports whether verifying the token again would succeed.
 func (t *verifiedToken) stillValid(secret []byte, now time.Time) bool {
-	return now.Before(t.claims.ExpiresAt) && bytes.Equal(t.secret, secret)
+	return now.Before(t.claims.ExpiresAt) && !t.claims.IssuedAt.After(now.Add(token.Skew)) && bytes.Equal(t.secret, secret)
 }

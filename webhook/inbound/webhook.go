@@ -106,7 +106,7 @@ func (h *Webhook) Renew(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.authenticate(ctx, c, presented, token.VerifyAnyAge); err != nil {
+	if _, err := h.authenticate(ctx, c, presented, anyAge); err != nil {
 		return err
 	}
 	drain(c.Request())
@@ -115,6 +115,10 @@ func (h *Webhook) Renew(c echo.Context) error {
 		return asTimeout(ctx, err)
 	}
 	return c.JSON(http.StatusOK, response)
+}
+
+func anyAge(presented string, secret []byte, _ time.Time) (token.Claims, error) {
+	return token.VerifyAnyAge(presented, secret)
 }
 
 type verify func(presented string, secret []byte, now time.Time) (token.Claims, error)

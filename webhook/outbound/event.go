@@ -1,9 +1,7 @@
 package outbound
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -54,13 +52,11 @@ func (s *Service) Emit(ctx context.Context, userID string, event TaskEvent) erro
 }
 
 func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEvent) error {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(taskBody{
+	body, err := protocol.Marshal(taskBody{
 		Type: event.Type, TaskID: event.TaskID, TurnID: event.TurnID,
 		Timestamp: event.At.UTC().Format(time.RFC3339Nano), Data: event.Data,
-	}); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("outbound: body of %s: %w", event.Type, err)
 	}
 	id := event.ID
@@ -70,7 +66,7 @@ func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEven
 	for i := range endpoints {
 		_, err := s.enqueue(ctx, &endpoints[i], Job{
 			EndpointID: endpoints[i].ID, MessageID: id, Event: event.Type,
-			Body: bytes.TrimSuffix(body.Bytes(), []byte("\n")),
+			Body: body,
 		})
 		if err != nil {
 			return err

@@ -1,11 +1,12 @@
 package uistream
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"bellhop/protocol"
 )
 
 // Versions of the AI SDK that a stream can be written for. Version 7 can also read
@@ -61,21 +62,13 @@ func (c *Converter) Convert(native []byte) ([][]byte, error) {
 	}
 	out := make([][]byte, len(chunks))
 	for i := range chunks {
-		encoded, err := encode(&chunks[i])
+		encoded, err := protocol.Marshal(&chunks[i])
 		if err != nil {
 			return nil, err
 		}
 		out[i] = encoded
 	}
 	return out, nil
-}
-
-func encode(c *chunk) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(c)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 // Ended reports whether the end of the turn was converted. Only then may Done be

@@ -263,11 +263,14 @@ func testDue(t *testing.T, s suite) {
 	silent := add(broker.TurnOpen, true, &early)
 	never := add(broker.TurnOpen, true, nil)
 	add(broker.TurnOpen, true, &late)
+	ahead := now.Add(time.Hour)
+	stale := add(broker.TurnOpen, true, &ahead) // stored before the clock went back
+	future := now.Add(2 * time.Hour)
 	add(broker.TurnClosed, true, &early)
 	announced := add(broker.TurnAnnounced, true, nil)
 	basic := add(broker.TurnOpen, false, &early)
 	due := func(events bool, silent, announced time.Time) map[string]string {
-		list, err := s.store.DueTasks(s.ctx, events, silent, announced)
+		list, err := s.store.DueTasks(s.ctx, events, broker.Overdue{Silent: silent, Announced: announced, Future: future})
 		s.must(err)
 		all := map[string]string{}
 		for _, d := range list {
@@ -283,6 +286,10 @@ func testDue(t *testing.T, s suite) {
 		t.Errorf("%v", got)
 	}
 	if got := due(false, now, now); got[basic] == "" || len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	future = now.Add(2 * time.Minute)
+	if got := due(true, now, now); got[stale] == "" || len(got) != 4 {
 		t.Errorf("%v", got)
 	}
 }

@@ -33,6 +33,9 @@ function toolPart({ output, state, isError: _, ...rest }: ToolUse): Part {
   const call = { type: 'dynamic-tool' as const, ...rest, providerExecuted: true };
   if (state === 'running') return { ...call, state: 'input-available' };
   if (state === 'done') return { ...call, state: 'output-available', output };
+  if (state === 'unknown') {
+    return { ...call, state: 'output-error', errorText: 'The turn ended before the result of this tool was known.' };
+  }
   // The AI SDK 5 has no state for a denial, and later versions require the approval, which history does not keep.
   return {
     ...call,

@@ -244,7 +244,12 @@ export interface ToolUse {
 }
 
 /** ToolState is the progress of a tool call. */
-export type ToolState = 'running' | 'done' | 'error' | 'denied';
+export type ToolState =
+  | 'running' // there is a call and no result yet
+  | 'done'
+  | 'error'
+  | 'denied'
+  | 'unknown'; // the turn was closed before a result came; a later result replaces it
 
 /** MessageList is a page of messages, ascending by seq. */
 export interface MessageList {
@@ -293,10 +298,21 @@ export interface Host {
   createdAt: string;
 }
 
+/** Readiness is the answer of /healthz and /readyz, on broker and host. */
+export interface Readiness {
+  status: string;
+  storage?: StorageState;
+}
+
+/** StorageState warns about a disk in an answer of /readyz. A full disk is an error instead: 507 storage_full. */
+export type StorageState = 'low';
+
 /** HostHealth is the result of the broker's last probe of a host. */
 export type HostHealth =
   | 'unknown' // not probed yet
   | 'ok'
+  | 'low-space' // it works, but its disk has little room left
+  | 'full' // its disk is full: it serves reads, but no turn can start
   | 'unreachable';
 
 /**

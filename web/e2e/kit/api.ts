@@ -82,6 +82,7 @@ export class Api {
 
 export interface Task {
   id: string;
+  agent: string;
   openTurn: string;
   agentStatus: string;
   lastTurn: { id: string; finishReason: string; reason: string } | null;

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { useDiskNotices } from '../hosts/api.ts';
 import { useOpenInteractions } from '../inbox/api.ts';
 import { TaskList } from '../tasks/list.tsx';
 import { useMe, useSignOut } from '../auth/session.ts';
@@ -54,10 +55,27 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
           ))}
       </nav>
       <TaskList onNew={onNew} />
+      <Notices />
       <footer className={styles.foot}>
         <Account email={me?.email ?? ''} onHelp={onHelp} />
       </footer>
     </Tag>
+  );
+}
+
+/** What administrators should act on, on every page. */
+function Notices() {
+  const notices = useDiskNotices();
+  if (notices.length === 0) return null;
+  return (
+    <ul className={styles.notices} role="status" aria-label="Notices">
+      {notices.map((text) => (
+        <li key={text}>
+          <Icon name="warn" size={14} />
+          <span>{text}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -4,16 +4,37 @@ import { api } from '../app/http.ts';
 import type { Host } from '../app/types.ts';
 import { useMe } from '../auth/session.ts';
 
-/** The registered hosts. Only administrators may list them; other users get an empty list. */
-export function useHosts() {
+interface HostList {
+  hosts: Host[];
+  notices?: string[];
+}
+
+function useHostList<T>(select: (list: HostList) => T) {
   const admin = useMe().data?.admin ?? false;
   return useQuery({
     queryKey: ['hosts'],
     enabled: admin,
-    queryFn: async ({ signal }) => (await api<{ hosts: Host[] }>('GET', '/api/hosts', undefined, signal)).hosts,
+    queryFn: ({ signal }) => api<HostList>('GET', '/api/hosts', undefined, signal),
     refetchInterval: 20_000,
+    select,
   });
 }
+
+const hostsOf = (list: HostList) => list.hosts;
+
+/** The registered hosts; only administrators may see them, others get none. */
+export const useHosts = () => useHostList(hostsOf);
+
+/** What administrators should know about disks: those of hosts, then the broker's own. */
+export function diskNotices({ hosts, notices = [] }: HostList): string[] {
+  const full = hosts
+    .filter((h) => h.health === 'full')
+    .map((h) => `The disk of ${h.name} is full: no turn can start there`);
+  const low = hosts.filter((h) => h.health === 'low-space').map((h) => `The disk of ${h.name} has little room left`);
+  return [...full, ...low, ...notices];
+}
+
+export const useDiskNotices = () => useHostList(diskNotices).data ?? [];
 
 export function useOfflineHosts(): ReadonlySet<string> {
   const { data } = useHosts();

@@ -139,6 +139,18 @@ function Health({ health }: { health: Host['health'] }) {
         Healthy
       </Badge>
     );
+  if (health === 'low-space')
+    return (
+      <Badge tone="wait" icon="warn">
+        Little room on its disk
+      </Badge>
+    );
+  if (health === 'full')
+    return (
+      <Badge tone="bad" icon="warn">
+        Disk full
+      </Badge>
+    );
   if (health === 'unreachable')
     return (
       <Badge tone="bad" icon="warn">

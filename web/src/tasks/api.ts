@@ -77,7 +77,7 @@ export function useUpdateTask() {
       return { before };
     },
     onError: (error, { id, ...change }, context) => {
-      // Restore only what was changed here: other members may have changed meanwhile.
+      // Restore only the changed members: other members may have changed in the meantime.
       if (context?.before) patchTask(client, id, restored(change, context.before));
       toast(`Not saved: ${describe(error).message}`);
       void client.invalidateQueries({ queryKey: ['tasks'] });

@@ -17,7 +17,6 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
   const [agent, setAgent] = useState('');
   const [project, setProject] = useState('');
   const [hostId, setHostId] = useState('');
-  const agents = useAgents().data;
   const create = useCreateTask();
   const navigate = useNavigate();
 
@@ -59,26 +58,7 @@ export function NewTaskForm({ onDone }: { onDone?: () => void }) {
         }}
       />
       <div className={styles.options}>
-        <Field label="Agent">
-          {(id) => (
-            <>
-              <input
-                id={id}
-                list={`${id}-agents`}
-                placeholder="default"
-                value={agent}
-                onChange={(e) => setAgent(e.target.value.trim())}
-              />
-              <datalist id={`${id}-agents`}>
-                {agents?.map((a) => (
-                  <option key={a.id} value={a.id}>
-                    {a.title}
-                  </option>
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <AgentField value={agent} onChange={setAgent} />
         <Field label="Project">
           {(id) => (
             <input
@@ -118,6 +98,32 @@ function HostField({ hostId, onChange }: { hostId: string; onChange: (hostId: st
             </option>
           ))}
         </select>
+      )}
+    </Field>
+  );
+}
+
+function AgentField({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
+  const agents = useAgents().data;
+  return (
+    <Field label="Agent">
+      {(id) => (
+        <>
+          <input
+            id={id}
+            list={`${id}-agents`}
+            placeholder="default"
+            value={value}
+            onChange={(e) => onChange(e.target.value.trim())}
+          />
+          <datalist id={`${id}-agents`}>
+            {agents?.map((a) => (
+              <option key={a.id} value={a.id}>
+                {a.title}
+              </option>
+            ))}
+          </datalist>
+        </>
       )}
     </Field>
   );

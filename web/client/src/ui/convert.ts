@@ -19,7 +19,7 @@ export interface Converter {
 
 /**
  * Returns a converter of native parts to UIMessageChunks. It adds the openers that a host left out, because the AI SDK
- * throws on a delta or a result without one. A replay is merged by ids with what was shown: nothing is shown twice.
+ * throws on a delta or a result without one. A replay is merged by ids with the shown parts: nothing is shown twice.
  * `live`: approvals are data parts too, for pages that have no others.
  */
 export function newConverter(messageId: () => string | undefined, live = false): Converter {

@@ -39,6 +39,7 @@ describe('history', () => {
       tool('done', 1),
       tool('error', 'no such file'),
       tool('denied', 'Denied by the user'),
+      tool('unknown', null),
       row({ turnId: 'next', message: 'Bye' }),
     ]);
     expect(shown.map(({ id, role }) => [id, role])).toEqual([
@@ -50,6 +51,7 @@ describe('history', () => {
       'done',
       'input-available',
       'output-available',
+      'output-error',
       'output-error',
       'output-error',
     ]);

@@ -159,7 +159,7 @@ function shortPrompt(prompt: string, command: string): string {
   return lines.join('\n');
 }
 
-/** Writes invisible characters of a command as escapes, because the user decides by what is visible. */
+/** Writes invisible characters of a command as escapes, because the user decides by the visible text. */
 function visible(command: string): string {
   return command.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,

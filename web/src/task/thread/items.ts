@@ -2,7 +2,7 @@ import { isDiff, isToolUse } from '@bellhop/client';
 import type { UIMessage } from 'ai';
 import type { Diff, Message } from '../../app/types.ts';
 
-export type ToolState = 'preparing' | 'running' | 'waiting' | 'done' | 'error' | 'denied';
+export type ToolState = 'preparing' | 'running' | 'waiting' | 'done' | 'error' | 'denied' | 'unknown';
 
 export interface ToolItem {
   kind: 'tool';

@@ -64,10 +64,10 @@ function UserMessage({ user }: { user: UserItem }) {
   );
 }
 
-/** A tool that is still running when its turn has ended will never report a result. */
+/** A tool that the stream left running has no known result once its turn has ended. */
 function settled(item: ToolItem): ToolItem {
   if (item.state !== 'running' && item.state !== 'preparing' && item.state !== 'waiting') return item;
-  return { ...item, state: 'error', error: 'The turn ended before this did.' };
+  return { ...item, state: 'unknown' };
 }
 
 function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onDiff: (diff: Diff) => void }) {

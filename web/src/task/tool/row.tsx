@@ -16,6 +16,7 @@ const states: Record<ToolState, string> = {
   done: 'done',
   error: 'failed',
   denied: 'denied',
+  unknown: 'result unknown',
 };
 
 /** One tool call on one line. It expands to its input and output; failed calls are expanded from the start. */

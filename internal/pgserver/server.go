@@ -1,0 +1,230 @@
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const startLimit = 30 * time.Second
+
+// Server is a folder with a cluster's data and, between Start and Stop, a server on it. It is
+// not safe for concurrent use.
+type Server struct {
+	Port int // on 127.0.0.1; 0 = unix socket only
+
+	bin   string
+	dir   string
+	cred  *syscall.Credential
+	guard *exec.Cmd
+	leash io.WriteCloser
+}
+
+// guardScript runs the server as a child and stops it when the test process closes the pipe or
+// ends in any way, so that no test leaves a server behind.
+const guardScript = `dir=$1; shift
+"$@" >>"$dir/log" 2>&1 &
+read -r word
+kill -QUIT $!
+wait $!
+[ "$word" = keep ] || rm -rf "$dir"`
+
+var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as with `apt-get install postgresql`")
+
+// New creates the folder of a server that has no data yet: Init makes an empty cluster,
+// Program may copy one into Data.
+func New(port int) (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	// os.TempDir may be too long: the path of a unix socket has at most 107 bytes.
+	dir, err := os.MkdirTemp("/tmp", "bellhop-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Port: port, bin: bin, dir: dir}
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
+		if err := s.dropRoot(); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return s, nil
+}
+
+// binaries prefers the folder of a release, because the PATH may have links to some programs
+// only.
+func binaries() (string, error) {
+	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err == nil && len(found) > 0 {
+		newest := slices.MaxFunc(found, func(a, b string) int { return release(a) - release(b) })
+		return filepath.Dir(newest), nil
+	}
+	p, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errMissing
+	}
+	return filepath.Dir(p), nil
+}
+
+// release returns the version in a path: of /usr/lib/postgresql/15/bin/initdb, 15.
+func release(initdb string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	return n
+}
+
+// Init makes an empty cluster.
+func (s *Server) Init() error {
+	return s.Program("initdb", "-D", s.Data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+}
+
+// Program runs one of PostgreSQL's programs as the server's user. Its output is in the error.
+func (s *Server) Program(name string, args ...string) error {
+	cmd := s.command(filepath.Join(s.bin, name), args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
+}
+
+// Copy copies a folder as the server's user.
+func (s *Server) Copy(from, to string) error {
+	if out, err := s.command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w\n%s", from, err, out)
+	}
+	return nil
+}
+
+func (s *Server) dropRoot() error {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return fmt.Errorf("as root, PostgreSQL needs a user postgres or nobody: %w", err)
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return os.Chown(s.dir, int(uid), int(gid))
+}
+
+// Data is the folder of the cluster's files.
+func (s *Server) Data() string { return filepath.Join(s.dir, "data") }
+
+// Dir is the folder of everything that the server has; Stop removes it unless it is kept.
+func (s *Server) Dir() string { return s.dir }
+
+// Running reports whether the server was started and not stopped since.
+func (s *Server) Running() bool { return s.guard != nil }
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...) //nolint:noctx // a context would end the guard without its server
+	cmd.Dir = s.dir
+	// A process group of its own, so that Ctrl-C in a terminal does not end it before the
+	// tests.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Setpgid: true}
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "PGTZ=UTC")
+	return cmd
+}
+
+// Start runs the server without fsync, since its data need not survive the machine; commits
+// survive the end of the process. settings are name=value. Start returns when the server accepts
+// connections.
+func (s *Server) Start(settings ...string) error {
+	args := []string{"-c", guardScript, "sh", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.Data(), "-k", s.dir}
+	settings = append([]string{"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB"}, settings...)
+	if s.Port == 0 {
+		settings = append(settings, "listen_addresses=")
+	} else {
+		settings = append(settings, "listen_addresses=127.0.0.1", "port="+strconv.Itoa(s.Port))
+	}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	s.guard = s.command("/bin/sh", args...)
+	var err error
+	if s.leash, err = s.guard.StdinPipe(); err != nil {
+		return err
+	}
+	if err := s.guard.Start(); err != nil {
+		return err
+	}
+	if err := s.ready(); err != nil {
+		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+		return errors.Join(fmt.Errorf("start PostgreSQL: %w\n%s", err, log), s.Stop(false))
+	}
+	return nil
+}
+
+func (s *Server) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.SocketURL("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// Stop kills the server like a crash and removes the folder, unless it is kept for another
+// Start. It may be called again.
+func (s *Server) Stop(keep bool) error {
+	if s.guard == nil {
+		return nil
+	}
+	if keep {
+		if _, err := io.WriteString(s.leash, "keep\n"); err != nil {
+			return err
+		}
+	}
+	if err := s.leash.Close(); err != nil {
+		return err
+	}
+	err := s.guard.Wait()
+	s.guard = nil
+	return err
+}
+
+// SocketURL is the URL of a database over the unix socket.
+func (s *Server) SocketURL(database string) string {
+	q := url.Values{"sslmode": {"disable"}, "host": {s.dir}}
+	if s.Port != 0 {
+		q.Set("port", strconv.Itoa(s.Port))
+	}
+	return "postgres://postgres@/" + database + "?" + q.Encode()
+}
+
+// Exec runs statements in the database postgres, outside any transaction.
+func (s *Server) Exec(sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.SocketURL("postgres"))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
+}

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sample is a small valid observation: two sessions with three turns each, read and confirmed.
+func sample() *Observation {
+	o := &Observation{}
+	for i := range 2 {
+		b := &builder{Session: &Session{ID: fmt.Sprintf("task-%d", i)}}
+		for n := range 3 {
+			b.turn(n)
+		}
+		s := b.Session
+		s.Rows, s.Served, s.Displayed = s.Journal, s.Journal, s.Messages
+		s.Acknowledged, s.BrokerAt = s.Cursor, s.Cursor
+		o.Sessions = append(o.Sessions, clone(s)) // no two lists share their elements
+	}
+	return o
+}
+
+type builder struct {
+	*Session
+	offset int
+	conn   Connection
+}
+
+// turn appends a turn of a text, a tool, a text and a finish, with everything that it leaves.
+func (b *builder) turn(n int) {
+	turn, label := fmt.Sprintf("turn-%d", n), fmt.Sprintf("label-%d", n)
+	sent := Sent{MessageID: "m-" + label, Label: label, Text: "do " + label, Turns: []string{turn}}
+	b.message(Message{ID: sent.MessageID, Turn: turn, Role: "USER", Status: "SENT", Text: sent.Text})
+	b.conn = Connection{}
+	b.event(turn, "status", `"status":"busy"`)
+	for _, text := range []string{"one", "two"} {
+		sent.Expected = append(sent.Expected, b.text(turn, label+" "+text))
+	}
+	sent.Expected = append(sent.Expected, b.tool(turn, "call-"+label)...)
+	finish := b.event(turn, Finish, `"finishReason":"stop"`)
+	b.frame(Frame{Type: "finish", Event: finish.ID, Turn: turn})
+	b.Sent = append(b.Sent, sent)
+	b.Prompts = append(b.Prompts, LedgerEntry{label, 1})
+	b.HostTurns = append(b.HostTurns, HostTurn{ID: turn, State: "finished", Started: true})
+	b.Turns = append(b.Turns, BrokerTurn{ID: turn, MessageID: sent.MessageID, State: "closed", FinishReason: "stop"})
+	b.Readings = append(b.Readings, Reading{Connections: []Connection{b.conn}})
+}
+
+func (b *builder) event(turn, kind, members string) Event {
+	b.Cursor = Cursor{1, b.Cursor.Seq + 1}
+	e := Event{At: b.Cursor, ID: fmt.Sprintf("%s-e%d", b.ID, b.Cursor.Seq), Turn: turn, Type: kind, Body: "{" + members + "}"}
+	b.Journal = append(b.Journal, e)
+	b.Receipts = append(b.Receipts, Receipt{Events: []string{e.ID}, Last: e.At, Status: 200, Accepted: 1, Cursor: e.At})
+	return e
+}
+
+func (b *builder) message(m Message) {
+	m.Seq = int64(len(b.Messages) + 1)
+	b.Messages = append(b.Messages, m)
+}
+
+func (b *builder) frame(f Frame) {
+	b.offset++
+	f.ID = fmt.Sprintf("1-%d", b.offset)
+	b.conn.Frames = append(b.conn.Frames, f)
+}
+
+func (b *builder) text(turn, text string) Content {
+	e := b.event(turn, Text, fmt.Sprintf(`"text":%q`, text))
+	b.message(Message{ID: "of-" + e.ID, Turn: turn, Role: "ASSISTANT", Status: "SENT", Text: text, EventID: e.ID})
+	b.frame(Frame{Type: "text-start", Block: e.ID})
+	b.frame(Frame{Type: "text-delta", Block: e.ID, Text: text[:2]})
+	b.frame(Frame{Type: "text-delta", Block: e.ID, Text: text[2:]})
+	b.frame(Frame{Type: "text-end", Block: e.ID, Event: e.ID, Turn: turn})
+	return Content{Type: Text, Text: text}
+}
+
+func (b *builder) tool(turn, call string) []Content {
+	e := b.event(turn, ToolCall, fmt.Sprintf(`"toolCallId":%q`, call))
+	b.frame(Frame{Type: "tool-call", Event: e.ID, Turn: turn})
+	result := b.event(turn, ToolResult, fmt.Sprintf(`"toolCallId":%q,"output":"out"`, call))
+	b.frame(Frame{Type: "tool-result", Event: result.ID, Turn: turn})
+	b.message(Message{
+		ID: "of-" + e.ID, Turn: turn, Role: "ASSISTANT", Status: "SENT", EventID: e.ID,
+		Tools: []Tool{{Call: call, State: "done", Output: `"out"`}},
+	})
+	return []Content{{Type: ToolCall, Call: call}, {Type: ToolResult, Call: call, Text: "out"}}
+}
+
+func TestAValidObservationHasNoViolation(t *testing.T) {
+	for _, v := range Run(sample()) {
+		t.Error(v)
+	}
+}
+
+func TestEveryMutationIsCaught(t *testing.T) {
+	for seed := range uint64(20) {
+		result := TestSelf(sample(), seed)
+		for _, missed := range result.Missed {
+			t.Errorf("seed %d: missed %s", seed, missed)
+		}
+		if result.Kinds != len(mutations) || result.Caught != len(mutations)*triesPerKind {
+			t.Errorf("seed %d: %d of %d kinds were tried, %d caught", seed, result.Kinds, len(mutations), result.Caught)
+		}
+	}
+}
+
+func TestThereAreTwentyKindsOfLossDoublingOrderAndReceipt(t *testing.T) {
+	kinds := map[string]int{}
+	for _, m := range mutations {
+		kind, _, _ := strings.Cut(m.name, ":")
+		kinds[kind]++
+	}
+	if n := kinds["loss"] + kinds["doubling"] + kinds["order"] + kinds["receipt"]; n < 20 {
+		t.Errorf("only %d: %v", n, kinds)
+	}
+	for _, kind := range []string{"loss", "doubling", "order", "receipt"} {
+		if kinds[kind] < 5 {
+			t.Errorf("only %d kinds of %s", kinds[kind], kind)
+		}
+	}
+}
+
+// What a restored journal explains is no violation; without the restore it is.
+func TestARestoreExplainsWhatItMayLose(t *testing.T) {
+	damage := func(s *Session) {
+		last := s.Rows[len(s.Rows)-1]
+		s.Unsent = append(s.Unsent, Event{ID: "gone", At: Cursor{1, last.At.Seq + 1}, Turn: last.Turn, Type: Text})
+		c := &s.Readings[2].Connections[0]
+		c.Frames = append(c.Frames, Frame{ID: "1-999", Type: "text-end", Event: "gone", Turn: last.Turn})
+		s.Prompts[2].Times = 2
+	}
+	for _, restores := range []int{0, 1} {
+		o := sample()
+		damage(o.Sessions[0])
+		o.Sessions[0].JournalRestores = restores
+		if found := Run(o); (len(found) == 0) != (restores == 1) {
+			t.Errorf("%d restores: %v", restores, found)
+		}
+	}
+}
+
+// A host that restarts closes the tool that was running with an error. That is no loss, but only
+// in a turn that did not end by itself.
+func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
+	for _, finish := range []string{"other", "stop"} {
+		o := sample()
+		s := o.Sessions[0]
+		ed := &editor{Session: s}
+		for _, e := range s.Journal {
+			if e.Type == ToolResult && e.Turn == "turn-2" {
+				ed.change(e.At, func(x *Event) { x.Body = `{"toolCallId":"call-label-2","output":"closed","isError":true}` })
+				ed.changeMessages(func(m Message) bool { return m.Turn == e.Turn && len(m.Tools) > 0 }, func(m *Message) { m.Tools[0].Output = `"closed"` })
+			}
+			if e.Type == Finish && e.Turn == "turn-2" {
+				ed.change(e.At, func(x *Event) { x.Body = fmt.Sprintf(`{"finishReason":%q}`, finish) })
+				s.Turns[2].FinishReason = finish
+			}
+		}
+		if found := Run(o); (len(found) == 0) != (finish == "other") {
+			t.Errorf("finish %s: %v", finish, found)
+		}
+	}
+}

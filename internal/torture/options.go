@@ -1,0 +1,87 @@
+//go:build linux
+
+package torture
+
+import (
+	"io"
+	"path/filepath"
+)
+
+// Options of a run.
+type Options struct {
+	Binary string // this program
+	Other  string // another version of it; "" = none
+	Dir    string // the run's state: report.json, logs of failed rounds
+	Seed   uint64
+	Rounds int
+	Only   int // the one round to run, counted from 1; 0 = all
+
+	Profile Profile
+	Out     io.Writer // progress, one line at a time
+
+	mix mix
+}
+
+// mix says which servers of a round run the other version.
+type mix string
+
+const (
+	sameVersion  mix = "all of one version"
+	otherHosts   mix = "hosts of the other version"
+	otherBrokers mix = "brokers of the other version"
+)
+
+func (o Options) brokerBinary() string {
+	if o.mix == otherBrokers {
+		return o.Other
+	}
+	return o.Binary
+}
+
+func (o Options) hostBinary() string {
+	if o.mix == otherHosts {
+		return o.Other
+	}
+	return o.Binary
+}
+
+// forRound chooses the versions of a round: with another binary the two mixtures take turns. A
+// round restores one side only, because an event that both sides have lost is nowhere.
+func (o Options) forRound(n int) Options {
+	if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
+		if n%2 == 1 {
+			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 2*o.Profile.JournalRestores, 0
+		} else {
+			o.Profile.JournalRestores, o.Profile.DatabaseRestores = 0, 2*o.Profile.DatabaseRestores
+		}
+	}
+	o.mix = sameVersion
+	if o.Other != "" {
+		o.mix = []mix{otherHosts, otherBrokers}[n/2%2]
+	}
+	return o
+}
+
+func (o Options) reportFile() string { return filepath.Join(o.Dir, "report.json") }
+
+// Profile is what a round contains.
+type Profile struct {
+	Kills            int `json:"kills"`   // of brokers and hosts, with SIGKILL
+	Crashes          int `json:"crashes"` // of the primary database, with SIGKILL
+	Failovers        int `json:"failovers"`
+	Freezes          int `json:"freezes"`
+	JournalRestores  int `json:"journalRestores"`
+	DatabaseRestores int `json:"databaseRestores"`
+	FullDisks        int `json:"fullDisks"`
+	NetworkFaults    int `json:"networkFaults"` // lies of gateways and broken connections
+	Events           int `json:"events"`        // at least
+	Tasks            int `json:"tasks"`
+}
+
+// DefaultProfile is a fiftieth of the proof: 50 rounds of it are 1,000 kills and 100,000 events.
+func DefaultProfile() Profile {
+	return Profile{
+		Kills: 20, Crashes: 1, Failovers: 1, Freezes: 3, JournalRestores: 1, FullDisks: 1,
+		NetworkFaults: 60, Events: 2000, Tasks: 8,
+	}
+}

@@ -1,0 +1,34 @@
+//go:build linux
+
+package torture
+
+import "testing"
+
+// In any four rounds both sides are restored, never in the same round, under both mixtures of
+// versions.
+func TestRoundsRestoreOneSideAndMixBothWays(t *testing.T) {
+	p := DefaultProfile()
+	p.JournalRestores, p.DatabaseRestores = 1, 1
+	journals, databases := 0, 0
+	kinds := map[mix]map[bool]bool{otherHosts: {}, otherBrokers: {}}
+	for n := 1; n <= 4; n++ {
+		o := Options{Profile: p, Other: "other"}.forRound(n)
+		if o.Profile.JournalRestores > 0 && o.Profile.DatabaseRestores > 0 {
+			t.Errorf("round %d restores both sides", n)
+		}
+		journals += o.Profile.JournalRestores
+		databases += o.Profile.DatabaseRestores
+		kinds[o.mix][o.Profile.DatabaseRestores > 0] = true
+	}
+	if journals != 4 || databases != 4 {
+		t.Errorf("%d and %d restores, want 4 of each", journals, databases)
+	}
+	for mix, sides := range kinds {
+		if len(sides) != 2 {
+			t.Errorf("%s: sides %v", mix, sides)
+		}
+	}
+	if o := (Options{Profile: p}).forRound(1); o.mix != sameVersion {
+		t.Errorf("without another binary: %s", o.mix)
+	}
+}
