@@ -134,7 +134,7 @@ type InteractionAnswer struct {
 	By         string `json:"by,omitempty"`
 }
 
-// Names of those who answer without the broker.
+// Values of By for answers that do not come from the broker.
 const (
 	ByStreamToken = "stream-token"
 	ByLocal       = "local"

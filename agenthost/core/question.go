@@ -42,6 +42,9 @@ func (in AgentAsked) apply(x *Step) error {
 			return x.questions().answerByRule(q, a, in.Ruling.Rule)
 		}
 	}
+	if in.Ruling == nil && q.Shape == "" && q.ToolName != "" { // without rules a yes covers the same arguments only
+		q.Shape = q.ToolName + " " + string(q.Args)
+	}
 	if x.turns().isOpen(in.TurnID) && x.State.Turn.Stop != "" {
 		return errBeingStopped()
 	}
