@@ -78,7 +78,7 @@ func NewSmall(t testing.TB, size int64) *Small {
 	return &Small{Dir: dir, t: t, filler: filepath.Join(dir, "filler")}
 }
 
-// Fill takes all the room that is left, also what was given back since the last call.
+// Fill writes until no room is left. A later call also fills room that became free.
 func (s *Small) Fill() {
 	s.t.Helper()
 	file, err := os.OpenFile(s.filler, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
