@@ -152,19 +152,29 @@ type Journal interface {
 }
 
 // The records of the journal are those of the core.
-
 type (
-	Write             = core.Write
-	SessionRecord     = core.SessionRecord
-	TurnRecord        = core.TurnRecord
-	TurnState         = core.TurnState
-	PromptRecord      = core.PromptRecord
-	EventRecord       = core.EventRecord
+	// Write holds the rows of one durable step.
+	Write = core.Write
+	// SessionRecord is the row of a session.
+	SessionRecord = core.SessionRecord
+	// TurnRecord is the row of a turn.
+	TurnRecord = core.TurnRecord
+	// TurnState says whether a turn is announced, open or finished.
+	TurnState = core.TurnState
+	// PromptRecord is the row of a turn's prompt.
+	PromptRecord = core.PromptRecord
+	// EventRecord is the row of an event.
+	EventRecord = core.EventRecord
+	// InteractionRecord is the row of a question.
 	InteractionRecord = core.InteractionRecord
-	TokenRecord       = core.TokenRecord
-	Loaded            = core.Loaded
-	DeadLetter        = core.DeadLetter
-	OutboxState       = core.OutboxState
+	// TokenRecord is the row of a stream token.
+	TokenRecord = core.TokenRecord
+	// Loaded is all that a start reads of a session.
+	Loaded = core.Loaded
+	// DeadLetter is an event that the broker refused for good.
+	DeadLetter = core.DeadLetter
+	// OutboxState is the state of a session's delivery.
+	OutboxState = core.OutboxState
 )
 
 // Turn states.

@@ -122,12 +122,17 @@ type Terminal struct {
 }
 
 // The values between a session and its agent are those of the core.
-
 type (
-	Prompt     = core.Prompt
-	Outcome    = core.Outcome
-	ToolCall   = core.ToolCall
+	// Prompt is the user's side of a turn.
+	Prompt = core.Prompt
+	// Outcome says how a turn ended.
+	Outcome = core.Outcome
+	// ToolCall is a call of a tool by the agent.
+	ToolCall = core.ToolCall
+	// ToolResult is the result of a ToolCall.
 	ToolResult = core.ToolResult
-	Question   = core.Question
-	Answer     = core.Answer
+	// Question is a question of the agent to the user.
+	Question = core.Question
+	// Answer is the user's answer to a Question.
+	Answer = core.Answer
 )
