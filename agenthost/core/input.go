@@ -279,7 +279,7 @@ func RawAnswer(req *protocol.AnswerRequest) Answer {
 type Outcome struct {
 	FinishReason protocol.FinishReason // "" means stop
 	Reason       string                // protocol.ReasonAborted after Interrupt
-	Usage        json.RawMessage       `json:",omitempty"` // JSON object or nil
+	Usage        json.RawMessage       // JSON object or nil; the recordings of providers hold its null
 	Err          string                // with FinishError: what to show the user
 }
 

@@ -207,10 +207,7 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	}
 	a.Hosts.Link = link
 
-	files, _ := web.Build()
-	console, err := web.New(web.Options{
-		Files: files, Base: api.BasePath(c.PublicURL), Version: c.Version, Visitor: api.Visitor(a.Auth, sessions),
-	})
+	console, err := a.newConsole(sessions)
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +233,13 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,
 		},
 	}, nil
+}
+
+func (a *Admin) newConsole(sessions *broker.Sessions) (*web.Console, error) {
+	files, _ := web.Build()
+	return web.New(web.Options{
+		Files: files, Base: api.BasePath(a.config.PublicURL), Version: a.config.Version, Visitor: api.Visitor(a.Auth, sessions),
+	})
 }
 
 // offeredAgents returns the agents that a task can name, the demo agent first.
