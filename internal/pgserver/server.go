@@ -1,6 +1,7 @@
 package pgserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,15 +45,18 @@ wait $!
 
 var errMissing = errors.New("PostgreSQL's initdb is neither in PATH nor under /usr/lib/postgresql: install it, as with `apt-get install postgresql`")
 
-// New creates the folder of a server that has no data yet: Init makes an empty cluster,
-// Program may copy one into Data.
-func New(port int) (*Server, error) {
+// TempDir is a short parent for New: the path of a unix socket has at most 107 bytes, and
+// os.TempDir may be too long.
+const TempDir = "/tmp"
+
+// New creates the folder of a server below parent. It has no data yet: Init makes an empty
+// cluster, BaseBackup copies a running one.
+func New(parent string, port int) (*Server, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
-	// os.TempDir may be too long: the path of a unix socket has at most 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "bellhop-pg-")
+	dir, err := os.MkdirTemp(parent, "bellhop-pg-")
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +96,28 @@ func (s *Server) Init() error {
 
 // Program runs one of PostgreSQL's programs as the server's user. Its output is in the error.
 func (s *Server) Program(name string, args ...string) error {
+	_, err := s.Output(name, args...)
+	return err
+}
+
+// Output is Program, and returns what the program printed. The program finds this server by
+// PGHOST, PGPORT and PGUSER.
+func (s *Server) Output(name string, args ...string) (string, error) {
 	cmd := s.command(filepath.Join(s.bin, name), args...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	cmd.Env = append(cmd.Env, "PGHOST="+s.dir, "PGPORT="+strconv.Itoa(cmp.Or(s.Port, 5432)), "PGUSER=postgres", "PGDATABASE=postgres")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
-	return nil
+	return string(out), nil
+}
+
+// BaseBackup copies the running server's cluster to a new folder of owner with pg_basebackup.
+func (s *Server) BaseBackup(owner *Server, to string, flags ...string) error {
+	args := []string{
+		"-h", s.dir, "-p", strconv.Itoa(s.Port), "-U", "postgres", "-D", to, "-X", "stream", "-c", "fast", "--no-sync",
+	}
+	return owner.Program("pg_basebackup", append(args, flags...)...)
 }
 
 // Copy copies a folder as the server's user.
@@ -131,6 +153,32 @@ func (s *Server) Dir() string { return s.dir }
 
 // Running reports whether the server was started and not stopped since.
 func (s *Server) Running() bool { return s.guard != nil }
+
+// Processes returns the ids of the postmaster, first, and its children.
+func (s *Server) Processes() ([]int, error) {
+	content, err := os.ReadFile(filepath.Join(s.Data(), "postmaster.pid"))
+	if err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	postmaster, err := strconv.Atoi(first)
+	if err != nil {
+		return nil, err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
+	if err != nil {
+		return nil, err
+	}
+	pids := []int{postmaster}
+	for word := range strings.FieldsSeq(string(children)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...) //nolint:noctx // a context would end the guard without its server

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -10,12 +11,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"bellhop/internal/pgserver"
 )
 
 // shared is the cluster of this test binary.
 var shared struct {
 	mu       sync.Mutex
-	cluster  *cluster
+	cluster  *pgserver.Server
 	err      error
 	migrated bool
 	number   atomic.Int64
@@ -37,18 +40,18 @@ func Postgres(t testing.TB, migrate func(url string) error) string {
 	if migrate != nil {
 		create += " TEMPLATE " + template
 	}
-	if err := c.exec(create); err != nil {
+	if err := c.Exec(create); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+		if err := c.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
-	return c.socketURL(name)
+	return c.SocketURL(name)
 }
 
-func prepare(migrate func(url string) error) (*cluster, error) {
+func prepare(migrate func(url string) error) (*pgserver.Server, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.err == nil && shared.cluster == nil {
@@ -61,19 +64,30 @@ func prepare(migrate func(url string) error) (*cluster, error) {
 	return shared.cluster, shared.err
 }
 
-func startShared() (*cluster, error) {
-	c, err := newCluster(tempDir, 0)
+func startShared() (*pgserver.Server, error) {
+	c, err := newCluster(pgserver.TempDir, 0)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.start()
+	return c, c.Start("synchronous_commit=off")
 }
 
-func migrateTemplate(c *cluster, migrate func(url string) error) error {
-	if err := c.exec("CREATE DATABASE " + template); err != nil {
+func newCluster(parent string, port int) (*pgserver.Server, error) {
+	c, err := pgserver.New(parent, port)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Init(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.Dir()))
+	}
+	return c, nil
+}
+
+func migrateTemplate(c *pgserver.Server, migrate func(url string) error) error {
+	if err := c.Exec("CREATE DATABASE " + template); err != nil {
 		return err
 	}
-	if err := migrate(c.socketURL(template)); err != nil {
+	if err := migrate(c.SocketURL(template)); err != nil {
 		return fmt.Errorf("prepare the template database: %w", err)
 	}
 	return nil
@@ -86,7 +100,7 @@ func Main(m *testing.M) int {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.cluster != nil {
-		if err := shared.cluster.stop(false); err != nil {
+		if err := shared.cluster.Stop(false); err != nil {
 			fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
 		}
 	}
@@ -104,13 +118,13 @@ func Main(m *testing.M) int {
 // TCP, so that a Proxy can be put before it.
 type Server struct {
 	t       testing.TB
-	cluster *cluster
+	cluster *pgserver.Server
 }
 
 // PostgresServer starts a server with an empty database; it ends with t.
 func PostgresServer(t testing.TB) *Server {
 	t.Helper()
-	return PostgresServerIn(t, tempDir)
+	return PostgresServerIn(t, pgserver.TempDir)
 }
 
 // PostgresServerIn is PostgresServer with its data in a folder below parent, whose
@@ -131,7 +145,7 @@ func PostgresServerIn(t testing.TB, parent string) *Server {
 }
 
 // Addr returns the server's host:port.
-func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.port) }
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.cluster.Port) }
 
 // URL returns the database's URL over TCP.
 func (s *Server) URL() string { return s.URLVia(s.Addr()) }
@@ -144,7 +158,7 @@ func (s *Server) URLVia(addr string) string {
 // Stop kills the server like a crash; its data are kept. It may be called again.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if err := s.cluster.stop(true); err != nil {
+	if err := s.cluster.Stop(true); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -152,10 +166,10 @@ func (s *Server) Stop() {
 // Start returns when the server accepts connections again.
 func (s *Server) Start() {
 	s.t.Helper()
-	if s.cluster.guard != nil {
+	if s.cluster.Running() {
 		return
 	}
-	if err := s.cluster.start(); err != nil {
+	if err := s.cluster.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -2,11 +2,10 @@ package testenv
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
+
+	"bellhop/internal/pgserver"
 )
 
 // Standby returns a running hot standby, made by pg_basebackup, that streams from
@@ -30,7 +29,7 @@ func (s *Server) copyOf(flags ...string) *Server {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c, err := s.cluster.copy(port, flags...)
+	c, err := baseBackup(s.cluster, port, flags...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -40,9 +39,8 @@ func (s *Server) copyOf(flags ...string) *Server {
 // Promote makes a standby a primary. It returns when the server takes writes.
 func (s *Server) Promote() {
 	s.t.Helper()
-	promote := s.cluster.command(filepath.Join(s.cluster.bin, "pg_ctl"), "promote", "-w", "-D", s.cluster.data())
-	if out, err := promote.CombinedOutput(); err != nil {
-		s.t.Fatalf("promote: %v\n%s", err, out)
+	if err := s.cluster.Program("pg_ctl", "promote", "-w", "-D", s.cluster.Data()); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -51,11 +49,11 @@ func (s *Server) Promote() {
 func (s *Server) Restore(backup *Server) {
 	s.t.Helper()
 	s.Stop()
-	if err := os.RemoveAll(s.cluster.data()); err != nil {
+	if err := os.RemoveAll(s.cluster.Data()); err != nil {
 		s.t.Fatal(err)
 	}
-	if out, err := s.cluster.command("cp", "-a", backup.cluster.data(), s.cluster.data()).CombinedOutput(); err != nil {
-		s.t.Fatalf("copy the backup: %v\n%s", err, out)
+	if err := s.cluster.Copy(backup.cluster.Data(), s.cluster.Data()); err != nil {
+		s.t.Fatal(err)
 	}
 	s.Start()
 }
@@ -64,47 +62,33 @@ func (s *Server) Restore(backup *Server) {
 // it returns what the program printed.
 func (s *Server) Shell(program string, args ...string) string {
 	s.t.Helper()
-	cmd := s.cluster.command(filepath.Join(s.cluster.bin, program), args...)
-	cmd.Env = append(cmd.Env, "PGHOST=127.0.0.1", "PGPORT="+strconv.Itoa(s.cluster.port), "PGUSER=postgres", "PGDATABASE=postgres")
-	out, err := cmd.CombinedOutput()
+	out, err := s.cluster.Output(program, args...)
 	if err != nil {
-		s.t.Fatalf("%s: %v\n%s", program, err, out)
+		s.t.Fatal(err)
 	}
-	return string(out)
+	return out
 }
 
 // Dir is a folder that the server's programs may write to.
-func (s *Server) Dir() string { return s.cluster.dir }
+func (s *Server) Dir() string { return s.cluster.Dir() }
 
-// copy makes another cluster with pg_basebackup, without starting it.
-func (c *cluster) copy(port int, flags ...string) (*cluster, error) {
-	next, err := newFolder(tempDir, port)
+// baseBackup makes another cluster with pg_basebackup, without starting it.
+func baseBackup(of *pgserver.Server, port int, flags ...string) (*pgserver.Server, error) {
+	next, err := pgserver.New(pgserver.TempDir, port)
 	if err != nil {
 		return nil, err
 	}
-	if os.Getuid() == 0 {
-		err = next.dropRoot()
-	}
-	if err == nil {
-		args := append([]string{
-			"-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", "-D", next.data(), "-X", "stream", "-c", "fast", "--no-sync",
-		}, flags...)
-		var out []byte
-		if out, err = next.command(filepath.Join(c.bin, "pg_basebackup"), args...).CombinedOutput(); err != nil {
-			err = fmt.Errorf("pg_basebackup: %w\n%s", err, out)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(next.dir))
+	if err := of.BaseBackup(next, next.Data(), flags...); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(next.Dir()))
 	}
 	return next, nil
 }
 
-func newServer(t testing.TB, c *cluster) *Server {
+func newServer(t testing.TB, c *pgserver.Server) *Server {
 	s := &Server{t: t, cluster: c}
 	t.Cleanup(func() {
 		s.Stop()
-		if err := os.RemoveAll(c.dir); err != nil {
+		if err := os.RemoveAll(c.Dir()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -44,7 +43,7 @@ func startPair(ctx context.Context) (*pair, error) {
 		if err != nil {
 			return p, err
 		}
-		if p.servers[i], err = pgserver.New(port); err != nil {
+		if p.servers[i], err = pgserver.New(pgserver.TempDir, port); err != nil {
 			return p, err
 		}
 		if p.proxies[i], err = faultproxy.New("127.0.0.1:" + strconv.Itoa(port)); err != nil {
@@ -109,8 +108,7 @@ func copyCluster(from, owner *pgserver.Server, to string, extra ...string) error
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
-	args := []string{"-D", to, "-h", from.Dir(), "-p", strconv.Itoa(from.Port), "-U", "postgres", "-X", "stream", "-c", "fast", "--no-sync"}
-	return owner.Program("pg_basebackup", append(args, extra...)...)
+	return from.BaseBackup(owner, to, extra...)
 }
 
 // commitAlone decides whether a commit of the primary waits for the standby.
@@ -155,7 +153,7 @@ func (p *pair) crash(ctx context.Context, down time.Duration) error {
 }
 
 func (p *pair) killPrimary() error {
-	pids, err := processes(p.servers[p.primary])
+	pids, err := p.servers[p.primary].Processes()
 	if err != nil {
 		return err
 	}
@@ -213,39 +211,13 @@ func (p *pair) restore(ctx context.Context) error {
 func (p *pair) freeze(ctx context.Context, d time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pids, err := processes(p.servers[p.primary])
+	pids, err := p.servers[p.primary].Processes()
 	if err != nil {
 		return err
 	}
 	err = signalAll(pids, syscall.SIGSTOP)
 	pause(ctx, d)
 	return errors.Join(err, signalAll(pids, syscall.SIGCONT))
-}
-
-// processes returns the postmaster, first, and its children.
-func processes(s *pgserver.Server) ([]int, error) {
-	content, err := os.ReadFile(filepath.Join(s.Data(), "postmaster.pid"))
-	if err != nil {
-		return nil, err
-	}
-	first, _, _ := strings.Cut(string(content), "\n")
-	postmaster, err := strconv.Atoi(first)
-	if err != nil {
-		return nil, err
-	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
-	if err != nil {
-		return nil, err
-	}
-	pids := []int{postmaster}
-	for word := range strings.FieldsSeq(string(children)) {
-		pid, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, err
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
 }
 
 // signalAll signals processes; one that has ended meanwhile is no error.
