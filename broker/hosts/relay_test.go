@@ -76,7 +76,7 @@ func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 
 // A host may respond before it has received the complete prompt.
 func TestAResponseBeforeTheEndOfThePromptIsRelayed(t *testing.T) {
-	const limit = 30 * time.Millisecond
+	const limit = 200 * time.Millisecond
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.EnableFullDuplex()

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +28,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}
+	opts.Out = &lineWriter{out: opts.Out}
 	report, err := opts.report(ctx)
 	if err != nil {
 		return nil, err
@@ -100,6 +103,18 @@ func machine() string {
 		memory = fmt.Sprintf(", %d GiB", info.Totalram*uint64(info.Unit)>>30)
 	}
 	return fmt.Sprintf("%d cores%s, %s/%s", runtime.NumCPU(), memory, runtime.GOOS, runtime.GOARCH)
+}
+
+// lineWriter lets the goroutines of a round print whole lines.
+type lineWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lineWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(line)
 }
 
 func (o Options) sayf(format string, args ...any) {
