@@ -339,15 +339,21 @@ func (x deliveryStep) replace(old EventRecord, e protocol.Event, at protocol.Cur
 	x.Rows.Events = append(x.Rows.Events, row)
 }
 
-// apply handles a broker that has another event under the same position: all that
-// is unacknowledged gets new positions in a new epoch; the events stay the same.
+// apply handles a broker that has another event under the same position: the
+// unacknowledged events of that epoch get new positions; the events stay the same.
+// If their epoch is over, they go to the end of the current one, whose events keep
+// their positions because the broker may have pulled them. Otherwise a new epoch begins.
 func (in PendingRead) apply(x *Step) error {
 	s := &x.State
-	if in.Version != s.Delivery.Version {
+	if in.Version != s.Delivery.Version || len(in.Events) == 0 {
 		return nil
 	}
-	at := protocol.Cursor{Epoch: s.Record.Cursor.Epoch + 1}
-	for _, row := range in.Events {
+	moved, at := in.Events, protocol.Cursor{Epoch: s.Record.Cursor.Epoch + 1}
+	if current := s.Record.Cursor; in.Events[0].Cursor.Epoch < current.Epoch {
+		at = current
+		moved = slices.DeleteFunc(slices.Clone(in.Events), func(row EventRecord) bool { return row.Cursor.Epoch == current.Epoch })
+	}
+	for _, row := range moved {
 		var e protocol.Event
 		if err := json.Unmarshal(row.Body, &e); err != nil {
 			x.Rows = Write{SessionID: s.ID}
