@@ -10,12 +10,6 @@ import (
 	"bellhop/protocol"
 )
 
-// The task events that users' webhooks can receive.
-const (
-	eventTurnFinished      = "turn.finished"
-	eventInteractionOpened = "interaction.opened"
-)
-
 // Webhooks queues events for the webhooks that a user registered.
 type Webhooks interface {
 	// Emit joins the transaction of ctx, so the event is queued only if that
@@ -26,7 +20,7 @@ type Webhooks interface {
 // TaskEvent is an event for a user's webhooks (protocol section 3).
 type TaskEvent struct {
 	ID     string // the same for a repeated report of the same fact
-	Type   string
+	Type   protocol.WebhookEvent
 	TaskID string
 	TurnID string
 	At     time.Time
@@ -62,7 +56,7 @@ func taskEvents(b *Batch) []TaskEvent {
 			continue
 		}
 		events = append(events, TaskEvent{
-			ID: taskEventID(eventTurnFinished, b.Task.ID, t.ID), Type: eventTurnFinished,
+			ID: taskEventID(protocol.WebhookTurnFinished, b.Task.ID, t.ID), Type: protocol.WebhookTurnFinished,
 			TaskID: b.Task.ID, TurnID: t.ID, At: *t.FinishedAt,
 			Data: turnFinished{Title: b.Task.Title, FinishReason: t.FinishReason, Reason: t.Reason, Usage: nullIfEmpty(t.Usage)},
 		})
@@ -73,7 +67,7 @@ func taskEvents(b *Batch) []TaskEvent {
 			continue
 		}
 		events = append(events, TaskEvent{
-			ID: taskEventID(eventInteractionOpened, b.Task.ID, q.ID), Type: eventInteractionOpened,
+			ID: taskEventID(protocol.WebhookInteractionOpened, b.Task.ID, q.ID), Type: protocol.WebhookInteractionOpened,
 			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt,
 			Data: interactionOpened{
 				Title: b.Task.Title, InteractionID: q.ID, Kind: q.Kind, Prompt: q.Prompt, ToolName: q.ToolName,
@@ -93,7 +87,7 @@ func nullIfEmpty(raw json.RawMessage) json.RawMessage {
 
 // taskEventID hashes the ids, because a host's ids may contain characters that a
 // webhook-id must not.
-func taskEventID(kind, taskID, id string) string {
-	sum := sha256.Sum256([]byte(kind + "\x00" + taskID + "\x00" + id))
+func taskEventID(kind protocol.WebhookEvent, taskID, id string) string {
+	sum := sha256.Sum256([]byte(string(kind) + "\x00" + taskID + "\x00" + id))
 	return "evt_" + hex.EncodeToString(sum[:16])
 }

@@ -34,9 +34,9 @@ func TestAWorkspaceWakesWorksAndRests(t *testing.T) {
 		"work is seen beside waiting":   {func(a *Tracker) { a.Report("w", "p", waiting); a.Report("w", "q", busy) }, busy, 2},
 		"the last one ends":             {func(a *Tracker) { a.Mark("w"); a.Report("w", "p", busy); a.Report("w", "p", none) }, none, 3},
 		"the last but one ends":         {func(a *Tracker) { a.Report("w", "p", idle); a.Report("w", "q", busy); a.Report("w", "q", none) }, idle, 3},
-		"the end of nobody is no news":  {func(a *Tracker) { a.Report("w", "p", none) }, none, 0},
+		"the end of an unknown program": {func(a *Tracker) { a.Report("w", "p", none) }, none, 0},
 		"another workspace is another":  {func(a *Tracker) { a.Report("v", "p", busy) }, none, 1},
-		"a deleted workspace is nobody": {func(a *Tracker) { a.Report("w", "p", busy); a.Forget("w") }, none, 1},
+		"a deleted workspace":           {func(a *Tracker) { a.Report("w", "p", busy); a.Forget("w") }, none, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, changes := watched(time.Minute)

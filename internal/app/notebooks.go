@@ -12,6 +12,7 @@ import (
 	"bellhop/notebook/mcp"
 	notebookstore "bellhop/notebook/store"
 	"bellhop/notebook/verify"
+	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 	outboundapi "bellhop/webhook/outbound/api"
 	outboundstore "bellhop/webhook/outbound/store"
@@ -101,7 +102,7 @@ func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
 }
 
 func (o *outbox) Answered(ctx context.Context, a notebook.Answer) error {
-	return o.Emit(ctx, a.UserID, outbound.TaskEvent{ID: a.MessageID, Type: outbound.EventFollowupAnswered, At: a.At, Data: a})
+	return o.Emit(ctx, a.UserID, outbound.TaskEvent{ID: a.MessageID, Type: protocol.WebhookFollowupAnswered, At: a.At, Data: a})
 }
 
 func renderFollowup(n *notebook.Service) func(context.Context, *outbound.Delivery) ([]byte, error) {

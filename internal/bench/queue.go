@@ -31,7 +31,7 @@ func (p *brokerProcess) register(ctx context.Context, pg *cluster, urls []string
 		for _, u := range urls {
 			errs = append(errs, store.CreateEndpoint(ctx, &outbound.Endpoint{
 				ID: protocol.NewID(), OwnerID: p.userID, Kind: outbound.KindTask, URL: u, Secret: signature.Generate(),
-				Events: []string{"turn.finished"}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
+				Events: []protocol.WebhookEvent{protocol.WebhookTurnFinished}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
 			}))
 		}
 		return errors.Join(errs...)

@@ -14,15 +14,6 @@ import (
 // KindTask is the kind of endpoints that users register for their tasks.
 const KindTask = "task"
 
-// The events a KindTask endpoint may ask for.
-const (
-	EventTurnFinished      = "turn.finished"
-	EventInteractionOpened = "interaction.opened"
-	EventFollowupAnswered  = "followup.answered"
-)
-
-var taskEvents = []string{EventTurnFinished, EventInteractionOpened, EventFollowupAnswered}
-
 // Endpoint is an address that a user chose for deliveries.
 type Endpoint struct {
 	ID             string
@@ -32,7 +23,7 @@ type Endpoint struct {
 	Secret         seal.Secret
 	PreviousSecret seal.Secret // also signs until PreviousUntil
 	PreviousUntil  *time.Time
-	Events         []string // only for KindTask
+	Events         []protocol.WebhookEvent // only for KindTask
 	DisabledAt     *time.Time
 	DisabledReason string
 	CreatedAt      time.Time
@@ -74,14 +65,20 @@ func (e *Endpoint) rotate(secret seal.Secret, now time.Time, overlap time.Durati
 	e.PreviousSecret, e.PreviousUntil, e.Secret = e.Secret, &until, secret
 }
 
-func checkEvents(events []string) ([]string, error) {
+func checkEvents(events []protocol.WebhookEvent) ([]protocol.WebhookEvent, error) {
+	known := protocol.WebhookEvents()
+	all := make([]string, len(known))
+	for i, name := range known {
+		all[i] = string(name)
+	}
+	names := strings.Join(all, ", ")
 	for _, name := range events {
-		if !slices.Contains(taskEvents, name) {
-			return nil, protocol.Errorf(protocol.CodeInvalid, "events must be among %s", strings.Join(taskEvents, ", "))
+		if !slices.Contains(known, name) {
+			return nil, protocol.Errorf(protocol.CodeInvalid, "events must be among %s", names)
 		}
 	}
 	if len(events) == 0 {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "events must name at least one of %s", strings.Join(taskEvents, ", "))
+		return nil, protocol.Errorf(protocol.CodeInvalid, "events must name at least one of %s", names)
 	}
 	events = slices.Clone(events)
 	slices.Sort(events)

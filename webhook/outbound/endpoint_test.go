@@ -18,7 +18,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-func (p *post) webhook(url string, events ...string) *outbound.Endpoint {
+func (p *post) webhook(url string, events ...protocol.WebhookEvent) *outbound.Endpoint {
 	p.Helper()
 	e, err := p.worker.Register(p.Context(), p.user, outbound.EndpointRequest{Kind: outbound.KindTask, URL: url, Events: events})
 	p.must(err)
@@ -29,16 +29,16 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		both, one := outboundtest.Receive(t, nil), outboundtest.Receive(t, nil)
-		e := p.webhook(both.URL, outbound.EventTurnFinished, outbound.EventInteractionOpened, outbound.EventTurnFinished)
-		p.webhook(one.URL, outbound.EventInteractionOpened)
+		e := p.webhook(both.URL, protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened, protocol.WebhookTurnFinished)
+		p.webhook(one.URL, protocol.WebhookInteractionOpened)
 		p.endpoint("http://127.0.0.1:65000") // an agent's
 		otherUser := outboundtest.Receive(t, nil)
 		_, err := p.worker.Register(t.Context(), site.User(t), outbound.EndpointRequest{
-			Kind: outbound.KindTask, URL: otherUser.URL, Events: []string{outbound.EventTurnFinished},
+			Kind: outbound.KindTask, URL: otherUser.URL, Events: []protocol.WebhookEvent{protocol.WebhookTurnFinished},
 		})
 		p.must(err)
 		event := outbound.TaskEvent{
-			ID: "evt_1", Type: outbound.EventTurnFinished, TaskID: "task", TurnID: "turn", At: start, Data: map[string]any{"finishReason": "<stop>"},
+			ID: "evt_1", Type: protocol.WebhookTurnFinished, TaskID: "task", TurnID: "turn", At: start, Data: map[string]any{"finishReason": "<stop>"},
 		}
 		p.must(p.worker.Emit(t.Context(), p.user, event))
 		p.must(p.worker.Emit(t.Context(), p.user, event)) // emitted twice
@@ -52,7 +52,7 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 		if got := string(requests[0].Body); got != want || requests[0].ID() != "evt_1" {
 			t.Errorf("%s\n%s", got, want)
 		}
-		event.Type, event.ID = outbound.EventInteractionOpened, ""
+		event.Type, event.ID = protocol.WebhookInteractionOpened, ""
 		p.must(p.worker.Emit(t.Context(), p.user, event))
 		p.sweep()
 		if len(both.Requests()) != 2 || len(one.Requests()) != 1 || both.Requests()[1].ID() != one.Requests()[0].ID() {
@@ -69,10 +69,10 @@ func TestEmitJoinsTheTransaction(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
-		p.webhook(r.URL, outbound.EventTurnFinished)
+		p.webhook(r.URL, protocol.WebhookTurnFinished)
 		refuse := errors.New("no")
 		err := site.Store.Write(t.Context(), func(ctx context.Context) error {
-			p.must(p.worker.Emit(ctx, p.user, outbound.TaskEvent{Type: outbound.EventTurnFinished, TaskID: "t", At: start}))
+			p.must(p.worker.Emit(ctx, p.user, outbound.TaskEvent{Type: protocol.WebhookTurnFinished, TaskID: "t", At: start}))
 			return refuse
 		})
 		p.sweep()
@@ -87,10 +87,10 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
-		e := p.webhook(r.URL, outbound.EventTurnFinished, outbound.EventFollowupAnswered)
+		e := p.webhook(r.URL, protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered)
 		rapid.Check(t, func(rt *rapid.T) {
 			event := outbound.TaskEvent{
-				Type:   rapid.SampledFrom([]string{outbound.EventTurnFinished, outbound.EventFollowupAnswered}).Draw(rt, "type"),
+				Type:   rapid.SampledFrom([]protocol.WebhookEvent{protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered}).Draw(rt, "type"),
 				TaskID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "task"), TurnID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "turn"),
 				At: start.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(rt, "at"))), Data: map[string]any{"text": rapid.String().Draw(rt, "text")},
 			}
@@ -103,9 +103,10 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 			}
 			verify(t, requests, e.Secret)
 			var got struct {
-				Type, TaskID, TurnID string
-				Timestamp            time.Time
-				Data                 struct{ Text string }
+				Type           protocol.WebhookEvent
+				TaskID, TurnID string
+				Timestamp      time.Time
+				Data           struct{ Text string }
 			}
 			if err := json.Unmarshal(requests[0].Body, &got); err != nil {
 				rt.Fatal(err)
@@ -121,12 +122,12 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 func TestRegisterRefuses(t *testing.T) {
 	p := newPost(t, outboundtest.SQLite(t))
 	short := seal.NewSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23)))
-	events := []string{outbound.EventTurnFinished}
+	events := []protocol.WebhookEvent{protocol.WebhookTurnFinished}
 	for name, r := range map[string]outbound.EndpointRequest{
 		"a private address":  {Kind: outbound.KindTask, URL: "https://10.0.0.1", Events: events},
 		"no URL":             {Kind: outbound.KindTask, Events: events},
 		"a secret too short": {Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: events, Secret: short},
-		"an unknown event":   {Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: []string{"turn.started"}},
+		"an unknown event":   {Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: []protocol.WebhookEvent{"turn.started"}},
 		"no event":           {Kind: outbound.KindTask, URL: "https://hooks.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestEndpointsBelongToTheirOwner(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		other := site.User(t)
-		e := p.webhook("https://hooks.example.com", outbound.EventTurnFinished)
+		e := p.webhook("https://hooks.example.com", protocol.WebhookTurnFinished)
 		p.code(p.worker.Remove(t.Context(), other, outbound.KindTask, e.ID), protocol.CodeNotFound)
 		p.code(p.worker.Remove(t.Context(), p.user, agentKind, e.ID), protocol.CodeNotFound)
 		p.code(p.worker.Enable(t.Context(), other, outbound.KindTask, e.ID), protocol.CodeNotFound)

@@ -22,8 +22,8 @@ type EndpointRequest struct {
 	ID     string // "" = a new id
 	Kind   string
 	URL    string
-	Secret seal.Secret // zero = one is generated
-	Events []string    // only for KindTask
+	Secret seal.Secret             // zero = one is generated
+	Events []protocol.WebhookEvent // only for KindTask
 }
 
 // Register stores a new endpoint. The Endpoint returned has its Secret, which must not be shown

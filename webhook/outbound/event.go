@@ -13,7 +13,7 @@ import (
 type TaskEvent struct {
 	// ID is the webhook-id; "" = a new one. Events with the same ID are sent once.
 	ID     string
-	Type   string // one of the Event constants
+	Type   protocol.WebhookEvent
 	TaskID string
 	TurnID string
 	At     time.Time
@@ -22,18 +22,18 @@ type TaskEvent struct {
 
 // taskBody is the body of protocol section 3, "Task webhooks".
 type taskBody struct {
-	Type      string `json:"type"`
-	TaskID    string `json:"taskId"`
-	TurnID    string `json:"turnId"`
-	Timestamp string `json:"timestamp"`
-	Data      any    `json:"data"`
+	Type      protocol.WebhookEvent `json:"type"`
+	TaskID    string                `json:"taskId"`
+	TurnID    string                `json:"turnId"`
+	Timestamp string                `json:"timestamp"`
+	Data      any                   `json:"data"`
 }
 
 // Emit enqueues an event for every endpoint of the user that subscribed to its type, inside the
 // caller's transaction. The deliveries have no order: an event that the receiver cannot handle
 // must not delay a later question.
 func (s *Service) Emit(ctx context.Context, userID string, event TaskEvent) error {
-	if !slices.Contains(taskEvents, event.Type) {
+	if !slices.Contains(protocol.WebhookEvents(), event.Type) {
 		return fmt.Errorf("outbound: %q is no event for task webhooks", event.Type)
 	}
 	return s.store.Write(ctx, func(ctx context.Context) error {
@@ -65,7 +65,7 @@ func (s *Service) emit(ctx context.Context, endpoints []Endpoint, event TaskEven
 	}
 	for i := range endpoints {
 		_, err := s.enqueue(ctx, &endpoints[i], Job{
-			EndpointID: endpoints[i].ID, MessageID: id, Event: event.Type,
+			EndpointID: endpoints[i].ID, MessageID: id, Event: string(event.Type),
 			Body: body,
 		})
 		if err != nil {

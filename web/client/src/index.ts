@@ -50,5 +50,6 @@ export type {
   TaskList,
   ToolUse,
   Verification,
+  WebhookEvent,
   WhenBusy,
 } from './wire.js';

@@ -1064,3 +1064,6 @@ export interface RenewResponse {
 export interface SuccessResponse {
   success: boolean;
 }
+
+/** WebhookEvent is the type of a message to a user's own webhook, section 3. */
+export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered';

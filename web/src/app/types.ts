@@ -15,6 +15,7 @@ export type {
   TaskHint,
   TaskList,
   ToolUse,
+  WebhookEvent,
 } from '@bellhop/client';
 
 /** A user of the broker. Only consoles need this shape, so the client package leaves it out. */

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
+import type { WebhookEvent } from '../app/types.ts';
 
 export type DeliveryState = 'queued' | 'delivered' | 'failed' | 'expired' | 'held';
 
@@ -29,13 +30,20 @@ export interface Delivery {
 export interface Webhook {
   id: string;
   url: string;
-  events: string[];
+  events: WebhookEvent[];
   secret?: string;
   disabled: boolean;
   createdAt: string;
 }
 
-export const webhookEvents = ['turn.finished', 'interaction.opened', 'followup.answered'] as const;
+/** A record, so that the compiler names an event that is missing here. */
+const everyWebhookEvent: Record<WebhookEvent, true> = {
+  'turn.finished': true,
+  'interaction.opened': true,
+  'followup.answered': true,
+};
+
+export const webhookEvents = Object.keys(everyWebhookEvent) as WebhookEvent[];
 
 export function useDeliveries(state: '' | DeliveryState) {
   return useInfiniteQuery({
@@ -72,7 +80,7 @@ export function useWebhooks() {
 export function useAddWebhook() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: async (webhook: { url: string; events: readonly string[] }) =>
+    mutationFn: async (webhook: { url: string; events: readonly WebhookEvent[] }) =>
       (await api<{ webhook: Webhook }>('POST', '/api/webhooks', webhook)).webhook,
     onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
   });

@@ -7,6 +7,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Secret } from '../ui/secret.tsx';
+import type { WebhookEvent } from '../app/types.ts';
 import { useAddWebhook, useChangeWebhook, useWebhooks, webhookEvents, type Webhook } from './api.ts';
 import table from '../ui/table.module.css';
 import styles from './deliveries.module.css';
@@ -85,7 +86,7 @@ export function Webhooks() {
 
 function AddWebhook({ onDone }: { onDone: (made: Webhook | null) => void }) {
   const [url, setUrl] = useState('');
-  const [events, setEvents] = useState<readonly string[]>(['turn.finished', 'interaction.opened']);
+  const [events, setEvents] = useState<readonly WebhookEvent[]>(['turn.finished', 'interaction.opened']);
   const add = useAddWebhook();
   const submit = (event: FormEvent) => {
     event.preventDefault();

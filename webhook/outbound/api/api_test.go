@@ -110,7 +110,7 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 		d.want(bob, "GET", "/api/deliveries", "", 200, `{"deliveries":[]}`)
 
 		emit := func(id string) {
-			if err := d.worker.Emit(t.Context(), ada, outbound.TaskEvent{ID: id, Type: outbound.EventTurnFinished, TaskID: "t", At: d.clock.Now()}); err != nil {
+			if err := d.worker.Emit(t.Context(), ada, outbound.TaskEvent{ID: id, Type: protocol.WebhookTurnFinished, TaskID: "t", At: d.clock.Now()}); err != nil {
 				t.Fatal(err)
 			}
 		}

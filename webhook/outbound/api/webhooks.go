@@ -12,13 +12,13 @@ import (
 // webhook is an endpoint for task events as its owner gets it. Secret is present only in the
 // response that created or rotated it.
 type webhook struct {
-	ID             string    `json:"id"`
-	URL            string    `json:"url"`
-	Events         []string  `json:"events"`
-	Secret         string    `json:"secret,omitempty"`
-	Disabled       bool      `json:"disabled"`
-	DisabledReason string    `json:"disabledReason,omitempty"`
-	CreatedAt      time.Time `json:"createdAt"`
+	ID             string                  `json:"id"`
+	URL            string                  `json:"url"`
+	Events         []protocol.WebhookEvent `json:"events"`
+	Secret         string                  `json:"secret,omitempty"`
+	Disabled       bool                    `json:"disabled"`
+	DisabledReason string                  `json:"disabledReason,omitempty"`
+	CreatedAt      time.Time               `json:"createdAt"`
 }
 
 type webhooksResponse struct {
@@ -26,9 +26,9 @@ type webhooksResponse struct {
 }
 
 type createWebhookRequest struct {
-	URL    string      `json:"url"`
-	Events []string    `json:"events"`
-	Secret seal.Secret `json:"secret"`
+	URL    string                  `json:"url"`
+	Events []protocol.WebhookEvent `json:"events"`
+	Secret seal.Secret             `json:"secret"`
 }
 
 type webhookRequest struct {

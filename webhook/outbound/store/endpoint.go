@@ -8,6 +8,7 @@ import (
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
 	"bellhop/internal/table"
+	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 )
 
@@ -29,7 +30,7 @@ var endpoints = table.New(endpointTable,
 	table.Bytes("secret", func(e *sealedEndpoint) *[]byte { return &e.secret }),
 	table.Bytes("previous_secret", func(e *sealedEndpoint) *[]byte { return &e.previousSecret }),
 	table.OptionalTime("previous_until", func(e *sealedEndpoint) **time.Time { return &e.PreviousUntil }),
-	table.JSONList("events", "[]", func(e *sealedEndpoint) *[]string { return &e.Events }),
+	table.JSONList("events", "[]", func(e *sealedEndpoint) *[]protocol.WebhookEvent { return &e.Events }),
 	table.OptionalTime("disabled_at", func(e *sealedEndpoint) **time.Time { return &e.DisabledAt }),
 	table.Text("disabled_reason", func(e *sealedEndpoint) *string { return &e.DisabledReason }),
 	table.Time("created_at", func(e *sealedEndpoint) *time.Time { return &e.CreatedAt }).Fixed(),

@@ -1,0 +1,16 @@
+package protocol
+
+// WebhookEvent is the type of a message to a user's own webhook, section 3.
+type WebhookEvent string
+
+// Webhook events.
+const (
+	WebhookTurnFinished      WebhookEvent = "turn.finished"
+	WebhookInteractionOpened WebhookEvent = "interaction.opened"
+	WebhookFollowupAnswered  WebhookEvent = "followup.answered"
+)
+
+// WebhookEvents returns all types, in the order in which people are shown them.
+func WebhookEvents() []WebhookEvent {
+	return []WebhookEvent{WebhookTurnFinished, WebhookInteractionOpened, WebhookFollowupAnswered}
+}
