@@ -17,10 +17,15 @@
 //	(nothing) ───────────► announced ───────► open ───────────────────────────► finished
 //	                           └── superseded, or its tokens expired ──► finished (not-started)
 //
-//	host.go      Host: start, run, end; its sessions      session.go  a session: steps, recovery, readers
-//	options.go   what a host is made of; the journal      effects.go  effects of steps; delivery's side of a session
-//	provider.go  the contract of agent programs           turn.go     prompts, and turns as they run
-//	open.go      sessions opened, listed and deleted      output.go   what an agent reports; questions
-//	agent.go     the agent of a session, its workspace    clients.go  the headless interface
-//	status.go    status of host and workspaces; hooks
+//	host.go       Host: start, run, end; its sessions
+//	options.go    what a host is made of: journal, workspaces, agent programs
+//	open.go       sessions opened, listed and deleted
+//	session.go    a session: steps, recovery, readers
+//	effects.go    effects of steps; delivery's side of a session
+//	turn.go       prompts, and turns as they run
+//	agent.go      the agent of a session, its workspace
+//	output.go     what an agent reports; questions
+//	status.go     status of host and workspaces; hooks
+//	reconcile.go  the sessions of one broker, listed and compared
+//	clients.go    the headless interface
 package agenthost

@@ -302,7 +302,8 @@ func (b *fakeBroker) ingest(w http.ResponseWriter, req request) {
 		cursor := cursorOf(b.events[id])
 		switch at := (protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}); {
 		case e.Type == "unreadable":
-			refuse(w, 400, protocol.CodeInvalid, nil)
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": e.Message, "code": protocol.CodeInvalid, "index": i})
 			return
 		case e.Epoch == cursor.Epoch && e.Seq <= cursor.Seq:
 			if !b.has(id, e) {

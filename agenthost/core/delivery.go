@@ -90,30 +90,6 @@ type Sent struct {
 func (r *Sent) first() protocol.Cursor { return r.Cursors[0] }
 func (r *Sent) last() protocol.Cursor  { return r.Cursors[len(r.Cursors)-1] }
 
-// Refusal is a response that is no success.
-type Refusal struct {
-	Status     int              `json:"status"`
-	Code       protocol.Code    `json:"code"`
-	Message    string           `json:"message"`
-	Cursor     *protocol.Cursor `json:"cursor,omitempty"`
-	Index      int              `json:"index"` // of the event that it is about
-	RetryAfter time.Duration    `json:"retryAfter"`
-
-	Incarnation string `json:"incarnation,omitempty"` // of the broker's database
-}
-
-// foreign reports that a refusal does not come from a broker that names itself:
-// those have an error code. Statuses that only ask for a retry are excluded,
-// because any sender of them leads to the same backoff.
-func (r *Refusal) foreign() bool {
-	return r.Code == "" && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
-}
-
-// requestErrors are messages of a 400 about the token or the address of a
-// request, whose code is the same as for a bad event. Dropping events would not
-// help.
-var requestErrors = []string{"Missing token", "Invalid token format", "Invalid token payload", "Session ID mismatch"}
-
 // apply handles a success. A broker that named itself acknowledges with its
 // cursor; a response without one comes from something in between, such as a
 // gateway, and acknowledges nothing. Other brokers acknowledge by the status
@@ -158,8 +134,8 @@ func (in DeliveryRefused) apply(x *Step) error {
 		x.delivery().conflicted(sent, r)
 	case r.Status == http.StatusNotFound && sent.Named:
 		x.delivery().unknownTask(r)
-	case r.Status == http.StatusBadRequest && !slices.Contains(requestErrors, r.Message):
-		x.delivery().refused(sent, r, r.Index)
+	case r.Status == http.StatusBadRequest && r.aboutEvent(sent.Named):
+		x.delivery().refused(sent, r, r.event())
 	default:
 		x.delivery().failed(fmt.Sprintf("the broker answered %d %s", r.Status, r.Code), "", r.RetryAfter)
 	}
@@ -233,15 +209,15 @@ func (x deliveryStep) conflicted(sent *Sent, r *Refusal) {
 	case protocol.CodeGap:
 		x.rewind(sent, r.Cursor)
 	case protocol.CodeDiverged:
-		if r.Index > 0 && r.Index < len(sent.Cursors) {
-			x.fewer(sent, r.Index)
+		if bad := r.event(); bad > 0 && bad < len(sent.Cursors) {
+			x.fewer(sent, bad)
 		} else if sent.Version == x.State.Delivery.Version {
 			x.effect(ReadPending{sent.Version})
 		}
 	case protocol.CodeFenced:
 		x.fenced(sent)
 	case protocol.CodeConflict:
-		x.refused(sent, r, r.Index)
+		x.refused(sent, r, r.event())
 	default:
 		x.failed("the broker answered 409 "+string(r.Code), "", r.RetryAfter)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"reflect"
 	"slices"
@@ -81,9 +82,12 @@ func inputs(r *run) []core.Input {
 	ahead.Request.Cursor = &protocol.Cursor{Epoch: 3, Seq: 7}
 	refused := func(status int, code protocol.Code, n int64) core.Input {
 		return core.DeliveryRefused{Sent: r.sent(n), Refusal: core.Refusal{
-			Status: status, Code: code, Message: "no", Cursor: &protocol.Cursor{Epoch: 1},
+			Status: status, Code: code, Message: "no", Cursor: &protocol.Cursor{Epoch: 1}, Index: new(0),
 		}}
 	}
+	refusedRequest := core.DeliveryRefused{Sent: r.sent(2), Refusal: core.Refusal{
+		Status: http.StatusBadRequest, Code: protocol.CodeInvalid, Message: "Session ID mismatch",
+	}}
 	return []core.Input{
 		openedBy("b1", "t1"), other, behind, ahead,
 		core.HeadlessOpened{Agent: "fake"},
@@ -144,7 +148,8 @@ func inputs(r *run) []core.Input {
 		core.DeliveryAccepted{Sent: r.sent(1), Object: true},
 		core.DeliveryAccepted{Sent: r.sent(1)},
 		core.DeliveryAccepted{Sent: r.unversioned()},
-		refused(400, protocol.CodeInvalid, 1), refused(400, protocol.CodeInvalid, 2), refused(400, "", 1), refused(401, protocol.CodeTokenExpired, 1),
+		refused(400, protocol.CodeInvalid, 1), refused(400, protocol.CodeInvalid, 2), refused(400, "", 1), refusedRequest,
+		refused(401, protocol.CodeTokenExpired, 1),
 		refused(401, protocol.CodeUnauthorized, 1), refused(409, protocol.CodeConflict, 1), refused(409, protocol.CodeGap, 1),
 		refused(409, protocol.CodeDiverged, 1), refused(409, protocol.CodeFenced, 1), refused(410, protocol.CodeGone, 1), refused(410, "", 1),
 		refused(413, protocol.CodeTooLarge, 1), refused(413, protocol.CodeTooLarge, 2), refused(429, protocol.CodeTooManyRequests, 1), refused(503, "", 1),

@@ -47,7 +47,7 @@ type response struct {
 		Error  string           `json:"error"`
 		Code   protocol.Code    `json:"code"`
 		Cursor *protocol.Cursor `json:"cursor"`
-		Index  int              `json:"index"`
+		Index  *int             `json:"index"`
 
 		Incarnation string `json:"incarnation"`
 	}

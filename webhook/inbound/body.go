@@ -53,7 +53,7 @@ func parseBody(raw []byte, taskID string) (postedEvents, error) {
 		return postedEvents{}, err
 	}
 	if event.SessionID != taskID {
-		return postedEvents{}, errMismatch()
+		return postedEvents{}, errMismatch
 	}
 	return postedEvents{list: []broker.Inbound{{Raw: raw, Event: event}}}, nil
 }
@@ -82,7 +82,7 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 	}
 	switch {
 	case batch.SessionID != taskID:
-		return nil, errMismatch()
+		return nil, errMismatch
 	case len(batch.Events) == 0:
 		return nil, protocol.Errorf(protocol.CodeInvalid, "events holds no event")
 	case len(batch.Events) > protocol.MaxWebhookEvents:
@@ -93,7 +93,7 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 	for i, one := range batch.Events {
 		event, err := protocol.ParseEvent(one)
 		if err == nil && event.SessionID != "" && event.SessionID != taskID {
-			err = errMismatch()
+			err = errMismatch
 		}
 		if err != nil {
 			return nil, atIndex(err, i)
@@ -104,7 +104,8 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 	return list, nil
 }
 
-func errMismatch() error { return protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch") }
+// errMismatch refuses the request, not an event of it.
+var errMismatch = protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch")
 
 func atIndex(err error, i int) error {
 	var known *protocol.Error

@@ -1,11 +1,15 @@
 package inbound_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"bellhop/internal/httpapi"
+	"bellhop/webhook/inbound"
 )
 
 func TestOtherMethodsAndPathsNeverRedirect(t *testing.T) {
@@ -82,6 +86,38 @@ func TestABodyThatIsNotAnEventStoresNothing(t *testing.T) {
 			if s.fakeDomain.taken() != 0 {
 				t.Error("an event reached the domain")
 			}
+		})
+	}
+}
+
+// A host drops an event only if the refusal has an index, so a named broker sends one with
+// every refusal of content and with none of the token or the session.
+func TestANamedBrokerNamesTheEventOfARefusal(t *testing.T) {
+	s := newSite(t)
+	hook := inbound.New(inbound.Options{
+		Ingest: s.fakeDomain, Sessions: s.fakeDomain, Now: s.clock.Now, Incarnation: func() string { return "i1" },
+	})
+	s.echo = httpapi.New(httpapi.Options{Log: slog.New(slog.DiscardHandler)})
+	s.echo.POST(path, hook.Handle)
+	refused := func(message, index string) string {
+		return `{"error":"` + message + `","code":"invalid"` + index + `,"incarnation":"i1"}`
+	}
+	noText := `{"sessionId":"task-1","type":"text","id":"a","timestamp":1}`
+	for _, c := range []struct{ name, token, body, response string }{
+		{"a bad event", s.token(), noText, refused("text is required", `,"index":0`)},
+		{"a bad event of a batch", s.token(), `{"sessionId":"task-1","events":[` + text + `,` + noText + `]}`, refused("text is required", `,"index":1`)},
+		{"a body that is no object", s.token(), `[]`, refused("The body must be a JSON object", `,"index":0`)},
+		{"another session", s.token(), strings.Replace(text, "task-1", "task-2", 1), refused("Session ID mismatch", "")},
+		{"a batch for another session", s.token(), `{"sessionId":"task-2","events":[` + text + `]}`, refused("Session ID mismatch", "")},
+		{"not a token", "x", text, refused("Invalid token format", "")},
+		{"no token", "", text, refused("Missing token", "")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, _ := post(path, c.body)
+			if c.token != "" {
+				r.URL.RawQuery = "token=" + c.token
+			}
+			want(t, s.do(r), 400, c.response)
 		})
 	}
 }

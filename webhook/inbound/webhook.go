@@ -98,13 +98,25 @@ func (h *Webhook) store(c echo.Context) (*protocol.IngestResponse, error) {
 	}
 	events, err := parseBody(body, claims.TaskID)
 	if err != nil {
-		return nil, err
+		return nil, h.aboutEvents(err)
 	}
 	response, err := h.ingest.Ingest(ctx, claims.TaskID, claims.TurnID, events.list)
 	if err != nil {
-		return nil, asTimeout(ctx, events.withIndex(err))
+		return nil, asTimeout(ctx, h.aboutEvents(events.withIndex(err)))
 	}
 	return response, nil
+}
+
+// aboutEvents adds the index of the first event to a refusal of the body's content that
+// names no event. A host drops an event only after a refusal with an index; the refusals
+// of a token have none. Like the incarnation, it is only in answers of named brokers.
+func (h *Webhook) aboutEvents(err error) error {
+	var known *protocol.Error
+	content := errors.As(err, &known) && known.Code == protocol.CodeInvalid && known.Index == nil && !errors.Is(err, errMismatch)
+	if !content || h.incarnation() == "" {
+		return err
+	}
+	return atIndex(err, 0)
 }
 
 // withIncarnation adds the incarnation to a refusal. An error without a code is

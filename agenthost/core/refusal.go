@@ -1,0 +1,51 @@
+package core
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// Refusal is a response that is no success.
+type Refusal struct {
+	Status     int              `json:"status"`
+	Code       protocol.Code    `json:"code"`
+	Message    string           `json:"message"`
+	Cursor     *protocol.Cursor `json:"cursor,omitempty"`
+	Index      *int             `json:"index,omitempty"` // of the event that it is about
+	RetryAfter time.Duration    `json:"retryAfter"`
+
+	Incarnation string `json:"incarnation,omitempty"` // of the broker's database
+}
+
+// foreign reports that a refusal does not come from a broker that names itself:
+// those have an error code. Statuses that only ask for a retry are excluded,
+// because any sender of them leads to the same backoff.
+func (r *Refusal) foreign() bool {
+	return r.Code == "" && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
+}
+
+// basicRequestErrors are the messages of a basic broker's 400 about the token or the
+// address of a request. Its answers have no codes, so only these sentences show that it is
+// not about an event.
+var basicRequestErrors = []string{"Missing token", "Invalid token format", "Invalid token payload", "Session ID mismatch"}
+
+// aboutEvent reports that a 400 refuses an event. Any other 400 refuses the request,
+// and dropping an event would not help. A broker that named itself sends the event's
+// index.
+func (r *Refusal) aboutEvent(named bool) bool {
+	if named {
+		return r.Index != nil
+	}
+	return !slices.Contains(basicRequestErrors, r.Message)
+}
+
+// event returns the index of the refused event; without one it is the first.
+func (r *Refusal) event() int {
+	if r.Index == nil {
+		return 0
+	}
+	return *r.Index
+}
