@@ -19,24 +19,11 @@ var eventIDForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,128}$`)
 // (sessionId, type, eventId, epoch, seq, turnId, timestamp) is read. An optional
 // member that is null is absent. Failures are CodeInvalid and name the member.
 func ParseEvent(raw []byte) (*Event, error) {
-	if err := ParseObject(raw); err != nil {
+	object, err := SplitObject(raw)
+	if err != nil {
 		return nil, err
 	}
-	var members map[string]jsontext.Value
-	if err := decode("", raw, &members); err != nil {
-		return nil, err
-	}
-	r := &eventReader{members: members}
-	e := new(Event)
-	r.envelope(e)
-	if read, known := readers[e.Type]; known {
-		r.number("timestamp", &e.Timestamp)
-		read(r, e)
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return e, nil
+	return object.Event()
 }
 
 // readers lists the members of every known type.
@@ -106,7 +93,7 @@ func readInteraction(r *eventReader, e *Event) {
 
 // eventReader reads members one by one and keeps the first failure.
 type eventReader struct {
-	members map[string]jsontext.Value
+	members Object
 	err     error
 }
 
@@ -134,8 +121,13 @@ func (r *eventReader) envelope(e *Event) {
 
 // has reports whether a member is present and not null.
 func (r *eventReader) has(name string) bool {
-	value, ok := r.members[name]
+	value, ok := r.members.get(name)
 	return ok && value.Kind() != 'n'
+}
+
+func (r *eventReader) value(name string) jsontext.Value {
+	value, _ := r.members.get(name)
+	return value
 }
 
 func (r *eventReader) fail(name, want string) { r.failWith("%s must be %s", name, want) }
@@ -156,7 +148,7 @@ func (r *eventReader) str(name string, dst *string) {
 	if !r.has(name) {
 		return
 	}
-	value := r.members[name]
+	value := r.value(name)
 	if value.Kind() != '"' {
 		r.fail(name, "a string")
 		return
@@ -189,7 +181,7 @@ func (r *eventReader) boolean(name string, dst *bool) {
 	if !r.has(name) {
 		return
 	}
-	switch r.members[name].Kind() {
+	switch r.value(name).Kind() {
 	case 't':
 		*dst = true
 	case 'f':
@@ -200,10 +192,10 @@ func (r *eventReader) boolean(name string, dst *bool) {
 
 func (r *eventReader) number(name string, dst *json.RawMessage) {
 	r.present(name)
-	if r.has(name) && r.members[name].Kind() != '0' {
+	if r.has(name) && r.value(name).Kind() != '0' {
 		r.fail(name, "a number")
 	}
-	*dst = json.RawMessage(r.members[name])
+	*dst = json.RawMessage(r.value(name))
 }
 
 // positive reads a plain decimal integer from 1 on, without sign, fraction or
@@ -214,7 +206,7 @@ func (r *eventReader) positive(name string, dst *int64) {
 	}
 	r.into(name, dst)
 	switch {
-	case r.members[name].Kind() != '0':
+	case r.value(name).Kind() != '0':
 	case *dst < 1:
 		r.fail(name, "an integer from 1")
 	case *dst > MaxPosition:
@@ -223,7 +215,7 @@ func (r *eventReader) positive(name string, dst *int64) {
 }
 
 func (r *eventReader) anyValue(name string, dst *json.RawMessage, required bool) {
-	value, ok := r.members[name]
+	value, ok := r.members.get(name)
 	if !ok && required {
 		r.failWith("%s is required", name)
 	}
@@ -234,7 +226,7 @@ func (r *eventReader) into(name string, dst any) {
 	if r.err != nil || !r.has(name) {
 		return
 	}
-	r.err = decode(name, r.members[name], dst)
+	r.err = decode(name, r.value(name), dst)
 }
 
 func oneOf[T ~string](r *eventReader, name string, dst *T, values ...T) {

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// Limits of one statement, and how many statements run at the same time: while
-	// the first commits, the next ones fill up.
+	// Limits of one statement, and how many statements run at the same time. One is
+	// the fastest: while it commits, the next one fills up, and a second one would
+	// only halve the groups.
 	maxGroup       = 64
 	maxGroupEvents = 512
-	maxFlushing    = 2
+	maxFlushing    = 1
 	// appendPatience limits the wait for a statement to begin, and again for it to
 	// end. A request that gives up uses a transaction of its own.
 	appendPatience = 2 * time.Second

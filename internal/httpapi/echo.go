@@ -62,7 +62,7 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		id := r.Header.Get(echo.HeaderXRequestID)
-		if !requestIDForm.MatchString(id) {
+		if id == "" || !requestIDForm.MatchString(id) {
 			id = protocol.NewID()
 		}
 		header := c.Response().Header()
@@ -82,6 +82,9 @@ func requestLog(log *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 				c.Error(err)
 			}
 			r, resp := c.Request(), c.Response()
+			if !log.Enabled(r.Context(), requestLevel(resp.Status)) {
+				return nil
+			}
 			log.Log(r.Context(), requestLevel(resp.Status), "request",
 				"method", r.Method, "path", r.URL.Path, "route", c.Path(), "status", resp.Status, "bytes", resp.Size,
 				"duration", now().Sub(start), "peer", c.RealIP(), "request_id", RequestID(r.Context()))

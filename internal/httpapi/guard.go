@@ -66,6 +66,9 @@ func onLoopback(r *http.Request) bool {
 	if !ok {
 		return false
 	}
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.IP.IsLoopback()
+	}
 	local, err := netip.ParseAddrPort(addr.String())
 	return err == nil && local.Addr().Unmap().IsLoopback()
 }

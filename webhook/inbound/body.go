@@ -1,8 +1,6 @@
 package inbound
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -38,17 +36,15 @@ type postedEvents struct {
 // parseBody reads one event, or a batch: an object with events and without type. Every session
 // id in it must be the token's.
 func parseBody(raw []byte, taskID string) (postedEvents, error) {
-	if mayBeBatch(raw) {
-		batch, err := isBatch(raw)
-		if err != nil {
-			return postedEvents{}, err
-		}
-		if batch {
-			list, err := parseBatch(raw, taskID)
-			return postedEvents{list: list, batch: true}, err
-		}
+	body, err := protocol.SplitObject(raw)
+	if err != nil {
+		return postedEvents{}, err
 	}
-	event, err := protocol.ParseEvent(raw)
+	if body.Has("events") && !body.Has("type") {
+		list, err := parseBatch(body, taskID)
+		return postedEvents{list: list, batch: true}, err
+	}
+	event, err := body.Event()
 	if err != nil {
 		return postedEvents{}, err
 	}
@@ -58,26 +54,9 @@ func parseBody(raw []byte, taskID string) (postedEvents, error) {
 	return postedEvents{list: []broker.Inbound{{Raw: raw, Event: event}}}, nil
 }
 
-// mayBeBatch is a cheap test that saves single events the full parse of isBatch. ParseEvent
-// checks them completely anyway.
-func mayBeBatch(raw []byte) bool {
-	return bytes.Contains(raw, []byte(`"events"`)) || bytes.Contains(raw, []byte(`\u00`)) // a letter of the name may be escaped
-}
-
-func isBatch(raw []byte) (bool, error) {
-	var members struct {
-		Type   json.RawMessage `json:"type"`
-		Events json.RawMessage `json:"events"`
-	}
-	if err := protocol.Decode(raw, &members); err != nil {
-		return false, err
-	}
-	return members.Events != nil && members.Type == nil, nil
-}
-
-func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
-	var batch protocol.WebhookBatch
-	if err := protocol.Decode(raw, &batch); err != nil {
+func parseBatch(body protocol.Object, taskID string) ([]broker.Inbound, error) {
+	batch, err := body.Batch()
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -91,7 +70,7 @@ func parseBatch(raw []byte, taskID string) ([]broker.Inbound, error) {
 	}
 	list := make([]broker.Inbound, len(batch.Events))
 	for i, one := range batch.Events {
-		event, err := protocol.ParseEvent(one)
+		event, err := protocol.ParseChecked(one)
 		if err == nil && event.SessionID != "" && event.SessionID != taskID {
 			err = errMismatch
 		}
