@@ -75,6 +75,8 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 	$(TOOL) golangci-lint run --timeout 15m
 	@out=$$(git ls-files '*.go' | xargs $(TOOL) gofumpt -l); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	go mod tidy -diff
+	@out=$$(git ls-files -z | xargs -0 stat -c '%s %n' | awk '$$1 > 1048576 && $$2 !~ /\.wasm/ { print $$2 }'); \
+		test -z "$$out" || { echo "too large to commit, build output?: $$out"; exit 1; }
 
 build: console ## one static binary in bin/, console included
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop ./cmd/bellhop
