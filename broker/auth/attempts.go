@@ -8,30 +8,25 @@ import (
 	"net/netip"
 	"time"
 
+	"bellhop/broker"
 	"bellhop/protocol"
 )
-
-// AttemptLimit is a burst of attempts, and after it one attempt Every so long.
-type AttemptLimit struct {
-	Burst int
-	Every time.Duration
-}
 
 // Limits of sign-in attempts. The one by pair stops guessing of one account's password. It counts
 // by account and address, so that guesses from one address never lock the account for its owner,
 // who has another. The one by address stops a list of accounts, and has room for an office behind
 // one address.
 var (
-	pairAttempts    = AttemptLimit{Burst: 10, Every: 6 * time.Second}
-	addressAttempts = AttemptLimit{Burst: 60, Every: 2 * time.Second}
+	pairAttempts    = broker.AttemptLimit{Burst: 10, Every: 6 * time.Second}
+	addressAttempts = broker.AttemptLimit{Burst: 60, Every: 2 * time.Second}
 )
 
 // AttemptStore counts attempts for all replicas of the broker.
 type AttemptStore interface {
 	// TakeAttempt counts an attempt of key, unless the limit is reached. Then it returns how long
 	// to wait until the next attempt.
-	TakeAttempt(ctx context.Context, key []byte, limit AttemptLimit, now time.Time) (wait time.Duration, err error)
-	// ForgetAttempts removes what is counted for key.
+	TakeAttempt(ctx context.Context, key []byte, limit broker.AttemptLimit, now time.Time) (wait time.Duration, err error)
+	// ForgetAttempts removes the attempts of key.
 	ForgetAttempts(ctx context.Context, key []byte) error
 }
 

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"bellhop/broker/auth"
+	"bellhop/broker"
 )
 
 func testAttempts(t *testing.T, s suite) {
-	limit := auth.AttemptLimit{Burst: 3, Every: 6 * time.Second}
+	limit := broker.AttemptLimit{Burst: 3, Every: 6 * time.Second}
 	take := func(key string, at time.Time) time.Duration {
 		wait, err := s.store.TakeAttempt(s.ctx, []byte(key), limit, at)
 		s.must(err)
