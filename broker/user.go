@@ -38,3 +38,9 @@ type APIToken struct {
 	LastUsedAt      *time.Time
 	CreatedAt       time.Time
 }
+
+// AttemptLimit allows a burst of sign-in attempts, and after it one attempt Every so long.
+type AttemptLimit struct {
+	Burst int
+	Every time.Duration
+}

@@ -61,6 +61,7 @@ func (a *API) useGuards(e *echo.Echo) {
 		publicHost, publicOrigin = u.Hostname(), u.Scheme+"://"+u.Host
 	}
 	e.Use(
+		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{
 			AllowedOrigins: a.AllowedOrigins,
 			AllowMethods:   []string{http.MethodGet, http.MethodPost, http.MethodDelete},

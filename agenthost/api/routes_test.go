@@ -183,18 +183,19 @@ func TestOtherOriginsGetNoCORSHeaders(t *testing.T) {
 func TestLoopbackAcceptsOnlyItsOwnHostNames(t *testing.T) {
 	h := newHost(t, func(a *api.API, _ *http.Server) { a.PublicURL = "https://agents.example.com" })
 	for name, c := range map[string]struct {
-		header string
-		status int
+		path, header string
+		status       int
 	}{
-		"localhost":              {"Host: localhost:7701", 200},
-		"the public name":        {"Host: agents.example.com", 200},
-		"a rebound name":         {"Host: evil.io", 403},
-		"a page of another site": {"Origin: https://evil.io", 403},
-		"a page of this machine": {"Origin: http://localhost:5173", 200},
-		"an allowed page":        {"Origin: " + console, 200},
+		"localhost":              {"/healthz", "Host: localhost:7701", 200},
+		"the public name":        {"/healthz", "Host: agents.example.com", 200},
+		"a rebound name":         {"/status", "Host: evil.io", 403},
+		"a health check":         {"/readyz", "Host: upstream", 200},
+		"a page of another site": {"/healthz", "Origin: https://evil.io", 403},
+		"a page of this machine": {"/healthz", "Origin: http://localhost:5173", 200},
+		"an allowed page":        {"/healthz", "Origin: " + console, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if status, _, body := h.call(request{"GET", "/healthz", "", []string{c.header}}); status != c.status {
+			if status, _, body := h.call(request{"GET", c.path, "", []string{c.header}}); status != c.status {
 				t.Errorf("got %d %s", status, body)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type API struct {
 	PublicURL      string                          // where browsers see the broker
 	WebhookURL     string                          // where hosts reach the broker; "" = PublicURL
 	AllowedOrigins []string                        // as returned by httpapi.ParseOrigins
+	Proxies        []netip.Prefix                  // trusted proxies, as returned by httpapi.ParseProxies
 	Log            *slog.Logger
 
 	once  sync.Once
@@ -89,9 +91,9 @@ const databaseTime = 5 * time.Second
 
 // Handler returns the handler of all routes.
 func (a *API) Handler() http.Handler {
-	e := httpapi.New(httpapi.Options{Log: a.Log})
+	e := httpapi.New(httpapi.Options{Log: a.Log, Proxies: a.Proxies})
 	a.Routes(e)
-	routes := underBase(BasePath(a.PublicURL), e)
+	routes := httpapi.ForwardedHost(a.Proxies, underBase(BasePath(a.PublicURL), e))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		routes.ServeHTTP(w, r.WithContext(database.WithBudget(r.Context(), databaseTime)))
 	})

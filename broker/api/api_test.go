@@ -84,7 +84,7 @@ func newSite(t *testing.T, options ...option) *site {
 	log := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.openStore(c.url, log)
 	s.auth = auth.New(auth.Options{
-		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, PublicURL: publicURL, Now: s.clock.Now, Log: log,
+		Users: s.store, Tokens: s.store, Links: s.store, Logins: s.store, Attempts: s.store, PublicURL: publicURL, Now: s.clock.Now, Log: log,
 	})
 	s.wire(c, log)
 	s.echo = httpapi.New(httpapi.Options{Log: log})

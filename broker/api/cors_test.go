@@ -69,20 +69,21 @@ func TestOnLoopbackHostAndOriginMustBeOurs(t *testing.T) {
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	must(t, err)
 	for _, c := range []struct {
-		name, host, origin string
-		status             int
+		name, path, host, origin string
+		status                   int
 	}{
-		{"address", "127.0.0.1:" + port, "", 200},
-		{"localhost", "localhost:" + port, "", 200},
-		{"the public URL's name", "broker.example", "", 200},
-		{"the name hosts use", "hooks.example:8080", "", 200},
-		{"a rebound name", "evil.example:" + port, "", 403},
-		{"a page of ours", "127.0.0.1:" + port, "http://127.0.0.1:" + port, 200},
-		{"an allowed page", "127.0.0.1:" + port, app, 200},
-		{"another page", "127.0.0.1:" + port, "https://evil.example", 403},
+		{"address", "/healthz", "127.0.0.1:" + port, "", 200},
+		{"localhost", "/healthz", "localhost:" + port, "", 200},
+		{"the public URL's name", "/healthz", "broker.example", "", 200},
+		{"the name hosts use", "/healthz", "hooks.example:8080", "", 200},
+		{"a rebound name", "/api/auth/me", "evil.example:" + port, "", 403},
+		{"a health check by any name", "/healthz", "upstream", "", 200},
+		{"a page of ours", "/healthz", "127.0.0.1:" + port, "http://127.0.0.1:" + port, 200},
+		{"an allowed page", "/healthz", "127.0.0.1:" + port, app, 200},
+		{"another page", "/healthz", "127.0.0.1:" + port, "https://evil.example", 403},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/healthz", http.NoBody)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+c.path, http.NoBody)
 			must(t, err)
 			r.Host = c.host
 			if c.origin != "" {

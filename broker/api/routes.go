@@ -79,6 +79,7 @@ func (a *API) guards(e *echo.Echo) {
 		}
 	}
 	e.Use(
+		httpapi.HSTS(a.PublicURL),
 		httpapi.CORS(httpapi.CORSOptions{AllowedOrigins: a.AllowedOrigins}),
 		httpapi.GuardHost(names...),
 		httpapi.GuardOrigin(origins...),

@@ -51,7 +51,7 @@ func open(t *testing.T, publicURL string) *desk {
 	must(t, err)
 	d := &desk{t: t, store: store.New(db, sealer), clock: testenv.NewClock(start)}
 	d.Service = auth.New(auth.Options{
-		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, PublicURL: publicURL, Now: d.clock.Now,
+		Users: d.store, Tokens: d.store, Links: d.store, Logins: d.store, Attempts: d.store, PublicURL: publicURL, Now: d.clock.Now,
 	})
 	d.ada, err = d.CreateUser(t.Context(), " Ada@Example.com ", password, false)
 	must(t, err)

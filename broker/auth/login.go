@@ -2,11 +2,8 @@ package auth
 
 import (
 	"context"
-	"math"
-	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"bellhop/broker"
 	"bellhop/protocol"
@@ -14,8 +11,8 @@ import (
 
 // SignIn checks an account's password and starts a session on w. address is the
 // client's address according to the operator's proxy settings. An unknown account
-// and a wrong password yield the same CodeUnauthorized after the same work. More
-// than 10 attempts a minute per account or per address are CodeTooManyRequests.
+// and a wrong password yield the same CodeUnauthorized after the same work. More than 10 attempts
+// a minute from one address for one account are CodeTooManyRequests; success resets them.
 func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email, password string) (*broker.User, error) {
 	ctx := r.Context()
 	if err := s.sameSite(r); err != nil {
@@ -25,7 +22,7 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email,
 		return nil, protocol.Errorf(protocol.CodeInvalid, "email and password are required")
 	}
 	email = normalEmail(email)
-	if err := s.allowAttempt(address, email); err != nil {
+	if err := s.allowAttempt(ctx, address, email); err != nil {
 		return nil, err
 	}
 	user, err := s.users.UserByEmail(ctx, email)
@@ -43,6 +40,7 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, address, email,
 	if !match {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Wrong email or password")
 	}
+	s.forgetAttempts(ctx, address, email)
 	return user, s.startSession(ctx, w, r, user.ID)
 }
 
@@ -53,7 +51,7 @@ func (s *Service) SignInByLink(w http.ResponseWriter, r *http.Request, address, 
 	if err := s.sameSite(r); err != nil {
 		return nil, err
 	}
-	if err := s.allowAttempt(address, ""); err != nil {
+	if err := s.allowAttempt(ctx, address, ""); err != nil {
 		return nil, err
 	}
 	userID, err := s.useLink(ctx, link)
@@ -85,23 +83,6 @@ func (s *Service) Me(ctx context.Context) (*broker.User, error) {
 	return user, nil
 }
 
-func (s *Service) allowAttempt(address, email string) error {
-	// Count the attempt for both, even if the first limit is reached. Otherwise an
-	// attacker at one limit could continue without end below the other.
-	okAddress, wait := s.addresses.Allow(hostOf(address))
-	okAccount, longer := true, time.Duration(0)
-	if email != "" {
-		okAccount, longer = s.accounts.Allow(email)
-	}
-	if okAddress && okAccount {
-		return nil
-	}
-	return &protocol.Error{
-		Code: protocol.CodeTooManyRequests, Message: "Too many sign-in attempts",
-		Hint: "Wait a moment and try again", RetryAfter: int(math.Ceil(max(wait, longer).Seconds())),
-	}
-}
-
 // sameSite refuses requests that another site caused a browser to send.
 func (s *Service) sameSite(r *http.Request) error {
 	if err := s.crossSite.Check(r); err != nil {
@@ -114,10 +95,3 @@ func (s *Service) sameSite(r *http.Request) error {
 }
 
 func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
-
-func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return address
-}

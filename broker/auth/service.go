@@ -13,18 +13,14 @@ import (
 	"bellhop/internal/httpapi"
 )
 
-// A burst of ten sign-in attempts, then one every six seconds: ten a minute.
-const (
-	attemptEvery = 6 * time.Second
-	attemptBurst = 10
-)
-
 // Options of a Service. The stores are required.
 type Options struct {
 	Users  UserStore
 	Tokens TokenStore
 	Links  LinkStore
 	Logins LoginStore
+
+	Attempts AttemptStore
 
 	// PublicURL is the URL at which browsers reach the broker. With https the
 	// cookie is Secure and has the __Host- prefix; on plain http a browser would
@@ -44,8 +40,7 @@ type Service struct {
 
 	logins    *scs.SessionManager
 	crossSite *http.CrossOriginProtection
-	addresses *httpapi.Limiter
-	accounts  *httpapi.Limiter
+	attempts  AttemptStore
 	hashing   chan struct{} // one slot per argon2id computation of 19 MiB
 	dummy     func() string // a hash that no password matches, for accounts that do not exist
 }
@@ -63,8 +58,7 @@ func New(o Options) *Service {
 		now: o.Now, log: o.Log,
 		logins:    newLogins(o.Logins, o.PublicURL),
 		crossSite: http.NewCrossOriginProtection(),
-		addresses: newAttempts(o.Now),
-		accounts:  newAttempts(o.Now),
+		attempts:  o.Attempts,
 		hashing:   make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	s.dummy = sync.OnceValue(dummyHash)
@@ -75,10 +69,6 @@ func New(o Options) *Service {
 		}
 	}
 	return s
-}
-
-func newAttempts(now func() time.Time) *httpapi.Limiter {
-	return httpapi.NewLimiter(httpapi.LimiterOptions{Rate: 1 / attemptEvery.Seconds(), Burst: attemptBurst, Now: now})
 }
 
 // originOf returns the origin of a URL as browsers write it, "" if it has none.

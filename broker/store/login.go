@@ -51,7 +51,10 @@ func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (userID
 
 // PruneLogins implements broker.MaintenanceStore.
 func (s *Store) PruneLogins(ctx context.Context, now time.Time) (int64, error) {
-	var total int64
+	total, err := s.db.Exec(ctx, "Expired sign-in attempts", "", `DELETE FROM sign_in_attempts WHERE paid_at <= ?`, now.UnixMilli())
+	if err != nil {
+		return 0, err
+	}
 	for _, expired := range []string{`DELETE FROM logins WHERE expires_at <= ?`, `DELETE FROM login_links WHERE expires_at <= ?`} {
 		n, err := s.db.Exec(ctx, "Expired logins", "", expired, now.UTC())
 		if err != nil {

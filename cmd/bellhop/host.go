@@ -19,6 +19,7 @@ type hostCommand struct {
 	Config         string      `env:"BELLHOP_HOST_CONFIG" placeholder:"FILE" help:"YAML file with agents, projects and policy."`
 	Record         string      `env:"BELLHOP_HOST_RECORD" placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
 	DiskWarning    diskSize    `env:"BELLHOP_HOST_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of the data below which a warning is shown (${default}); 0 for none."`
+	TrustedProxies []string    `env:"BELLHOP_HOST_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the host, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
 	AllowedOrigins []string    `env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of pages that may read streams, comma-separated."`
 }
 
@@ -62,7 +63,7 @@ func (c hostCommand) Run(env *environment) error {
 	}
 	host, err := app.AwaitHost(env.ctx, app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
-		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, DemoAgent: demoAgentCommandLine(self),
+		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ type serveCommand struct {
 	PublicURL      string        `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker; with https, cookies are Secure. Default: http://<listen>."`
 	WebhookURL     string        `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"URL at which agent hosts reach the broker. Default: the public URL."`
 	AllowedOrigins []string      `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of other frontends, comma-separated; they use bearer tokens."`
+	TrustedProxies []string      `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
 	OutboundAllow  []string      `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
 	CustomAgentURL string        `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
 	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
@@ -56,7 +57,7 @@ func (c serveCommand) Run(env *environment) error {
 	}
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: c.AllowedOrigins, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
+		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
 		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), Version: version,
 		DiskWarning: int64(c.DiskWarning),
 	})

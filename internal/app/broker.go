@@ -38,6 +38,7 @@ type BrokerConfig struct {
 	PublicURL      string // "" = the listener's
 	WebhookURL     string // "" = PublicURL
 	AllowedOrigins []string
+	TrustedProxies []string // addresses and CIDRs whose X-Forwarded-For and X-Forwarded-Host are believed
 	OutboundAllow  []netip.Prefix
 	AllowLoopback  bool // users' agent URLs may name this machine (dev)
 	CustomAgentURL string
@@ -100,7 +101,7 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 		return nil, err
 	}
 	return &Admin{
-		Auth:  auth.New(auth.Options{Users: st, Tokens: st, Links: st, Logins: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log}),
+		Auth:  auth.New(auth.Options{Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
 		Store: st, db: db, sealer: sealer, config: c,
 	}, nil
@@ -142,11 +143,15 @@ func openBroker(ctx context.Context, c BrokerConfig, listener net.Listener) (*Br
 	if err != nil {
 		return nil, fmt.Errorf("BELLHOP_ALLOWED_ORIGINS: %w", err)
 	}
+	proxies, err := httpapi.ParseProxies("BELLHOP_TRUSTED_PROXIES", c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
 	admin, err := openAdmin(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	b, err := admin.newBroker(ctx, listener, origins)
+	b, err := admin.newBroker(ctx, listener, origins, proxies)
 	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
@@ -174,7 +179,7 @@ func (c *BrokerConfig) resolveURLs(listener net.Listener) (err error) {
 
 // newBroker creates the use cases, the feed, the console and the HTTP server, and
 // connects them.
-func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []string) (*Broker, error) {
+func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []string, proxies []netip.Prefix) (*Broker, error) {
 	c, now, log := a.config, a.config.Now, a.config.Log
 	installation, err := a.Store.InstallationID(ctx)
 	if err != nil {
@@ -218,7 +223,7 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Incarnation: incarnation.ID, Now: now, Log: log}),
 		Parts:        books.apiParts(a), Agents: offeredAgents(),
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: origins, Log: log, Console: console,
+		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console,
 	}
 	if path := database.FilePath(c.DatabaseURL.Reveal()); path != "" {
 		front.Disk = diskspace.Monitor{Path: filepath.Dir(path), WarnBelow: c.DiskWarning}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,6 +41,7 @@ type HostConfig struct {
 	Record         string // file or directory of the recording of sessions' inputs; "" = none
 	File           HostFile
 	AllowedOrigins []string
+	TrustedProxies []string          // as in BrokerConfig
 	DemoAgent      []string          // command line of the agent "demo"; empty = not offered
 	Agent          string            // default agent, before that of File; acp:COMMAND defines one; "" = that of File
 	Model          string            // model of Agent in sessions that name none; "" = that of File
@@ -51,6 +53,8 @@ type HostConfig struct {
 
 	// Providers are further agents, by id, for tests and benchmarks.
 	Providers map[string]agenthost.Provider
+
+	proxies []netip.Prefix // of TrustedProxies
 }
 
 // Host is an agent host whose listeners are bound. It answers requests once Run
@@ -96,6 +100,9 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	origins, err := httpapi.ParseOrigins(c.AllowedOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("BELLHOP_HOST_ALLOWED_ORIGINS: %w", err)
+	}
+	if c.proxies, err = httpapi.ParseProxies("BELLHOP_HOST_TRUSTED_PROXIES", c.TrustedProxies); err != nil {
+		return nil, err
 	}
 	if c.PublicURL != "" {
 		if c.PublicURL, err = checkURL("BELLHOP_HOST_PUBLIC_URL", c.PublicURL); err != nil {
@@ -178,9 +185,9 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk,
 		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
 	}
-	handler := httpapi.New(httpapi.Options{Log: c.Log})
+	handler := httpapi.New(httpapi.Options{Log: c.Log, Proxies: c.proxies})
 	api.Routes(handler)
-	srv := newServer(listener, handler, c.Log)
+	srv := newServer(listener, httpapi.ForwardedHost(c.proxies, handler), c.Log)
 	srv.http.RegisterOnShutdown(api.End)
 	return &Host{
 		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -24,10 +25,11 @@ type Options struct {
 	Log         *slog.Logger     // nil = none
 	BodyTimeout time.Duration    // 0 = BodyTimeout
 	Now         func() time.Time // nil = time.Now
+	Proxies     []netip.Prefix   // whose X-Forwarded-For is believed; nil = none
 }
 
 // New returns an Echo that writes errors in the one format, recovers from panics, logs requests
-// without their query, trusts no forwarding header and never redirects. Middleware added with
+// without their query, trusts the forwarding headers of Options.Proxies only and never redirects. Middleware added with
 // Use also runs for unknown routes and wrong methods.
 func New(opts Options) *echo.Echo {
 	if opts.Log == nil {
@@ -42,7 +44,7 @@ func New(opts Options) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard)
-	e.IPExtractor = echo.ExtractIPDirect()
+	e.IPExtractor = ClientAddress(opts.Proxies)
 	e.HTTPErrorHandler = ErrorHandler(opts.Log)
 	e.Use(requestID, requestLog(opts.Log, opts.Now), recoverPanics, plainPaths, RequestDeadline(opts.BodyTimeout))
 	return e

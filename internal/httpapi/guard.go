@@ -14,7 +14,9 @@ import (
 
 // GuardHost protects a server on loopback from DNS rebinding (reliability AUTH-9): the Host of
 // a request that arrived on a loopback address must be a loopback address, localhost or one of
-// the allowed names (without port). Requests on other addresses are not checked.
+// the allowed names (without port). Requests on other addresses are not checked, and neither are
+// health checks, which reveal nothing and for which probes use any name. Behind a proxy, Host is
+// the name that ForwardedHost has accepted.
 func GuardHost(allowed ...string) echo.MiddlewareFunc {
 	names := make([]string, 0, len(allowed))
 	for _, name := range allowed {
@@ -25,10 +27,11 @@ func GuardHost(allowed ...string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
-			if host := hostName(r.Host); onLoopback(r) && !isLoopback(host) && !slices.Contains(names, host) {
+			if host := hostName(r.Host); onLoopback(r) && !isHealthCheck(r) && !isLoopback(host) && !slices.Contains(names, host) {
 				return &protocol.Error{
 					Code: protocol.CodeForbidden, Message: "This server does not answer for that Host",
-					Hint: "Use localhost, or set the server's public URL to the name you use",
+					Hint: "Use localhost, or set the server's public URL to the name you use. A proxy must pass that name as Host " +
+						"(nginx: proxy_set_header Host $host), or as X-Forwarded-Host if its address is a trusted proxy of the server",
 				}
 			}
 			return next(c)
@@ -54,6 +57,11 @@ func GuardOrigin(allowed ...string) echo.MiddlewareFunc {
 			return next(c)
 		}
 	}
+}
+
+// isHealthCheck reports whether the request is one of the two that everyone may make.
+func isHealthCheck(r *http.Request) bool {
+	return r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
 }
 
 func localOrigin(r *http.Request, origin string) bool {

@@ -36,6 +36,7 @@ type Store interface {
 	auth.TokenStore
 	auth.LinkStore
 	auth.LoginStore
+	auth.AttemptStore
 }
 
 // Run checks that a store fulfills the contract of Store. open returns an empty
@@ -49,6 +50,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"Tokens", testTokens},
 		{"Links", testLinks},
 		{"Logins", testLogins},
+		{"Attempts", testAttempts},
 		{"Hosts", testHosts},
 		{"Origins", testOrigins},
 		{"Tasks", testTasks},
