@@ -27,6 +27,12 @@ type WorkspaceRemover interface {
 	Remove(ctx context.Context, sessionID, project string) (kept bool, err error)
 }
 
+// WorkspaceFetcher is a Workspaces whose sessions commit outside their project.
+// Fetch copies the commits into the project's repository.
+type WorkspaceFetcher interface {
+	Fetch(ctx context.Context, sessionID, project string) error
+}
+
 // DiskCounter is a Workspaces that knows how many bytes it takes, soon or from
 // memory.
 type DiskCounter interface {

@@ -19,6 +19,7 @@ const (
 	interruptLimit = 10 * time.Second
 	stopGrace      = 2 * time.Second
 	abandonAfter   = 5 * time.Second
+	fetchLimit     = 30 * time.Second // for the commits of a turn
 )
 
 // turn is the open turn as it runs: its goroutine, its agent and the masks of its
@@ -89,8 +90,26 @@ func (t *turn) run(prompt Prompt) {
 		t.s.host.opts.Log.Warn("a turn could not begin", "session", t.s.id, "turn", t.id, "error", err)
 		outcome = Outcome{FinishReason: protocol.FinishError, Err: explain(err)}
 	}
+	t.fetchCommits()
 	if t.end(outcome) { // otherwise the goroutine that ended it starts the next, once the agent is closed
 		prompts{t.s}.advanceQueue()
+	}
+}
+
+// fetchCommits brings what the agent committed into the project before the turn
+// ends. A failure is logged: the next turn tries again.
+func (t *turn) fetchCommits() {
+	fetcher, ok := t.s.host.opts.Workspaces.(WorkspaceFetcher)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.s.host.work, fetchLimit)
+	defer cancel()
+	t.s.mu.Lock()
+	project := t.s.state.Record.Project
+	t.s.mu.Unlock()
+	if err := fetcher.Fetch(ctx, t.s.id, project); err != nil {
+		t.s.host.opts.Log.Warn("a session's commits could not be fetched", "session", t.s.id, "turn", t.id, "error", err)
 	}
 }
 

@@ -79,11 +79,11 @@ func TestDiffShowsEveryKindOfChange(t *testing.T) {
 		}, "added inner"},
 		"the index is damaged": {func(t *testing.T, dir string) {
 			write(t, dir, "README", "other\n")
-			must(t, os.WriteFile(run(t, dir, "rev-parse", "--git-path", "index"), []byte("garbage"), 0o600))
+			must(t, os.WriteFile(run(t, dir, "rev-parse", "--path-format=absolute", "--git-path", "index"), []byte("garbage"), 0o600))
 		}, "modified README"},
 		"the index is locked": {func(t *testing.T, dir string) {
 			write(t, dir, "README", "other\n")
-			must(t, os.WriteFile(run(t, dir, "rev-parse", "--git-path", "index.lock"), nil, 0o600))
+			must(t, os.WriteFile(run(t, dir, "rev-parse", "--path-format=absolute", "--git-path", "index.lock"), nil, 0o600))
 		}, "modified README"},
 		"an older commit is checked out, without a branch": {func(t *testing.T, dir string) {
 			write(t, dir, "a.txt", "a\n")
@@ -116,7 +116,7 @@ func TestDiffLeavesTheRepositoryUnchanged(t *testing.T) {
 	write(t, dir, "staged.txt", "staged\n")
 	run(t, dir, "add", ".")
 	write(t, dir, "new.txt", "new\n")
-	index := run(t, dir, "rev-parse", "--git-path", "index")
+	index := run(t, dir, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	before, err := os.ReadFile(index)
 	must(t, err)
 	objects := run(t, shop, "count-objects", "-v")

@@ -131,8 +131,9 @@ func (m *Manager) inPlaceRepository(ctx context.Context, rec *record) (repositor
 	return repository{gitDir: dir, workTree: root}, nil
 }
 
-// repository returns the repository of a workspace. For a plain directory it is
-// empty.
+// repository returns the repository of a workspace: of a clone or an own repository
+// its mirror. For a plain directory it is empty. Of a clone it also fetches the
+// session's commits; a failure is logged.
 func (m *Manager) repository(ctx context.Context, rec *record) (repository, error) {
 	root := m.rootDir(rec)
 	switch rec.Kind {
@@ -145,15 +146,16 @@ func (m *Manager) repository(ctx context.Context, rec *record) (repository, erro
 	case kindPlain:
 		return repository{}, nil
 	case kindOwn:
-		dir := filepath.Join(root, ".git")
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
-			return repository{}, &protocol.Error{
-				Code: protocol.CodeConflict, Message: "The session's workspace is no git repository any more",
-				Hint: "Its .git directory was removed or replaced", Err: err,
-			}
+		return m.mirror(ctx, rec)
+	case kindClone:
+		repo, err := m.mirror(ctx, rec)
+		if err != nil {
+			return repo, err
 		}
-		return repository{gitDir: dir, workTree: root}, nil
+		if err := m.fetch(ctx, rec, repo); err != nil {
+			m.log.Warn("cannot fetch the commits of a session", "workspace", rec.Key, "error", err)
+		}
+		return repo, nil
 	default:
 		if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
 			return repository{}, nil //nolint:nilerr // a plain directory

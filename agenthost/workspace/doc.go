@@ -3,26 +3,29 @@
 // a session has changed.
 //
 // It owns the paths, their permissions and the records of which session owns
-// which directory; the git worktrees, branches and clones that it makes; and the
+// which directory; the git repositories and branches that it makes; and the
 // check that no session id or project name leads out of the data directory. It
 // does not own the files that agents write into the directories.
 //
-//	<data>/workspaces/<sessionId>       a session's worktree, or its own repository
+//	<data>/workspaces/<sessionId>       a session's clone, or its own repository
 //	<data>/workspaces/@<name>           a workspace created by name, without a session
 //	<data>/workspaces/.records/         owner records, one file each, and locks
+//	<data>/workspaces/.mirrors/         what the host's git reads of clones and own repositories
 //	<data>/projects/<name>              the clone of a project that is configured with a URL
 //	<data>/state/<sessionId>            the state directory
 //	<data>/state/<sessionId>/.base/     the basis of the diff of a directory used in place
 //
-// A session's directory is of one of four kinds:
+// A session's directory is of one of five kinds:
 //
-//	worktree  the project is a git repository: a worktree on a branch of its own
+//	clone     the project is a git repository: a clone on a branch of its own, which
+//	          reads the project's objects; the host fetches the branch into the project
+//	worktree  as clone, of a session of an earlier version: a worktree of the project
 //	own       no project: a git repository of its own, with an empty first commit
 //	shared    a project without commits, or worktree: false: the project's directory itself
 //	found     no project and no repository, because git is missing or the session is older than records
 //
-// Agents can change everything in a repository in which they have worked, so git
-// runs as if every repository were hostile: it starts no hook, filter, monitor,
+// Agents can change everything in a repository in which they have worked. Git runs
+// in a mirror of it, which agents cannot change, and as if the mirror were hostile too: it starts no hook, filter, monitor,
 // pager or other configured program, never asks for a password, has limits on
 // output and time, and does not follow .git files.
 package workspace

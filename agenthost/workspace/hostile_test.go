@@ -23,6 +23,8 @@ func setTraps(t *testing.T, dir string) string {
 	sprung := filepath.Join(t.TempDir(), "sprung")
 	trap := filepath.Join(t.TempDir(), "trap")
 	must(t, os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> "+sprung+"\ncat\n"), 0o700)) //nolint:gosec // a program
+	included := filepath.Join(t.TempDir(), "included")
+	must(t, os.WriteFile(included, []byte("[core]\n\tfsmonitor = "+trap+"\n"), 0o600))
 	gitDir := run(t, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	for _, hook := range []string{"post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change", "fsmonitor-watchman", "post-rewrite", "pre-auto-gc"} {
 		path := filepath.Join(gitDir, "hooks", hook)
@@ -33,6 +35,7 @@ func setTraps(t *testing.T, dir string) string {
 	}
 	for name, value := range map[string]string{
 		"core.fsmonitor": trap, "core.pager": trap, "core.editor": trap, "core.sshCommand": trap, "core.askPass": trap,
+		"core.gitProxy": trap, "url.ext::" + trap + ".insteadOf": "/", "remote.origin.url": "ext::" + trap, "include.path": included, "uploadpack.packObjectsHook": trap,
 		"core.hooksPath": filepath.Join(gitDir, "hooks"), "diff.external": trap, "core.alternateRefsCommand": trap,
 		"diff.bad.textconv": trap, "diff.bad.command": trap, "credential.helper": "!" + trap, "gpg.program": trap, "commit.gpgSign": "true",
 		"filter.bad.clean": trap, "filter.bad.smudge": trap, "filter.bad.process": trap, "filter.bad.required": "true",
@@ -55,12 +58,12 @@ func TestHostileRepositoriesStartNoProgram(t *testing.T) {
 	k := open(t, map[string]Project{"shop": {Path: shop}, "shared": {Path: shop, InPlace: true}, "copy": {Clone: shop}})
 	for id, project := range map[string]string{"s1": "shop", "s2": "shared", "s3": "copy", "s4": ""} {
 		dir := k.session(id, project)
-		if project == "" {
+		if project != "shared" {
 			must(t, os.MkdirAll(filepath.Join(dir, ".git", "info"), 0o700))
 			own := setTraps(t, dir)
 			defer func() {
 				if content, _ := os.ReadFile(own); len(content) > 0 {
-					t.Errorf("sprung in its own: %s", content)
+					t.Errorf("sprung in the workspace of %s: %s", id, content)
 				}
 			}()
 		}
@@ -107,7 +110,7 @@ func TestDotGitFilesAreNotFollowed(t *testing.T) {
 	run(t, other, "add", ".")
 	run(t, other, "commit", "--quiet", "-m", "secret")
 	k := open(t, map[string]Project{"shop": {Path: shop}})
-	dir := k.session("s1", "shop")
+	dir := k.oldWorktree("s1", "shop", shop)
 	must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: "+filepath.Join(other, ".git")+"\n"), 0o600))
 	write(t, dir, "work.txt", "work\n")
 	equal(t, "diff", fileLines(k.diff("s1", "shop")), "added work.txt")

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -106,7 +108,7 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 		hasFiles, err := hasEntries(m.rootDir(rec))
 		return unfinished{dirty: hasFiles && rec.Kind != kindShared}, err
 	}
-	if work.dirty, err = m.isDirty(ctx, repo); err != nil {
+	if work.dirty, err = m.isDirty(ctx, rec, repo); err != nil {
 		return work, err
 	}
 	head, err := m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}})
@@ -123,7 +125,7 @@ func (m *Manager) unfinishedWork(ctx context.Context, rec *record) (work unfinis
 
 // isDirty reports uncommitted changes. One byte of git's output is enough, so
 // output beyond the limit is no error.
-func (m *Manager) isDirty(ctx context.Context, repo repository) (bool, error) {
+func (m *Manager) isDirty(ctx context.Context, rec *record, repo repository) (bool, error) {
 	out, err := m.git.run(ctx, call{
 		repo: repo, limit: 4 << 10,
 		args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"},
@@ -131,13 +133,13 @@ func (m *Manager) isDirty(ctx context.Context, repo repository) (bool, error) {
 	if err != nil && !errors.Is(err, errOutputLimit) {
 		return false, err
 	}
-	return len(out) > 0 || hasSubmodules(repo), nil
+	return len(out) > 0 || m.hasSubmodules(rec, repo), nil
 }
 
 // unfinishedWorkOfBranch handles a workspace whose directory was removed by hand:
-// the branch of a worktree may still hold commits.
+// the branch of a clone or worktree may still hold commits.
 func (m *Manager) unfinishedWorkOfBranch(ctx context.Context, rec *record) (unfinished, error) {
-	if rec.Kind != kindWorktree {
+	if rec.Kind != kindWorktree && rec.Kind != kindClone {
 		return unfinished{}, nil
 	}
 	src, err := m.recordSource(ctx, rec)
@@ -148,20 +150,48 @@ func (m *Manager) unfinishedWorkOfBranch(ctx context.Context, rec *record) (unfi
 	return unfinished{branch: rec.Branch, commits: commits}, err
 }
 
-// unpushedCommits counts commits that only this workspace's branch holds.
+// unpushedCommits counts commits that only this workspace holds. Without a work tree,
+// repo is the project's repository.
 func (m *Manager) unpushedCommits(ctx context.Context, rec *record, repo repository) (int, error) {
 	args := []string{"rev-list", "--count", "--ignore-missing"}
 	if repo.workTree != "" {
 		args = append(args, "HEAD")
 	}
-	if rec.Kind == kindOwn {
-		args = append(args, "--branches", "refs/stash", "--not", rec.Base, "--remotes")
-	} else {
+	var known strings.Builder
+	switch {
+	case rec.Kind == kindClone && repo.workTree != "":
+		tips, err := m.projectTips(ctx, rec)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range tips {
+			known.WriteString("^" + id + "\n")
+		}
+		fallthrough
+	case rec.Kind == kindOwn:
+		args = append(args, "--branches", "refs/stash", "--not", rec.Base, "--remotes", "--stdin")
+	default:
 		args = append(args, "refs/heads/"+rec.Branch, "--not", rec.Base, "--remotes", "--tags", "--exclude="+rec.Branch, "--branches")
 	}
-	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, noFiles: true, args: args})
+	out, err := m.git.run(ctx, call{dir: m.data, repo: repo, noFiles: true, stdin: strings.NewReader(known.String()), args: args})
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(trimNewline(out))
+}
+
+// projectTips returns the commits that a clone's project has now or had at its
+// beginning, without those of the session's own branch.
+func (m *Manager) projectTips(ctx context.Context, rec *record) ([]string, error) {
+	src, err := m.recordSource(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := m.projectRefs(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	delete(refs, "refs/heads/"+rec.Branch)
+	tips, err := m.startTips(rec)
+	return slices.AppendSeq(tips, maps.Values(refs)), err
 }

@@ -20,6 +20,7 @@ import (
 var (
 	_ agenthost.Workspaces       = (*Manager)(nil)
 	_ agenthost.WorkspaceRemover = (*Manager)(nil)
+	_ agenthost.WorkspaceFetcher = (*Manager)(nil)
 	_ agenthost.Differ           = (*Manager)(nil)
 )
 

@@ -22,7 +22,7 @@ import (
 type Project struct {
 	Path   string
 	Clone  string // URL; never logged, because it may hold a password
-	Branch string // where new worktrees start; "" = the project's current HEAD
+	Branch string // where new clones start; "" = the project's current HEAD
 
 	// InPlace lets sessions work in the project's own directory although it is
 	// a git repository.
@@ -54,7 +54,8 @@ type Manager struct {
 	log               *slog.Logger
 	git               runner
 	locks             locks         // by session, or by record without a session
-	repoLocks         locks         // by project or git directory; acquired after a lock of locks
+	mirrorLocks       locks         // by record; acquired after a lock of locks
+	repoLocks         locks         // by project or git directory; acquired after the other two
 	heavySlots        chan struct{} // limits concurrent diffs and snapshots
 	maxUntrackedFiles int           // caps on the number and size of untracked files
 	maxUntrackedBytes int64
@@ -84,10 +85,11 @@ func New(opts Options) (*Manager, error) {
 	m := &Manager{
 		data: root, projects: make(map[string]Project, len(opts.Projects)),
 		patience: cmp.Or(max(opts.Patience, 0), 8*time.Second), now: opts.Now, log: opts.Log,
-		locks:      locks{dir: filepath.Join(root, "workspaces", ".records")},
-		repoLocks:  locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "repository-"},
-		git:        runner{env: inheritedEnvironment()},
-		heavySlots: make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles, maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
+		locks:       locks{dir: filepath.Join(root, "workspaces", ".records")},
+		repoLocks:   locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "repository-"},
+		mirrorLocks: locks{dir: filepath.Join(root, "workspaces", ".records"), prefix: "mirror-"},
+		git:         runner{env: inheritedEnvironment()},
+		heavySlots:  make(chan struct{}, 2), maxUntrackedFiles: defaultUntrackedFiles, maxUntrackedBytes: defaultUntrackedBytes, jobs: map[string]*job{},
 	}
 	for name, p := range opts.Projects {
 		if err := m.addProject(name, p); err != nil {

@@ -20,6 +20,7 @@ import (
 type kind string
 
 const (
+	kindClone    kind = "clone"
 	kindWorktree kind = "worktree"
 	kindOwn      kind = "own"
 	kindShared   kind = "shared"
@@ -52,8 +53,9 @@ type record struct {
 	Prefix   string `json:"prefix,omitempty"`   // subdirectory of the repository that the project is
 	Worktree string `json:"worktree,omitempty"` // name of the worktree in its repository
 	Branch   string `json:"branch,omitempty"`
-	Base     string `json:"base,omitempty"`   // commit that diffs compare with; of a shared workspace a tree
-	NoBase   string `json:"noBase,omitempty"` // why Base is missing
+	Format   string `json:"objectFormat,omitempty"` // of git's object names; "" = sha1
+	Base     string `json:"base,omitempty"`         // commit that diffs compare with; of a shared workspace a tree
+	NoBase   string `json:"noBase,omitempty"`       // why Base is missing
 }
 
 func (m *Manager) dataPath(kind, name string) string { return filepath.Join(m.data, kind, name) }

@@ -12,7 +12,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Create creates a workspace by name, without a session: a worktree of the
+// Create creates a workspace by name, without a session: a clone of the
 // project, or with project "" a new repository. CodeInvalid: the name cannot be
 // used, the project is unknown or used in place. CodeConflict: the name is taken.
 func (m *Manager) Create(ctx context.Context, project, name string) (Info, error) {
@@ -179,8 +179,7 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 	return nil
 }
 
-// removeLocked removes a workspace: directory, git's worktree entry, branch and
-// record. Without force it keeps a workspace with unfinished work. The caller
+// removeLocked removes a workspace: directory, mirror, branch and record. Without force it keeps a workspace with unfinished work. The caller
 // holds the session's lock.
 func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
 	if rec.Kind == kindShared {
@@ -199,17 +198,20 @@ func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (ke
 	if err := removeAll(m.rootDir(rec)); err != nil {
 		return true, fmt.Errorf("remove the workspace: %w", err)
 	}
-	if rec.Kind == kindWorktree {
-		if err := m.removeWorktree(ctx, rec); err != nil {
-			m.log.Warn("cannot remove a worktree from its repository", "workspace", rec.Key, "error", err)
+	if err := removeAll(m.mirrorDir(rec)); err != nil {
+		return true, fmt.Errorf("remove the workspace's mirror: %w", err)
+	}
+	if rec.Kind == kindWorktree || rec.Kind == kindClone {
+		if err := m.removeBranch(ctx, rec); err != nil {
+			m.log.Warn("cannot remove a session's branch from its project", "workspace", rec.Key, "error", err)
 		}
 	}
 	return false, m.releaseRecord(rec)
 }
 
-// removeWorktree removes a worktree and its branch from the repository. Git keeps
-// the branch if another worktree has it checked out.
-func (m *Manager) removeWorktree(ctx context.Context, rec *record) error {
+// removeBranch removes the branch of a clone or worktree from the project, and the
+// entry of a worktree. Git keeps the branch if another worktree has it checked out.
+func (m *Manager) removeBranch(ctx context.Context, rec *record) error {
 	src, err := m.recordSource(ctx, rec)
 	if err != nil || rec.Branch == "" { // making it ended before the branch existed
 		return err

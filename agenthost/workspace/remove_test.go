@@ -9,7 +9,7 @@ import (
 	"bellhop/protocol"
 )
 
-// workCases change a worktree of shop; the flag says whether that is unfinished work.
+// workCases change a clone of shop; the flag says whether that is unfinished work.
 var workCases = map[string]struct {
 	do    func(t *testing.T, shop, dir string)
 	holds bool
@@ -21,12 +21,16 @@ var workCases = map[string]struct {
 	"a commit":                   {func(t *testing.T, _, dir string) { commitIn(t, dir) }, true},
 	"a commit that another branch has": {func(t *testing.T, shop, dir string) {
 		commitIn(t, dir)
-		run(t, shop, "merge", "--quiet", run(t, dir, "rev-parse", "HEAD"))
+		run(t, shop, "pull", "--quiet", dir, "HEAD")
 	}, false},
 	"a commit on another branch": {func(t *testing.T, _, dir string) {
 		run(t, dir, "checkout", "--quiet", "-b", "feature")
 		commitIn(t, dir)
-	}, false},
+	}, true},
+	"a stash": {func(t *testing.T, _, dir string) {
+		write(t, dir, "README", "changed\n")
+		run(t, dir, "stash", "--quiet")
+	}, true},
 	"a commit without a branch": {func(t *testing.T, _, dir string) {
 		run(t, dir, "checkout", "--quiet", "--detach")
 		commitIn(t, dir)
@@ -65,7 +69,7 @@ func TestRemoveKeepsUnfinishedWork(t *testing.T) {
 			if exists(dir) != c.holds || exists(filepath.Join(k.data, "state", "s1")) {
 				t.Error("the directories")
 			}
-			if left := strings.Contains(run(t, shop, "branch", "--list", "bellhop/*"), branch); left != c.holds {
+			if left := strings.Contains(run(t, shop, "branch", "--list", branch), branch); left != c.holds {
 				t.Errorf("the branch is left: %v", left)
 			}
 			list, err := k.List(t.Context())
@@ -77,7 +81,7 @@ func TestRemoveKeepsUnfinishedWork(t *testing.T) {
 	}
 }
 
-// Reliability 94: a worktree with uncommitted work is not deleted without force.
+// Reliability 94: a workspace with uncommitted work is not deleted without force.
 func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 	for name, c := range workCases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +98,7 @@ func TestDeleteRefusesUnfinishedWork(t *testing.T) {
 			} else {
 				must(t, err)
 			}
-			if exists(dir) || run(t, shop, "worktree", "list") != run(t, shop, "worktree", "list", "-v") || strings.Contains(run(t, shop, "worktree", "list"), dir) {
+			if exists(dir) || exists(filepath.Join(k.data, "workspaces", ".mirrors", "s1")) || run(t, shop, "branch", "--list", "bellhop*") != "" {
 				t.Error("something is left")
 			}
 			_, err = k.Info(t.Context(), dir)
@@ -188,11 +192,12 @@ func TestPruneRemovesWorkspacesWithoutSessionAndWork(t *testing.T) {
 	}
 }
 
-func TestRemovingASessionWhoseWorktreeIsMissing(t *testing.T) {
+func TestRemovingASessionWhoseWorkspaceIsMissing(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	clean, works := k.session("clean", "shop"), k.session("works", "shop")
 	commitIn(t, works)
+	must(t, k.Fetch(t.Context(), "works", "shop"))
 	for _, dir := range []string{clean, works} {
 		must(t, os.RemoveAll(dir))
 	}

@@ -17,7 +17,7 @@ import (
 // if they are missing. CodeInvalid: the session id is no plain name, or the
 // project is not configured. CodeUnavailable: the work takes longer than
 // Options.Patience; it continues, so a later call succeeds. CodeConflict: the
-// repository does not allow a worktree; the hint says why.
+// repository does not allow a clone; the hint says why.
 func (m *Manager) Dir(ctx context.Context, sessionID, project string) (dir, stateDir string, err error) {
 	if !plainName(sessionID) {
 		return "", "", protocol.Errorf(protocol.CodeInvalid, "sessionId must be 1 to %d of A-Z a-z 0-9 . _ -, and start with a letter or digit", protocol.MaxSessionID)
@@ -123,15 +123,23 @@ func (m *Manager) makeWorkspace(ctx context.Context, rec *record) error {
 // lock.
 func (m *Manager) repair(ctx context.Context, rec *record) error {
 	switch rec.Kind {
+	case kindClone:
+		return m.repairClone(ctx, rec)
 	case kindWorktree:
 		return m.repairWorktree(ctx, rec)
 	case kindOwn, kindPlain:
-		if rec.Kind == kindOwn {
-			m.removeStaleLock(filepath.Join(m.rootDir(rec), ".git", "index.lock"))
-		}
+		m.removeOwnStaleLock(rec)
 		return m.makePrivateDir("workspaces", rec.Key)
 	default:
 		return m.checkDirectory(rec.Project, m.rootDir(rec))
+	}
+}
+
+// removeOwnStaleLock does nothing for a workspace without a git directory.
+func (m *Manager) removeOwnStaleLock(rec *record) {
+	if agent, err := m.openGitDir(rec); err == nil {
+		defer agent.Close()
+		m.removeStaleLock(agent, "index.lock")
 	}
 }
 

@@ -37,7 +37,7 @@ func TestASessionHasItsOwnPrivateDirectories(t *testing.T) {
 	}
 }
 
-func TestAProjectsSessionHasAWorktree(t *testing.T) {
+func TestAProjectsSessionHasAClone(t *testing.T) {
 	shop := newRepository(t)
 	k := open(t, map[string]Project{"shop": {Path: shop}})
 	dir := k.session(uuid, "shop")
@@ -46,6 +46,7 @@ func TestAProjectsSessionHasAWorktree(t *testing.T) {
 	equal(t, "the files", run(t, dir, "ls-files"), ".gitignore\nREADME\nold.txt")
 	equal(t, "the project's own branch", run(t, shop, "branch", "--show-current"), "main")
 	equal(t, "the project's own tree", run(t, shop, "status", "--porcelain"), "")
+	equal(t, "the project's worktrees", run(t, shop, "worktree", "list", "--porcelain"), "worktree "+shop+"\nHEAD "+run(t, shop, "rev-parse", "HEAD")+"\nbranch refs/heads/main")
 	info, err := k.Info(t.Context(), filepath.Join(dir, "below"))
 	must(t, err)
 	if info.Project != "shop" || info.Session != uuid || info.Branch != "bellhop/2c3d4e5f" || info.Dirty || info.Unpushed != 0 || info.DiskBytes == 0 || info.CreatedAt.IsZero() {
@@ -57,7 +58,7 @@ func TestAProjectsSessionHasAWorktree(t *testing.T) {
 	}
 }
 
-func TestStartCommitOfAWorktree(t *testing.T) {
+func TestStartCommitOfAClone(t *testing.T) {
 	shop := newRepository(t)
 	run(t, shop, "branch", "next")
 	run(t, shop, "checkout", "--quiet", "-b", "work")
@@ -134,37 +135,36 @@ func TestConcurrentDirCalls(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	equal(t, "worktrees", run(t, shop, "worktree", "list", "--porcelain"), run(t, shop, "worktree", "list", "--porcelain"))
-	if n := strings.Count(run(t, shop, "worktree", "list", "--porcelain"), "worktree "); n != 5 {
-		t.Errorf("%d worktrees", n)
+	if n := strings.Count(run(t, shop, "branch", "--list", "bellhop*"), "bellhop"); n != 4 {
+		t.Errorf("%d branches of sessions", n)
 	}
 }
 
-func TestDamagedWorktreesAreRepaired(t *testing.T) {
+func TestDamagedClonesAreRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
-		harm func(t *testing.T, k *kit, shop, dir string)
+		harm func(t *testing.T, shop, dir string)
 		want string // content of work.txt; "" = gone
 	}{
-		"nothing: a restart": {func(*testing.T, *kit, string, string) {}, "work\n"},
-		"removed by hand: from its branch": {func(t *testing.T, _ *kit, _, dir string) {
+		"nothing: a restart": {func(*testing.T, string, string) {}, "work\n"},
+		"removed by hand: from its branch": {func(t *testing.T, _, dir string) {
 			must(t, os.RemoveAll(dir))
 		}, "work\n"},
-		"removed and pruned": {func(t *testing.T, _ *kit, shop, dir string) {
+		"removed with its branch: from its base": {func(t *testing.T, shop, dir string) {
 			must(t, os.RemoveAll(dir))
-			run(t, shop, "worktree", "prune")
-		}, "work\n"},
-		"removed with its branch: from its base": {func(t *testing.T, _ *kit, shop, dir string) {
-			run(t, shop, "worktree", "remove", "--force", dir)
 			run(t, shop, "branch", "-D", run(t, shop, "for-each-ref", "--format=%(refname:short)", "refs/heads/bellhop"))
 		}, ""},
-		"the .git file is gone": {func(t *testing.T, _ *kit, _, dir string) {
-			must(t, os.Remove(filepath.Join(dir, ".git")))
+		"the .git directory is gone": {func(t *testing.T, _, dir string) {
+			must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 		}, "work\n"},
-		"the .git file leads elsewhere": {func(t *testing.T, _ *kit, _, dir string) {
+		"a file in place of the .git directory": {func(t *testing.T, _, dir string) {
+			must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 			must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
 		}, "work\n"},
-		"a killed git left the index locked": {func(t *testing.T, k *kit, shop, dir string) {
-			lock := filepath.Join(shop, ".git", "worktrees", filepath.Base(dir), "index.lock")
+		"the project's objects are not named": {func(t *testing.T, _, dir string) {
+			must(t, os.WriteFile(filepath.Join(dir, ".git", "objects", "info", "alternates"), []byte("/nowhere\n"), 0o600))
+		}, "work\n"},
+		"a killed git left the index locked": {func(t *testing.T, _, dir string) {
+			lock := filepath.Join(dir, ".git", "index.lock")
 			must(t, os.WriteFile(lock, nil, 0o600))
 			old := time.Now().Add(-time.Hour)
 			must(t, os.Chtimes(lock, old, old))
@@ -175,22 +175,28 @@ func TestDamagedWorktreesAreRepaired(t *testing.T) {
 			projects := map[string]Project{"shop": {Path: shop}}
 			k := open(t, projects)
 			dir := k.session("s1", "shop")
-			write(t, dir, "work.txt", "work\n")
-			run(t, dir, "add", ".")
-			run(t, dir, "commit", "--quiet", "-m", "work")
-			c.harm(t, k, shop, dir)
+			commitIn(t, dir)
+			must(t, k.Fetch(t.Context(), "s1", "shop"))
+			c.harm(t, shop, dir)
 			again := openOn(t, k.data, projects)
-			equal(t, "directory", again.session("s1", "shop"), dir)
-			content, _ := os.ReadFile(filepath.Join(dir, "work.txt"))
-			equal(t, "work", string(content), c.want)
-			write(t, dir, "later.txt", "later\n")
-			run(t, dir, "add", ".")
-			run(t, dir, "commit", "--quiet", "-m", "later")
-			if !strings.Contains(fileLines(again.diff("s1", "shop")), "added later.txt") {
-				t.Errorf("diff %s", fileLines(again.diff("s1", "shop")))
-			}
+			checkRepaired(t, again, dir, c.want)
 		})
 	}
+}
+
+// checkRepaired checks that a session goes on with its work and can commit.
+func checkRepaired(t *testing.T, k *kit, dir, want string) {
+	t.Helper()
+	equal(t, "directory", k.session("s1", "shop"), dir)
+	content, _ := os.ReadFile(filepath.Join(dir, "work.txt"))
+	equal(t, "work", string(content), want)
+	write(t, dir, "later.txt", "later\n")
+	run(t, dir, "add", ".")
+	run(t, dir, "commit", "--quiet", "-m", "later")
+	if !strings.Contains(fileLines(k.diff("s1", "shop")), "added later.txt") {
+		t.Errorf("diff %s", fileLines(k.diff("s1", "shop")))
+	}
+	run(t, dir, "fsck", "--connectivity-only")
 }
 
 func TestAProjectThatMoved(t *testing.T) {
@@ -219,8 +225,6 @@ func TestADataDirectoryThatMoved(t *testing.T) {
 	dir := k.session("s1", "shop")
 	equal(t, "directory", dir, filepath.Join(moved, "workspaces", "s1"))
 	equal(t, "status", run(t, dir, "status", "--porcelain"), "?? work.txt")
-	run(t, shop, "worktree", "prune") // it is known there too
-	equal(t, "status", run(t, dir, "status", "--porcelain"), "?? work.txt")
 }
 
 func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
@@ -234,9 +238,6 @@ func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
 		must(t, k.saveRecord(rec))
 		must(t, os.RemoveAll(filepath.Join(dir, "README")))
 		write(t, dir, "half", "half\n")
-		if project != "" {
-			write(t, filepath.Join(shop, ".git", "worktrees", id), "locked", "initializing")
-		}
 		equal(t, "directory", k.session(id, project), dir)
 		equal(t, "status", run(t, dir, "status", "--porcelain"), "")
 	}

@@ -15,9 +15,9 @@ import (
 
 // source is the git repository of a project.
 type source struct {
-	gitDir      string // the git directory that all worktrees share
+	gitDir      string // the git directory, of a worktree the one that all share
 	prefix      string // subdirectory of the project; "" = the complete repository
-	startCommit string // commit that new worktrees start from; "" = the repository has none
+	startCommit string // commit that new clones start from; "" = the repository has none
 }
 
 const (
@@ -48,7 +48,7 @@ func (m *Manager) source(ctx context.Context, name string, withBase bool) (*sour
 	return src, err
 }
 
-// recordSource returns the repository of a record's worktree at the project's
+// recordSource returns the repository of a record's project at the project's
 // current path.
 func (m *Manager) recordSource(ctx context.Context, rec *record) (*source, error) {
 	if _, known := m.projects[rec.Project]; !known && rec.Repository != "" {
@@ -118,7 +118,7 @@ func (m *Manager) trackingSource(ctx context.Context, path string, lines []strin
 	}
 }
 
-// startCommit returns the commit that new worktrees start from, or "" if the
+// startCommit returns the commit that new clones start from, or "" if the
 // repository has no commit.
 func (m *Manager) startCommit(ctx context.Context, name string, p Project) (string, error) {
 	candidates := []string{"HEAD"}

@@ -1,5 +1,8 @@
 package workspace
 
+// Sessions of earlier versions work in linked worktrees of their project's
+// repository. No new ones are made; these functions keep the old ones working.
+
 import (
 	"context"
 	"errors"
@@ -13,102 +16,13 @@ import (
 	"bellhop/protocol"
 )
 
-// makeForProject creates a worktree if the project has commits. Otherwise the
-// session works in the project's own directory.
-func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) error {
-	if p.InPlace {
-		return m.makeShared(ctx, rec, p)
-	}
-	src, err := m.source(ctx, rec.Project, true)
-	if err != nil {
-		return err
-	}
-	if src == nil || src.startCommit == "" {
-		if src != nil {
-			m.log.Warn("a project without a commit has no worktrees: its directory is used", "project", rec.Project)
-		}
-		return m.makeShared(ctx, rec, p)
-	}
-	// An earlier record may have had another git directory or base.
-	rec.Kind, rec.Repository, rec.Prefix, rec.Base = kindWorktree, src.gitDir, src.prefix, src.startCommit
-	if err := m.saveRecord(rec); err != nil {
-		return err
-	}
-	return m.addWorktree(ctx, rec, src)
-}
-
-// addWorktree checks a worktree out, on its branch if there is one already.
-func (m *Manager) addWorktree(ctx context.Context, rec *record, src *source) error {
-	path := m.rootDir(rec)
-	if err := m.removeRemains(ctx, rec, src, path); err != nil {
-		return err
-	}
-	args, err := m.worktreeArgs(ctx, rec, src, path)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	release, err := m.repoLocks.acquire(ctx, src.gitDir)
-	if err != nil {
-		return err
-	}
-	defer release()
-	_, err = m.git.run(ctx, call{dir: filepath.Dir(path), repo: repository{gitDir: src.gitDir}, args: args, time: cloneTimeout})
-	if err != nil {
-		return errAddWorktree(rec.Project, err)
-	}
-	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // a directory needs x
-		return err
-	}
-	return m.recordWorktree(ctx, rec)
-}
-
-// worktreeArgs chooses and records a branch if the record has none, and returns
-// the arguments of "git worktree add". The branch is created if it is missing.
-func (m *Manager) worktreeArgs(ctx context.Context, rec *record, src *source, path string) ([]string, error) {
-	if rec.Branch == "" {
-		branch, err := m.newBranch(ctx, rec, src)
-		if err != nil {
-			return nil, err
-		}
-		rec.Branch = branch
-		if err := m.saveRecord(rec); err != nil {
-			return nil, err
-		}
-	}
-	args := []string{"worktree", "add", "--quiet", "--force"}
-	hasBranch, err := m.hasCommit(ctx, src, "refs/heads/"+rec.Branch)
-	if hasBranch {
-		return append(args, "--", path, rec.Branch), err
-	}
-	return append(args, "--no-track", "-b", rec.Branch, "--", path, rec.Base), err
-}
-
-// recordWorktree records git's name of the worktree, and adds a ref to its base so
-// that git does not collect the commit.
-func (m *Manager) recordWorktree(ctx context.Context, rec *record) error {
-	gitDir, err := readGitFile(m.rootDir(rec))
-	if err != nil {
-		return err
-	}
-	rec.Worktree = filepath.Base(gitDir)
-	repo, err := m.repository(ctx, rec)
-	if err != nil {
-		return err
-	}
-	_, err = m.git.run(ctx, call{repo: repo, noFiles: true, args: []string{"update-ref", "refs/worktree/bellhop-base", rec.Base}})
-	return err
-}
-
-// removeRemains removes the remains of an interrupted attempt to add a worktree.
+// removeRemains removes the remains of an interrupted attempt to make a workspace.
 // It refuses (CodeConflict) if the record is ready: an agent has worked there.
 func (m *Manager) removeRemains(ctx context.Context, rec *record, src *source, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		if rec.State == stateReady {
 			return &protocol.Error{
-				Code: protocol.CodeConflict, Message: "The session's workspace is no git worktree any more",
+				Code: protocol.CodeConflict, Message: "The session's workspace is no git repository any more",
 				Hint: "Look at " + path + " on the agent host, and move it away: it is made anew from the branch " + rec.Branch,
 			}
 		}
@@ -143,52 +57,8 @@ func worktrees(common string) map[string]string {
 	return found
 }
 
-// newBranch returns a branch name that the repository does not have.
-func (m *Manager) newBranch(ctx context.Context, rec *record, src *source) (string, error) {
-	short := shortID(rec)
-	for _, name := range []string{"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key)} {
-		// Git cannot create bellhop/x if a branch "bellhop" exists.
-		isTaken := false
-		for _, ref := range []string{name, strings.Split(name, "/")[0]} {
-			ok, err := m.hasCommit(ctx, src, "refs/heads/"+ref)
-			if err != nil {
-				return "", err
-			}
-			isTaken = isTaken || ok
-		}
-		if !isTaken {
-			return name, nil
-		}
-	}
-	return "", protocol.Errorf(protocol.CodeConflict, "The branches that a session of %s would get are taken", rec.Project)
-}
-
-// shortID returns the random end of a UUID. Other ids may hold characters that a
-// branch must not, so they are hashed.
-func shortID(rec *record) string {
-	id := rec.Session
-	if id == "" {
-		return strings.Trim(strings.TrimPrefix(rec.Key, "@"), ".")
-	}
-	if len(id) == 36 && strings.Count(id, "-") == 4 {
-		return strings.ToLower(id[28:])
-	}
-	return shortHash(id)[:8]
-}
-
-func (m *Manager) hasCommit(ctx context.Context, src *source, ref string) (bool, error) {
-	_, err := m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
-	})
-	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
-		return false, err
-	}
-	return err == nil, nil
-}
-
-// repairWorktree creates a removed worktree again, links it after the repository
-// or the data directory moved, and removes a stale index lock.
+// repairWorktree links a worktree after the repository or the data directory moved,
+// and removes a stale index lock. A removed one is made again, as a clone.
 func (m *Manager) repairWorktree(ctx context.Context, rec *record) error {
 	src, err := m.recordSource(ctx, rec)
 	if err != nil {
@@ -202,8 +72,9 @@ func (m *Manager) repairWorktree(ctx context.Context, rec *record) error {
 	}
 	path, gitDir := m.rootDir(rec), filepath.Join(src.gitDir, "worktrees", rec.Worktree)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		m.log.Warn("restore a removed worktree from its branch", "workspace", rec.Key, "branch", rec.Branch)
-		return errors.Join(m.addWorktree(ctx, rec, src), m.saveRecord(rec))
+		m.log.Warn("restore a removed worktree from its branch, as a clone", "workspace", rec.Key, "branch", rec.Branch)
+		rec.Kind, rec.Worktree = kindClone, ""
+		return errors.Join(m.addClone(ctx, rec, src), m.saveRecord(rec))
 	}
 	if !isLinked(path, gitDir) {
 		if _, err := os.Lstat(gitDir); err != nil {
@@ -212,7 +83,10 @@ func (m *Manager) repairWorktree(ctx context.Context, rec *record) error {
 		m.log.Warn("link a worktree to its repository again", "workspace", rec.Key)
 		err = linkWorktree(path, gitDir)
 	}
-	m.removeStaleLock(filepath.Join(gitDir, "index.lock"))
+	if root, rootErr := os.OpenRoot(gitDir); rootErr == nil {
+		defer root.Close()
+		m.removeStaleLock(root, "index.lock")
+	}
 	return err
 }
 
@@ -246,12 +120,12 @@ const staleLock = 2 * time.Minute
 
 // removeStaleLock removes the index lock that a killed git left behind. With the
 // lock, every git command of the agent would fail.
-func (m *Manager) removeStaleLock(path string) {
-	info, err := os.Lstat(path)
+func (m *Manager) removeStaleLock(gitDir *os.Root, name string) {
+	info, err := gitDir.Lstat(name)
 	if err != nil || m.now().Sub(info.ModTime()) < staleLock {
 		return
 	}
-	m.log.Warn("removed a stale index lock", "lock", path, "error", os.Remove(path))
+	m.log.Warn("removed a stale index lock", "directory", gitDir.Name(), "error", gitDir.Remove(name))
 }
 
 // isLinked reports whether the files of the worktree and of its repository name
@@ -296,21 +170,20 @@ func readGitFile(path string) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir:")), nil
 }
 
-func errAddWorktree(project string, err error) error {
-	if isGitMissing(err) {
-		return err
-	}
-	return &protocol.Error{
-		Code: protocol.CodeConflict, Message: fmt.Sprintf("No worktree of the project %s can be made", project),
-		Hint: truncate(stderrOf(err), 300), Err: err,
-	}
-}
-
 // hasSubmodules reports whether a submodule is checked out. Its content is not
 // inspected, so it counts as unfinished work.
-func hasSubmodules(repo repository) bool {
-	entries, err := os.ReadDir(filepath.Join(repo.gitDir, "modules"))
-	return err == nil && len(entries) > 0
+func (m *Manager) hasSubmodules(rec *record, repo repository) bool {
+	if rec.Kind != kindClone && rec.Kind != kindOwn {
+		entries, err := os.ReadDir(filepath.Join(repo.gitDir, "modules"))
+		return err == nil && len(entries) > 0
+	}
+	agent, err := m.openGitDir(rec)
+	if err != nil {
+		return true
+	}
+	defer agent.Close()
+	names, err := readDir(agent, "modules")
+	return err != nil || len(names) > 0
 }
 
 func hasEntries(path string) (bool, error) {

@@ -23,7 +23,7 @@ type workspacesCommand struct {
 
 // Help is shown by --help.
 func (workspacesCommand) Help() string {
-	return `If a project is a git repository, each of its sessions works in a git worktree on a separate branch. These commands
+	return `If a project is a git repository, each of its sessions works in a clone on a separate branch. These commands
 	use the data directory of 'bellhop host' or 'bellhop dev', also while it runs:
 
   bellhop workspaces list --data /var/lib/bellhop --config /etc/bellhop/host.yaml
@@ -127,7 +127,7 @@ type workspacesCreateCommand struct {
 	workspacesFlags `embed:""`
 
 	Name    string `arg:"" help:"Name of the workspace: A-Z a-z 0-9 . _ -"`
-	Project string `placeholder:"NAME" help:"Create a worktree of this project. Without it, create an empty repository."`
+	Project string `placeholder:"NAME" help:"Create a clone of this project. Without it, create an empty repository."`
 }
 
 // Run prints the path of the new workspace.

@@ -95,9 +95,9 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// The tools for an agent's worktree work on a real repository, also after the host
+// The tools for an agent's clone work on a real repository, also after the host
 // restarts.
-func TestToolsOfAnAgentOnARealWorktree(t *testing.T) {
+func TestToolsOfAnAgentOnARealClone(t *testing.T) {
 	data, project, fake := t.TempDir(), repository(t), &providertest.Fake{}
 	projects := map[string]ProjectFile{"shop": {Path: project, Commands: map[string][]string{"where": {"pwd"}}}}
 	h, stop := runHost(t, data, projects, fake)

@@ -19,7 +19,7 @@ import (
 type ProjectFile struct {
 	Path   string `yaml:"path"`   // a directory of this machine; exclusive with clone
 	Clone  string `yaml:"clone"`  // URL of a repository
-	Branch string `yaml:"branch"` // where new worktrees start; "" = the project's current HEAD
+	Branch string `yaml:"branch"` // where new clones start; "" = the project's current HEAD
 
 	// If Worktree is false, sessions share the project's own directory although
 	// it is a git repository.

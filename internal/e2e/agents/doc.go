@@ -3,7 +3,7 @@
 // only server that the agents can reach.
 //
 // It owns the rules for all agents: what a user sees of a turn, that a tool runs only after the
-// user's answer, that files change only in the session's own worktree, that the journal and the
+// user's answer, that files change only in the session's own clone, that the journal and the
 // database agree, and that a conversation survives a restart of the host. Peculiarities of one
 // agent are tested with its provider.
 //

@@ -18,7 +18,7 @@ const (
 	followUp = "And what did you do before?"
 )
 
-func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) {
+func TestATaskWritesAFileInItsOwnCloneAndIsContinuedAfterAKill(t *testing.T) {
 	eachAgent(t, func(t *testing.T, d *dev) {
 		task := d.task("story")
 		turn := d.send(task, writeIt)
@@ -35,7 +35,7 @@ func TestATaskWritesAFileInItsOwnWorktreeAndIsContinuedAfterAKill(t *testing.T) 
 		if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || len(content) == 0 {
 			t.Fatalf("the file has %q (%v)", content, err)
 		}
-		d.ownWorktree(dir)
+		d.ownClone(dir)
 		d.nothingWritten(d.project)
 		d.showsDiff(task)
 		d.settled(task)
@@ -63,8 +63,8 @@ func (d *dev) nothingWritten(dir string) {
 	}
 }
 
-// ownWorktree expects a worktree of the project on a branch other than the project's.
-func (d *dev) ownWorktree(dir string) {
+// ownClone expects a clone of the project on a branch other than the project's.
+func (d *dev) ownClone(dir string) {
 	d.t.Helper()
 	if branch := d.git(dir, "rev-parse", "--abbrev-ref", "HEAD"); branch == "main" || branch == "HEAD" {
 		d.t.Errorf("the session works on %s", branch)
@@ -73,7 +73,7 @@ func (d *dev) ownWorktree(dir string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if want, err := filepath.EvalSymlinks(filepath.Join(d.project, ".git")); err != nil || common != want {
+	if want, err := filepath.EvalSymlinks(filepath.Join(dir, ".git")); err != nil || common != want {
 		d.t.Errorf("the session's repository is %s, not %s (%v)", common, want, err)
 	}
 	if status := d.git(d.project, "status", "--porcelain"); status != "" {

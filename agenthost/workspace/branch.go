@@ -1,0 +1,52 @@
+package workspace
+
+import (
+	"context"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// newBranch returns a branch name that the repository does not have.
+func (m *Manager) newBranch(ctx context.Context, rec *record, src *source) (string, error) {
+	short := shortID(rec)
+	for _, name := range []string{"bellhop/" + short, "bellhop/" + short + "-" + shortHash(rec.Key), "bellhop-" + short + "-" + shortHash(rec.Key)} {
+		// Git cannot create bellhop/x if a branch "bellhop" exists.
+		isTaken := false
+		for _, ref := range []string{name, strings.Split(name, "/")[0]} {
+			ok, err := m.hasCommit(ctx, src, "refs/heads/"+ref)
+			if err != nil {
+				return "", err
+			}
+			isTaken = isTaken || ok
+		}
+		if !isTaken {
+			return name, nil
+		}
+	}
+	return "", protocol.Errorf(protocol.CodeConflict, "The branches that a session of %s would get are taken", rec.Project)
+}
+
+// shortID returns the random end of a UUID. Other ids may hold characters that a
+// branch must not, so they are hashed.
+func shortID(rec *record) string {
+	id := rec.Session
+	if id == "" {
+		return strings.Trim(strings.TrimPrefix(rec.Key, "@"), ".")
+	}
+	if len(id) == 36 && strings.Count(id, "-") == 4 {
+		return strings.ToLower(id[28:])
+	}
+	return shortHash(id)[:8]
+}
+
+func (m *Manager) hasCommit(ctx context.Context, src *source, ref string) (bool, error) {
+	_, err := m.git.run(ctx, call{
+		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
+	})
+	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
+		return false, err
+	}
+	return err == nil, nil
+}

@@ -1,0 +1,280 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// makeForProject creates a clone if the project has commits. Otherwise the session
+// works in the project's own directory.
+func (m *Manager) makeForProject(ctx context.Context, rec *record, p Project) error {
+	if p.InPlace {
+		return m.makeShared(ctx, rec, p)
+	}
+	src, err := m.source(ctx, rec.Project, true)
+	if err != nil {
+		return err
+	}
+	if src == nil || src.startCommit == "" {
+		if src != nil {
+			m.log.Warn("a project without a commit has no clones: its directory is used", "project", rec.Project)
+		}
+		return m.makeShared(ctx, rec, p)
+	}
+	// An earlier record may have had another git directory or base.
+	rec.Kind, rec.Repository, rec.Prefix, rec.Base, rec.Worktree = kindClone, src.gitDir, src.prefix, src.startCommit, ""
+	if err := m.saveRecord(rec); err != nil {
+		return err
+	}
+	return m.addClone(ctx, rec, src)
+}
+
+// addClone makes a session's clone, at the session's branch if the project has it.
+// The clone reads the project's objects and writes its own.
+func (m *Manager) addClone(ctx context.Context, rec *record, src *source) error {
+	path := m.rootDir(rec)
+	if err := errors.Join(m.removeRemains(ctx, rec, src, path), removeAll(m.mirrorDir(rec))); err != nil {
+		return err
+	}
+	if err := m.chooseBranch(ctx, rec, src); err != nil {
+		return err
+	}
+	if err := m.makePrivateDir("workspaces", rec.Key); err != nil {
+		return err
+	}
+	if err := m.fillClone(ctx, rec, src, true); err != nil {
+		return errAddClone(rec.Project, err)
+	}
+	return nil
+}
+
+// chooseBranch records the clone's branch and the project's object format, and
+// creates the branch in the project, so that no other session takes its name.
+func (m *Manager) chooseBranch(ctx context.Context, rec *record, src *source) error {
+	release, err := m.repoLocks.acquire(ctx, src.gitDir)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if rec.Branch == "" {
+		if rec.Branch, err = m.newBranch(ctx, rec, src); err != nil {
+			return err
+		}
+	}
+	format, err := m.inProject(ctx, src, "rev-parse", "--show-object-format")
+	if err != nil {
+		return err
+	}
+	if rec.Format = ""; format != "sha1" {
+		rec.Format = format
+	}
+	if err := m.saveRecord(rec); err != nil {
+		return err
+	}
+	hasBranch, err := m.hasCommit(ctx, src, "refs/heads/"+rec.Branch)
+	if err != nil || hasBranch {
+		return err
+	}
+	_, err = m.inProject(ctx, src, "update-ref", "refs/heads/"+rec.Branch, rec.Base)
+	return errAddClone(rec.Project, err)
+}
+
+// inProject runs git in a project's repository, without its files.
+func (m *Manager) inProject(ctx context.Context, src *source, args ...string) (string, error) {
+	out, err := m.git.run(ctx, call{dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true, limit: maxRefFile, args: args})
+	return trimNewline(out), err
+}
+
+// fillClone makes the git directory of a clone. With checkout it also writes the
+// files; otherwise the files that are there stay.
+func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, checkout bool) error {
+	path := m.rootDir(rec)
+	if _, err := m.git.run(ctx, call{dir: path, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, path)}); err != nil {
+		return err
+	}
+	tip, err := m.inProject(ctx, src, "rev-parse", "--verify", "refs/heads/"+rec.Branch+"^{commit}")
+	if err != nil {
+		return err
+	}
+	gitDir := filepath.Join(path, ".git")
+	if err := errors.Join(writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copySettings(src, gitDir)); err != nil {
+		return err
+	}
+	refs, err := m.projectRefs(ctx, src)
+	if err != nil {
+		return err
+	}
+	delete(refs, "refs/heads/"+rec.Branch) // what only this branch has counts as unfinished work
+	if err := m.saveStart(rec, refs, tip); err != nil {
+		return err
+	}
+	for name := range refs {
+		if isSessionBranch(name) {
+			delete(refs, name)
+		}
+	}
+	refs["refs/heads/"+rec.Branch] = tip
+	if err := writeFile(filepath.Join(gitDir, "packed-refs"), packedRefs(refs)); err != nil {
+		return err
+	}
+	if err := m.copyConfig(ctx, src, gitDir); err != nil {
+		return err
+	}
+	reset := []string{"reset", "--quiet", "--mixed"}
+	if checkout {
+		reset = []string{"reset", "--quiet", "--hard"}
+	}
+	_, err = m.git.run(ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset})
+	return err
+}
+
+// isSessionBranch reports whether a ref is the branch of a session. Other sessions
+// do not get it.
+func isSessionBranch(ref string) bool {
+	return strings.HasPrefix(ref, "refs/heads/bellhop/") || strings.HasPrefix(ref, "refs/heads/bellhop-")
+}
+
+// projectRefs returns the branches, remote branches and tags of a project.
+func (m *Manager) projectRefs(ctx context.Context, src *source) (map[string]string, error) {
+	out, err := m.inProject(ctx, src, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.SplitSeq(out, "\n") {
+		if id, name, ok := strings.Cut(line, " "); ok && isRefName(name) {
+			refs[name] = id
+		}
+	}
+	return refs, nil
+}
+
+// copySettings copies what the project's own git directory says about its files and
+// its history: the list of excluded files and the end of a shallow history.
+func copySettings(src *source, gitDir string) error {
+	project, err := os.OpenRoot(src.gitDir)
+	if err != nil {
+		return err
+	}
+	defer project.Close()
+	if err := os.MkdirAll(filepath.Join(gitDir, "info"), 0o700); err != nil {
+		return err
+	}
+	return errors.Join(
+		copyFile(project, "info/exclude", filepath.Join(gitDir, "info", "exclude"), maxExcludeFile),
+		copyFile(project, "shallow", filepath.Join(gitDir, "shallow"), maxRefFile),
+	)
+}
+
+// copiedSettings are the settings of a project that its clones get. None of them
+// names a program.
+const copiedSettings = `^(remote\..*\.(url|fetch)|user\.(name|email))$`
+
+var userinfoOfURL = regexp.MustCompile(`^([A-Za-z+.-]+://)[^/@\s]*@`)
+
+// copyConfig gives a clone the project's remotes, without passwords, and its author.
+func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) error {
+	out, err := m.git.run(ctx, call{
+		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
+		args: []string{"config", "--local", "--null", "--get-regexp", copiedSettings},
+	})
+	if err != nil && !exitedWith(err, 1) { // 1: there are none
+		return err
+	}
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		key, value, ok := strings.Cut(entry, "\n")
+		if !ok {
+			continue
+		}
+		if strings.HasSuffix(key, ".url") {
+			value = userinfoOfURL.ReplaceAllString(value, "$1")
+		}
+		_, err := m.git.run(ctx, call{
+			dir: m.data, repo: repository{gitDir: gitDir}, noFiles: true, args: []string{"config", "--local", "--add", key, value},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repairClone makes a removed clone again from its branch in the project, and a
+// removed git directory around the files that are there. It names the project's
+// objects after the project moved, and removes a stale index lock.
+func (m *Manager) repairClone(ctx context.Context, rec *record) error {
+	src, err := m.recordSource(ctx, rec)
+	if err != nil {
+		return err
+	}
+	if rec.Repository != src.gitDir { // the project's directory moved
+		rec.Repository = src.gitDir
+		if err := m.saveRecord(rec); err != nil {
+			return err
+		}
+	}
+	path := m.rootDir(rec)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		m.log.Warn("restore a removed workspace from its branch", "workspace", rec.Key, "branch", rec.Branch)
+		return m.addClone(ctx, rec, src)
+	}
+	agent, err := m.openGitDir(rec)
+	if err != nil {
+		return m.restoreGitDir(ctx, rec, src)
+	}
+	defer agent.Close()
+	m.removeStaleLock(agent, "index.lock")
+	if err := nameObjects(agent, filepath.Join(src.gitDir, "objects")); err != nil {
+		m.log.Warn("the git directory of a workspace does not name its project", "workspace", rec.Key, "error", err)
+	}
+	return nil
+}
+
+// restoreGitDir replaces a removed git directory, or a file in its place. Commits
+// that the host did not fetch before are lost; the files stay.
+func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) error {
+	gitFile := filepath.Join(m.rootDir(rec), ".git")
+	m.log.Warn("restore the git directory of a workspace", "workspace", rec.Key, "branch", rec.Branch)
+	if err := os.Remove(gitFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errNoRepository(err)
+	}
+	if err := errors.Join(removeAll(m.mirrorDir(rec)), m.chooseBranch(ctx, rec, src)); err != nil {
+		return err
+	}
+	return m.fillClone(ctx, rec, src, false)
+}
+
+// nameObjects makes a clone read the project's objects. The agent can change that
+// too; the host does not depend on it.
+func nameObjects(agent *os.Root, objects string) error {
+	const name = "objects/info/alternates"
+	content, err := readFile(agent, name, maxRefFile)
+	if err == nil && strings.Contains("\n"+string(content), "\n"+objects+"\n") {
+		return nil
+	}
+	if err := agent.MkdirAll("objects/info", 0o700); err != nil {
+		return err
+	}
+	if err := agent.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return agent.WriteFile(name, []byte(objects+"\n"), 0o600)
+}
+
+func errAddClone(project string, err error) error {
+	if err == nil || isGitMissing(err) {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeConflict, Message: fmt.Sprintf("No clone of the project %s can be made", project),
+		Hint: truncate(stderrOf(err), 300), Err: err,
+	}
+}

@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+// mirrorRefs writes the agent's HEAD and refs into its mirror. Git would accept more
+// than is read here: symbolic refs other than HEAD are left out.
+func mirrorRefs(agent *os.Root, dir string) error {
+	head, err := readFile(agent, "HEAD", maxLooseRef)
+	if err != nil {
+		return err
+	}
+	line := strings.TrimSpace(string(head))
+	if name, symbolic := strings.CutPrefix(line, "ref: "); !objectID.MatchString(line) && (!symbolic || !isRefName(name)) {
+		return protocol.Errorf(protocol.CodeConflict, "The workspace's HEAD names no branch and no commit")
+	}
+	refs, err := readRefs(agent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		writeFile(filepath.Join(dir, "packed-refs"), packedRefs(refs)),
+		writeFile(filepath.Join(dir, "HEAD"), []byte(line+"\n")),
+	)
+}
+
+// readRefs returns the agent's refs with their objects.
+func readRefs(agent *os.Root) (map[string]string, error) {
+	packed, err := readFile(agent, "packed-refs", maxRefFile)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(packed)) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if objectID.MatchString(id) && isRefName(name) {
+			refs[name] = id
+		}
+	}
+	return refs, readLooseRefs(agent, "refs", refs, 0)
+}
+
+// maxRefDepth bounds the directories of refs: a symbolic link of the agent could
+// lead to a directory above it.
+const maxRefDepth = 32
+
+func readLooseRefs(agent *os.Root, dir string, refs map[string]string, depth int) error {
+	names, err := readDir(agent, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := dir + "/" + name
+		info, err := agent.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case info.IsDir() && depth < maxRefDepth:
+			if err := readLooseRefs(agent, path, refs, depth+1); err != nil {
+				return err
+			}
+		case info.Mode().IsRegular() && isRefName(path):
+			content, err := readFile(agent, path, maxLooseRef)
+			if err != nil {
+				return err
+			}
+			if id := strings.TrimSpace(string(content)); objectID.MatchString(id) {
+				refs[path] = id
+			}
+		}
+		if len(refs) > maxRefs {
+			return protocol.Errorf(protocol.CodeConflict, "The workspace's repository has over %d refs", maxRefs)
+		}
+	}
+	return nil
+}
+
+func packedRefs(refs map[string]string) []byte {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		out.WriteString(refs[name] + " " + name + "\n")
+	}
+	return []byte(out.String())
+}
+
+// isRefName reports whether git accepts name as the full name of a ref. It refuses
+// a little more than git does.
+func isRefName(name string) bool {
+	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.ContainsAny(name, " ~^:?*[\\\x7f") {
+		return false
+	}
+	for i := range len(name) {
+		if name[i] < ' ' {
+			return false
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part[0] == '.' || part[0] == '-' || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") {
+			return false
+		}
+	}
+	return true
+}
