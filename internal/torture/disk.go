@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -73,3 +74,22 @@ func (d *disk) fill() error {
 
 // empty gives the room back.
 func (d *disk) empty() error { return os.Remove(d.ballast()) }
+
+// removeRound removes a round's folder. The disks of a round whose process was killed are still
+// mounted in it.
+func removeRound(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || !canMount() {
+			continue
+		}
+		err := unix.Unmount(filepath.Join(dir, entry.Name()), unix.MNT_DETACH)
+		if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: nothing is mounted there
+			return fmt.Errorf("unmount %s: %w", entry.Name(), err)
+		}
+	}
+	return os.RemoveAll(dir)
+}

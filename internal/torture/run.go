@@ -168,7 +168,7 @@ func keep(dir string, observed *check.Observation) error {
 
 // observe runs load and faults until both are over and everything is quiet.
 func (o Options) observe(ctx context.Context, round *Round, dir string) (observed *check.Observation, err error) {
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+	if err := errors.Join(removeRound(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return nil, err
 	}
 	o.sayf("round %d: seed %d, %s: starting", round.Number, round.Seed, o.mix)

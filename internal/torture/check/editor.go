@@ -31,6 +31,16 @@ func ofType(types ...string) func(*Event) bool {
 // row returns a random row of one of the types.
 func (ed *editor) row(types ...string) *Event { return pick(ed.rng, ed.Rows, ofType(types...)) }
 
+// followed returns a random row of one of the types that has a later one in its epoch: a restore
+// explains a late row, and does not explain the hole that it leaves.
+func (ed *editor) followed(types ...string) *Event {
+	return pick(ed.rng, ed.Rows, func(e *Event) bool {
+		return ofType(types...)(e) && slices.ContainsFunc(ed.Rows, func(later Event) bool {
+			return !later.Late && later.At.Epoch == e.At.Epoch && later.At.Seq > e.At.Seq
+		})
+	})
+}
+
 // complete returns a random row of a type, of a turn that ended by itself and that no restore of a
 // journal has touched: the script says what it must have left.
 func (ed *editor) complete(types ...string) *Event {

@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 var changes = []mutation{
 	{"change: the body of a row", func(ed *editor) bool {
 		e := ed.row(Text)
@@ -60,7 +62,7 @@ var changes = []mutation{
 	{"change: a piece of a streamed text", func(ed *editor) bool {
 		for _, i := range ed.rng.Perm(len(ed.Readings)) {
 			for _, c := range ed.Readings[i].Connections {
-				if changePiece(c.Frames) {
+				if ed.changePiece(c.Frames) {
 					return true
 				}
 			}
@@ -96,7 +98,7 @@ var changes = []mutation{
 		return true
 	}},
 	{"change: a row that is late", func(ed *editor) bool {
-		e := ed.row(Text, ToolCall, ToolResult)
+		e := ed.followed(Text, ToolCall, ToolResult)
 		if e == nil {
 			return false
 		}
@@ -105,25 +107,39 @@ var changes = []mutation{
 	}},
 }
 
-// changePiece changes the first piece of a text that began and ended in these frames.
-func changePiece(frames []Frame) bool {
+// changePiece changes the first piece of a text that began and ended in these frames. The text is
+// one that is stored: a restored journal explains why another is not.
+func (ed *editor) changePiece(frames []Frame) bool {
 	for i, start := range frames {
 		if start.Type != "text-start" {
 			continue
 		}
-		delta := -1
-		for j := i + 1; j < len(frames); j++ {
-			if frames[j].Block != start.Block {
-				continue
-			}
-			if frames[j].Type == "text-delta" && delta < 0 {
-				delta = j
-			}
-			if frames[j].Type == "text-end" && frames[j].Event != "" && delta >= 0 {
-				frames[delta].Text += "!"
-				return true
-			}
+		delta, end := pieceOf(frames[i+1:], start.Block)
+		if delta == nil || end == nil {
+			continue
+		}
+		if slices.ContainsFunc(ed.Rows, func(e Event) bool { return e.ID == end.Event && e.Type == Text }) {
+			delta.Text += "!"
+			return true
 		}
 	}
 	return false
+}
+
+// pieceOf returns the first piece of a text block and the frame that ends it, before the block
+// begins again.
+func pieceOf(frames []Frame, block string) (delta, end *Frame) {
+	for i := range frames {
+		f := &frames[i]
+		switch {
+		case f.Block != block:
+		case f.Type == "text-start":
+			return nil, nil
+		case f.Type == "text-delta" && delta == nil:
+			delta = f
+		case f.Type == "text-end":
+			return delta, f
+		}
+	}
+	return nil, nil
 }
