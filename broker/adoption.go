@@ -124,6 +124,7 @@ func (s *Adoption) Adopt(ctx context.Context, caller Caller, sessionID string, r
 	if err := adminOnly(caller); err != nil {
 		return nil, err
 	}
+	incarnation := s.Sessions.Incarnation.ID()
 	host, err := s.Store.Host(ctx, req.HostID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "hostId names no registered host")
@@ -143,7 +144,7 @@ func (s *Adoption) Adopt(ctx context.Context, caller Caller, sessionID string, r
 	if err != nil {
 		return nil, err
 	}
-	open, err := s.Sessions.openRequest(ctx, task, "")
+	open, err := s.Sessions.openRequest(ctx, task, incarnation, "")
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ type checkIn struct {
 }
 
 func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*checkIn, error) {
+	incarnation := s.Incarnation.ID()
 	task, err := s.agentTask(ctx, userID, req.TaskID)
 	if err == nil && s.Targets.missing(task) {
 		task, err = s.placeLate(ctx, task)
@@ -63,7 +64,7 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	if err == nil {
 		err = checkReach(req.Reach)
 	}
-	return &checkIn{session: session{task, target}, req: req, body: body}, err
+	return &checkIn{session: session{task, target, incarnation}, req: req, body: body}, err
 }
 
 // withIDs adds messageId and turnId to an error, so that a frontend can try again.
@@ -136,7 +137,7 @@ func (tx *taskTx) announce(c *checkIn, failed *Message) *Message {
 
 // openTurn opens the session on the host with the announced turn.
 func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSessionResponse, error) {
-	open, err := s.openRequest(ctx, c.task, c.turnID)
+	open, err := s.openRequest(ctx, c.task, c.incarnation, c.turnID)
 	if err != nil {
 		return nil, err
 	}

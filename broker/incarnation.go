@@ -10,6 +10,10 @@ import (
 // Incarnation knows the id of the database's present life. A new one begins when
 // a backup was restored or a standby was promoted; hosts that see another id send
 // again what the database lacks. A nil Incarnation has no id.
+//
+// A message to a host with a cursor or a receipt names the id that was known
+// before the database was read. With a later one, a host would take data of the former
+// life for those of the present one, and would send nothing again.
 type Incarnation struct {
 	Store IncarnationStore
 	Log   *slog.Logger

@@ -45,8 +45,9 @@ type SessionStore interface {
 
 // session is a user's task and the target that has its session.
 type session struct {
-	task   *Task
-	target Target
+	task        *Task
+	target      Target
+	incarnation string // known before the task was read
 }
 
 const (
@@ -64,7 +65,7 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 	if err != nil {
 		return nil, err
 	}
-	req, err := s.openRequest(ctx, at.task, at.task.OpenTurn)
+	req, err := s.openRequest(ctx, at.task, at.incarnation, at.task.OpenTurn)
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +106,13 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 
 // find returns the session of a user's task.
 func (s *Sessions) find(ctx context.Context, userID, taskID string) (*session, error) {
+	incarnation := s.Incarnation.ID()
 	task, err := s.agentTask(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
 	}
 	target, err := s.Targets.of(ctx, task)
-	return &session{task, target}, err
+	return &session{task, target, incarnation}, err
 }
 
 func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task, error) {
@@ -125,8 +127,8 @@ func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task,
 }
 
 // openRequest is a request to open a task's session, with a webhook URL for the
-// turn.
-func (s *Sessions) openRequest(ctx context.Context, task *Task, turnID string) (*protocol.OpenSessionRequest, error) {
+// turn. incarnation was known before the task was read.
+func (s *Sessions) openRequest(ctx context.Context, task *Task, incarnation, turnID string) (*protocol.OpenSessionRequest, error) {
 	secret, err := s.Store.WebhookSecret(ctx, task.ID)
 	if err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (s *Sessions) openRequest(ctx context.Context, task *Task, turnID string) (
 	return &protocol.OpenSessionRequest{
 		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
 		Cursor: &cursor, Agent: task.Agent, Project: task.Project,
-		Incarnation: s.Incarnation.ID(), Title: task.Title, Owner: task.UserID,
+		Incarnation: incarnation, Title: task.Title, Owner: task.UserID,
 	}, nil
 }
 

@@ -73,11 +73,12 @@ func New(o Options) *Webhook {
 
 // Handle serves POST /api/agent/webhook.
 func (h *Webhook) Handle(c echo.Context) error {
+	id := h.incarnation() // before the database is read, see broker.Incarnation
 	response, err := h.store(c)
 	if err != nil {
-		return h.withIncarnation(err)
+		return withIncarnation(err, id)
 	}
-	response.Incarnation = h.incarnation()
+	response.Incarnation = id
 	return c.JSON(http.StatusOK, response)
 }
 
@@ -121,9 +122,8 @@ func (h *Webhook) aboutEvents(err error) error {
 
 // withIncarnation adds the incarnation to a refusal. An error without a code is
 // the server's own and stays as it is.
-func (h *Webhook) withIncarnation(err error) error {
+func withIncarnation(err error, id string) error {
 	var known *protocol.Error
-	id := h.incarnation()
 	if id == "" || !errors.As(err, &known) {
 		return err
 	}
@@ -136,11 +136,12 @@ func (h *Webhook) withIncarnation(err error) error {
 // Renew serves POST /api/agent/webhook/renew. The webhook token is in the query, because
 // Authorization has the agent's password.
 func (h *Webhook) Renew(c echo.Context) error {
+	id := h.incarnation()
 	response, err := h.renewToken(c)
 	if err != nil {
-		return h.withIncarnation(err)
+		return withIncarnation(err, id)
 	}
-	response.Incarnation = h.incarnation()
+	response.Incarnation = id
 	return c.JSON(http.StatusOK, response)
 }
 
