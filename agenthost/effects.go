@@ -212,12 +212,7 @@ var _ delivery.Session = outgoing{}
 func (o outgoing) Next() delivery.Order {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
-	st := &o.s.state
-	order := delivery.Order{
-		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, Address: st.Delivery.Address,
-		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
-		Named: st.Record.BrokerID != "", Basic: st.Record.Basic, Resend: st.Record.Resend,
-	}
+	order := delivery.OrderOf(&o.s.state)
 	if order.Job == core.JobNone {
 		o.s.posting = false
 	}

@@ -157,26 +157,36 @@ const (
 type EventsQuery struct {
 	Epoch   *int64 // nil is the current one
 	After   int64  // a seq of Epoch
+	Last    string // the id of the broker's event there
 	Limit   int    // 0 is 100
 	Prompts bool   // adds the prompts of the turns that begin in the page
 }
 
+func (q *EventsQuery) pull() core.Pull {
+	return core.Pull{Epoch: q.Epoch, After: q.After, Last: q.Last, Prompts: q.Prompts}
+}
+
 // Events is what a broker reconciles with: events of one epoch after a seq. When an
 // earlier epoch has no more, it begins with the next one that has; a later epoch than
-// the current one begins with the first event of the current one.
+// the current one begins with the first event of the current one. CodeDiverged: the
+// broker must get earlier events first, which the outbox sends.
 func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*protocol.EventsResponse, error) {
 	s, err := h.session(sessionID)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	current := s.state.Record.Cursor.Epoch
+	current, begin := s.state.Record.Cursor.Epoch, s.state.Begin(q.pull())
+	if err := s.withholds(ctx, q.pull()); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
 	out := &protocol.EventsResponse{
 		Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
-	rows, err := h.eventPage(ctx, sessionID, current, q)
+	rows, err := h.eventPage(ctx, sessionID, begin, q.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -197,18 +207,39 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 	return out, nil
 }
 
+// withholds returns why a broker does not get the events that it pulls; nil: it does.
+// The session's lock is held.
+func (s *session) withholds(ctx context.Context, p core.Pull) error {
+	if !s.state.MayWithhold(p) {
+		return nil
+	}
+	journal, begin := s.host.opts.Journal, s.state.Begin(p)
+	pending, err := journal.Pending(ctx, s.id, s.state.Record.Acked, 1)
+	if err != nil {
+		return err
+	}
+	at, err := journal.Pending(ctx, s.id, protocol.Cursor{Epoch: begin.Epoch, Seq: begin.Seq - 1}, 1)
+	if err != nil || !s.state.Withholds(p, first(pending), first(at)) {
+		return err
+	}
+	effects{s}.act(core.Post{Nudge: true})
+	return &protocol.Error{
+		Code: protocol.CodeDiverged, Message: "The session has other events up to there, which are not acknowledged",
+		Hint: "Its journal was restored from an older copy; the host posts them first",
+	}
+}
+
+func first(rows []EventRecord) *EventRecord {
+	if len(rows) == 0 {
+		return nil
+	}
+	return &rows[0]
+}
+
 // eventPage returns rows of one epoch.
-func (h *Host) eventPage(ctx context.Context, sessionID string, current int64, q EventsQuery) ([]EventRecord, error) {
-	limit := min(q.Limit, protocol.MaxEventsPage)
-	if limit <= 0 {
+func (h *Host) eventPage(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]EventRecord, error) {
+	if limit = min(limit, protocol.MaxEventsPage); limit <= 0 {
 		limit = usualEvents
-	}
-	after := protocol.Cursor{Epoch: current, Seq: max(q.After, 0)}
-	if q.Epoch != nil && *q.Epoch > current {
-		after.Seq = 0
-	}
-	if q.Epoch != nil && *q.Epoch < current {
-		after.Epoch = *q.Epoch
 	}
 	rows, err := h.opts.Journal.Pending(ctx, sessionID, after, limit)
 	for i := range rows {

@@ -85,7 +85,7 @@ func (s *session) reconcile(req *protocol.ReconcileRequest, out *protocol.Reconc
 		return r, false
 	}
 	force := req.Force && (len(req.Sessions) == 0 || slices.Contains(req.Sessions, s.id))
-	if force || s.state.Record.Incarnation != req.Incarnation && !s.state.Comparing() {
+	if s.state.MustCompare(req.Incarnation, force) {
 		_, _ = s.apply(core.IncarnationSeen{ID: req.Incarnation, Force: true}) // it writes nothing
 	}
 	rec := &s.state.Record

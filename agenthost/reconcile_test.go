@@ -1,6 +1,7 @@
 package agenthost_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -37,6 +38,33 @@ func TestEventsOfEarlierEpochsCanBePulled(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
 		}
+	}
+}
+
+// The host of a restored journal has other events than the broker up to there. If the broker
+// got the later ones first, the earlier ones would come after them.
+func TestAPullWaitsForEventsThatTheBrokerLacks(t *testing.T) {
+	r := newRig(t).start()
+	r.broker.refuseAll(true)
+	r.turn("s1", "t1", writeText("one"))
+	epoch := int64(1)
+	pull := func(last string) error {
+		_, err := r.host.Events(t.Context(), "s1", agenthost.EventsQuery{Epoch: &epoch, After: 2, Last: last, Prompts: true})
+		return err
+	}
+	page, err := r.host.Events(t.Context(), "s1", agenthost.EventsQuery{Epoch: &epoch, After: 1, Limit: 1})
+	if err != nil || len(page.Events) != 1 {
+		t.Fatal(page, err)
+	}
+	var second protocol.Event
+	if err := json.Unmarshal(page.Events[0], &second); err != nil {
+		t.Fatal(err)
+	}
+	if err := pull(second.EventID); err != nil {
+		t.Errorf("the broker has the same event: %v", err)
+	}
+	if err := pull("other"); protocol.CodeOf(err) != protocol.CodeDiverged {
+		t.Errorf("the broker has another event: %v", err)
 	}
 }
 

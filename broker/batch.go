@@ -61,6 +61,7 @@ type AuditEntry struct {
 type Batch struct {
 	Task            *Task // with its new rev
 	Events          []StoredEvent
+	MovedEvents     []StoredEvent // known ones, with their new position
 	NewMessages     []Message
 	ChangedMessages []Message
 	Turns           []Turn        // inserted or replaced

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"bellhop/broker/sequencer"
@@ -20,14 +21,19 @@ type effects struct {
 
 // accept stores the accepted events and gives effect to them.
 func (e *effects) accept(ctx context.Context, d sequencer.Decision, events []incomingEvent) error {
-	if len(d.Accepted) == 0 {
+	for _, i := range d.Moved {
+		e.moveEvent(&events[i])
+	}
+	if len(d.Accepted)+len(d.Moved) == 0 {
 		return nil
 	}
 	if err := e.loadTools(ctx, d, events); err != nil {
 		return err
 	}
 	for _, i := range d.Accepted {
-		e.addEvent(&events[i], false)
+		if !slices.Contains(d.Moved, i) {
+			e.addEvent(&events[i], false)
+		}
 		if err := e.effect(ctx, &events[i]); err != nil {
 			return err
 		}

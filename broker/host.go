@@ -44,6 +44,12 @@ type Target struct {
 	Relay     bool          // browsers cannot reach it
 }
 
+// EventsAfter is where a pull begins.
+type EventsAfter struct {
+	Cursor  protocol.Cursor
+	EventID string // of the broker's event at Cursor; "" if there is none
+}
+
 // Link calls agent hosts; broker/hosts implements it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
 // message ("Failed to create agent session", "No stream token returned from
 // agent", "Failed to connect to agent server") for Open; for the other calls
@@ -52,8 +58,9 @@ type Target struct {
 // within 10 s, Diff within 40 s.
 type Link interface {
 	Open(ctx context.Context, t Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
-	// Events returns at most limit events after a position.
-	Events(ctx context.Context, t Target, sessionID string, after protocol.Cursor, limit int) (*protocol.EventsResponse, error)
+	// Events returns at most limit events after a position. CodeDiverged: the host has
+	// other events up to there, which it has to post first.
+	Events(ctx context.Context, t Target, sessionID string, after EventsAfter, limit int) (*protocol.EventsResponse, error)
 	Interrupt(ctx context.Context, t Target, sessionID string) error
 	// Diff is CodeNotFound when the host has no such session.
 	Diff(ctx context.Context, t Target, sessionID string) (*protocol.Diff, error)

@@ -1,13 +1,8 @@
 package broker
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"bellhop/broker/sequencer"
 	"bellhop/protocol"
@@ -31,7 +26,7 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 		if in.Event.SessionID != "" && in.Event.SessionID != taskID {
 			return nil, fail(protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch"))
 		}
-		digest, err := digestOf(in.Raw)
+		digest, err := sequencer.Digest(in.Raw)
 		if err != nil {
 			return nil, fail(err)
 		}
@@ -52,43 +47,11 @@ func sequenced(events []incomingEvent) []sequencer.Event {
 	list := make([]sequencer.Event, len(events))
 	for i := range events {
 		e := &events[i]
-		list[i] = sequencer.Event{ID: e.id, Digest: e.digest, Position: protocol.Cursor{Epoch: e.event.Epoch, Seq: e.event.Seq}}
+		list[i] = sequencer.Event{
+			ID: e.id, Digest: e.digest, Position: protocol.Cursor{Epoch: e.event.Epoch, Seq: e.event.Seq}, Body: e.raw,
+		}
 	}
 	return list
-}
-
-// digestOf hashes the canonical form without sessionId, because a batch has one
-// sessionId for all its events and a single event has its own.
-func digestOf(raw json.RawMessage) (string, error) {
-	canonical, err := protocol.Canonical(raw)
-	if err != nil {
-		return "", err
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(canonical))
-	if _, err := dec.ReadToken(); err != nil {
-		return "", protocol.Errorf(protocol.CodeInvalid, "Invalid JSON")
-	}
-	sum := sha256.New()
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadValue()
-		if err != nil {
-			return "", protocol.Errorf(protocol.CodeInvalid, "Invalid JSON")
-		}
-		skip := string(name) == `"sessionId"`
-		if !skip {
-			sum.Write(name)
-		}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return "", protocol.Errorf(protocol.CodeInvalid, "Invalid JSON")
-		}
-		if !skip {
-			sum.Write([]byte{':'})
-			sum.Write(value)
-			sum.Write([]byte{','})
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // atIndex adds the index of the invalid event to the error of a batch.

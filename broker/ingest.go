@@ -178,7 +178,9 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []sequencer.Ev
 	}
 	known := make(map[string]sequencer.Known, len(found))
 	for i := range found {
-		known[found[i].EventID] = sequencer.Known{Digest: found[i].Digest, Late: found[i].Late}
+		known[found[i].EventID] = sequencer.Known{
+			Digest: found[i].Digest, Position: protocol.Cursor{Epoch: found[i].Epoch, Seq: found[i].Seq}, Late: found[i].Late,
+		}
 	}
 	return known, nil
 }

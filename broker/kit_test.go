@@ -233,6 +233,7 @@ type fakeHost struct {
 	onEvents   func(sessionID string, epoch, after int64, limit int) (*protocol.EventsResponse, error)
 	onAnswer   func(*protocol.AnswerRequest) error
 	onDiff     func() (*protocol.Diff, error)
+	after      broker.EventsAfter // of the last call of Events
 	onReady    func(broker.Target) error
 	health     broker.HostHealth // when onReady has no error; "" = ok
 	interrupts []string
@@ -256,9 +257,10 @@ func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSe
 }
 
 func (h *fakeHost) Events(
-	_ context.Context, _ broker.Target, sessionID string, after protocol.Cursor, limit int,
+	_ context.Context, _ broker.Target, sessionID string, after broker.EventsAfter, limit int,
 ) (*protocol.EventsResponse, error) {
-	return h.onEvents(sessionID, after.Epoch, after.Seq, limit)
+	h.after = after
+	return h.onEvents(sessionID, after.Cursor.Epoch, after.Cursor.Seq, limit)
 }
 
 func (h *fakeHost) Interrupt(_ context.Context, _ broker.Target, sessionID string) error {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/broker/sequencer"
 	"bellhop/internal/failpoint"
 	"bellhop/protocol"
 )
@@ -36,6 +37,9 @@ type ReconcilerStore interface {
 	AnyTask(ctx context.Context, id string) (*Task, error)
 	// TurnsIn returns a task's turns in these states, oldest first.
 	TurnsIn(ctx context.Context, taskID string, states ...TurnState) ([]Turn, error)
+	// PositionedEvents are the events with effects after a position, ascending; their
+	// bodies are not read.
+	PositionedEvents(ctx context.Context, taskID string, after protocol.Cursor, limit int) ([]StoredEvent, error)
 }
 
 // DueStore finds tasks whose turns need attention.
@@ -124,7 +128,11 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 	}
 	cursor := task.Cursor
 	for range maxPulls {
-		page, err := r.Link.Events(ctx, target, taskID, cursor, pullPage)
+		last, err := r.lastEvent(ctx, taskID, cursor)
+		if err != nil {
+			return nil, err
+		}
+		page, err := r.Link.Events(ctx, target, taskID, EventsAfter{Cursor: cursor, EventID: last}, pullPage)
 		if protocol.CodeOf(err) == protocol.CodeNotFound || protocol.CodeOf(err) == protocol.CodeGone {
 			return nil, nil
 		}
@@ -132,19 +140,33 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 			return nil, err
 		}
 		alive = slices.Concat(page.QueuedTurns, []string{page.OpenTurn})
-		if page.Epoch < cursor.Epoch || len(page.Events) == 0 { // a host behind the broker starts a new epoch at its next /session
+		read := sequencer.Page{Epoch: page.Epoch, Current: page.CurrentEpoch, Events: len(page.Events)}
+		if !read.Follows(cursor) {
 			return alive, nil
 		}
 		next, err := r.ingest(ctx, taskID, page)
 		if err != nil {
 			return nil, err
 		}
-		if next == cursor || len(page.Events) < pullPage && page.Epoch >= page.CurrentEpoch {
+		if !read.Continues(cursor, next, pullPage) {
 			return alive, nil
 		}
 		cursor = next
 	}
 	return nil, fmt.Errorf("task %s: the host's events have no end", taskID)
+}
+
+// lastEvent returns the id of the event at a cursor, "" when there is none. With it a
+// host finds out whether the events that follow in its journal follow that one.
+func (r *Reconciler) lastEvent(ctx context.Context, taskID string, cursor protocol.Cursor) (string, error) {
+	if cursor.Seq == 0 {
+		return "", nil
+	}
+	found, err := r.Store.PositionedEvents(ctx, taskID, protocol.Cursor{Epoch: cursor.Epoch, Seq: cursor.Seq - 1}, 1)
+	if err != nil || len(found) == 0 || found[0].Seq != cursor.Seq || found[0].Epoch != cursor.Epoch {
+		return "", err
+	}
+	return found[0].EventID, nil
 }
 
 func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.EventsResponse) (protocol.Cursor, error) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"bellhop/broker/sequencer"
 	"bellhop/protocol"
 )
 
@@ -197,8 +198,7 @@ func (r *Recovery) pull(ctx context.Context, h recoveryHost, incarnation string)
 }
 
 // behind reports whether a host has a receipt for an event that the database does
-// not have. A receipt is sent after the commit, and the database is read after the
-// receipt was reported: so the database went back in time between the two.
+// not have. The database is read after the receipt was reported, so it went back in time.
 func (r *Recovery) behind(ctx context.Context, acknowledged []protocol.SessionCursor) (bool, error) {
 	if len(acknowledged) == 0 {
 		return false, nil
@@ -212,7 +212,7 @@ func (r *Recovery) behind(ctx context.Context, acknowledged []protocol.SessionCu
 		return false, err
 	}
 	for _, a := range acknowledged {
-		if cursor, known := cursors[a.SessionID]; known && cursor.Less(a.Cursor) {
+		if cursor, known := cursors[a.SessionID]; known && sequencer.Regressed(cursor, a.Cursor) {
 			r.Log.WarnContext(ctx, "a host has a receipt for an event that the database does not have", "task", a.SessionID)
 			return true, nil
 		}

@@ -40,10 +40,19 @@ func (tx *taskTx) recordChange(kind ChangeKind, ref string) int64 {
 
 // addEvent stores an event of the host. A late event is stored without effects.
 func (tx *taskTx) addEvent(in *incomingEvent, late bool) {
-	tx.batch.Events = append(tx.batch.Events, StoredEvent{
+	tx.batch.Events = append(tx.batch.Events, tx.storedEvent(in, late))
+}
+
+func (tx *taskTx) storedEvent(in *incomingEvent, late bool) StoredEvent {
+	return StoredEvent{
 		TaskID: tx.task.ID, EventID: in.id, Epoch: in.event.Epoch, Seq: in.event.Seq, TurnID: in.turn,
 		Type: in.event.Type, Body: in.raw, Digest: in.digest, Late: late, ReceivedAt: tx.now,
-	})
+	}
+}
+
+// moveEvent gives a stored event the position of in, which is the same event.
+func (tx *taskTx) moveEvent(in *incomingEvent) {
+	tx.batch.MovedEvents = append(tx.batch.MovedEvents, tx.storedEvent(in, false))
 }
 
 // moveCursor records that the host's events are stored up to cursor.
@@ -85,7 +94,7 @@ func (tx *taskTx) collect() bool {
 	if tx.changed() {
 		tx.task.ChangedAt = tx.now
 	}
-	return tx.changed() || len(b.Events) > 0 || len(b.Turns) > 0 || tx.dirty
+	return tx.changed() || len(b.Events)+len(b.MovedEvents) > 0 || len(b.Turns) > 0 || tx.dirty
 }
 
 func values[T any](pointers []*T) []T {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"bellhop/broker/sequencer"
 	"bellhop/protocol"
 )
 
@@ -119,7 +120,7 @@ func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
 	case row == nil:
 		return c.absent(ctx, e, at)
 	}
-	digest, err := digestOf(raw)
+	digest, err := sequencer.Digest(raw)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,8 @@ type eventsRequest struct {
 	After int64  `query:"after" json:"-"`
 	Limit int64  `query:"limit" json:"-"`
 
-	Prompts bool `query:"prompts" json:"-"`
+	Last    string `query:"last" json:"-"`
+	Prompts bool   `query:"prompts" json:"-"`
 }
 
 func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsResponse, error) {
@@ -64,7 +65,9 @@ func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsR
 	if req.Limit > 0 {
 		limit = min(limit, req.Limit)
 	}
-	return a.Host.Events(ctx, req.ID, agenthost.EventsQuery{Epoch: req.Epoch, After: req.After, Limit: int(limit), Prompts: req.Prompts})
+	return a.Host.Events(ctx, req.ID, agenthost.EventsQuery{
+		Epoch: req.Epoch, After: req.After, Last: req.Last, Limit: int(limit), Prompts: req.Prompts,
+	})
 }
 
 func success(err error) (*protocol.SuccessResponse, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"slices"
 	"time"
 
 	"bellhop/protocol"
@@ -315,21 +314,16 @@ func (x deliveryStep) replace(old EventRecord, e protocol.Event, at protocol.Cur
 	x.Rows.Events = append(x.Rows.Events, row)
 }
 
-// apply handles a broker that has another event under the same position: the
-// unacknowledged events of that epoch get new positions; the events stay the same.
-// If their epoch is over, they go to the end of the current one, whose events keep
-// their positions because the broker may have pulled them. Otherwise a new epoch begins.
+// apply handles a broker that has another event under the same position: all
+// unacknowledged events get new positions in a new epoch, in their order. The events
+// stay the same, so a broker that has one of them already moves it (see Withholds, too).
 func (in PendingRead) apply(x *Step) error {
 	s := &x.State
 	if in.Version != s.Delivery.Version || len(in.Events) == 0 {
 		return nil
 	}
-	moved, at := in.Events, protocol.Cursor{Epoch: s.Record.Cursor.Epoch + 1}
-	if current := s.Record.Cursor; in.Events[0].Cursor.Epoch < current.Epoch {
-		at = current
-		moved = slices.DeleteFunc(slices.Clone(in.Events), func(row EventRecord) bool { return row.Cursor.Epoch == current.Epoch })
-	}
-	for _, row := range moved {
+	at := protocol.Cursor{Epoch: s.Record.Cursor.Epoch + 1}
+	for _, row := range in.Events {
 		var e protocol.Event
 		if err := json.Unmarshal(row.Body, &e); err != nil {
 			x.Rows = Write{SessionID: s.ID}
@@ -341,6 +335,9 @@ func (in PendingRead) apply(x *Step) error {
 		x.delivery().replace(row, e, at)
 	}
 	rec := x.record()
+	if !rec.Resend.Less(in.Events[0].Cursor) {
+		rec.Resend = at
+	}
 	rec.Cursor, rec.Acked = at, protocol.Cursor{Epoch: at.Epoch}
 	s.Delivery.Version++
 	x.warn("the broker has other events: continuing in a new epoch", "epoch", at.Epoch)

@@ -19,6 +19,7 @@
 //	question.go  questions to the user and their answers
 //	queue.go     announced turns, and turns that wait for the open one
 //	delivery.go  which events the broker has, and what its responses mean
+//	pull.go      which events a broker gets that asks for them
 //	renew.go     when the webhook token is renewed
 //	status.go    status, activity of other programs, idleness
 //

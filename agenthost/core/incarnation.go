@@ -15,6 +15,12 @@ func (s *State) Bound() bool { return s.Record.BrokerID != "" && !s.Headless() &
 // Comparing reports whether the session is still to be compared with the broker.
 func (s *State) Comparing() bool { return s.Delivery.compareDue }
 
+// MustCompare reports whether a broker that names the incarnation of its database has
+// the session compared; force compares a session that was compared with it already.
+func (s *State) MustCompare(incarnation string, force bool) bool {
+	return force || s.Record.Incarnation != incarnation && !s.Comparing()
+}
+
 func (in IncarnationSeen) apply(x *Step) error {
 	x.delivery().seeIncarnation(in.ID)
 	d := &x.State.Delivery

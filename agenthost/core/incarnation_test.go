@@ -155,29 +155,3 @@ func TestASessionWithoutABrokerIsNeverCompared(t *testing.T) {
 		t.Error("it is compared")
 	}
 }
-
-// The broker may have pulled the events of the current epoch while one of an earlier
-// epoch is refused, so only the earlier ones get new positions.
-func TestEventsOfAnEpochThatIsOverGoToTheEndOfTheCurrentOne(t *testing.T) {
-	r := started(t)
-	old := r.sent(1).Last
-	ahead := openedBy("b1", "t2")
-	ahead.Request.Cursor = &protocol.Cursor{Epoch: 1, Seq: 50}
-	r.do(ahead)
-	epoch := r.state.Record.Cursor.Epoch
-	if epoch != 2 {
-		t.Fatalf("the session is at %v", r.state.Record.Cursor)
-	}
-	r.do(core.AgentText{TurnID: "t1", Kind: core.TextBlock, Text: "hi"}, core.AgentTextEnded{TurnID: "t1"})
-	current := r.state.Record.Cursor
-	pulled := old
-	pulled.Cursor = current
-	step := r.do(core.PendingRead{Version: r.state.Delivery.Version, Events: []core.EventRecord{old, pulled}})
-	if rows := step.Rows; len(rows.Events) != 1 || rows.Events[0].Cursor != (protocol.Cursor{Epoch: 2, Seq: current.Seq + 1}) ||
-		len(rows.DropEvents) != 1 || rows.DropEvents[0] != old.Cursor {
-		t.Errorf("moved %+v, removed %v", rows.Events, rows.DropEvents)
-	}
-	if rec := r.state.Record; rec.Acked != (protocol.Cursor{Epoch: 2}) || rec.Cursor.Seq != current.Seq+1 {
-		t.Errorf("acknowledged %v, at %v", rec.Acked, rec.Cursor)
-	}
-}

@@ -30,6 +30,15 @@ type Order struct {
 	Resend protocol.Cursor // events up to here go with the prompts of their turns
 }
 
+// OrderOf returns what a session wants to be done.
+func OrderOf(st *core.State) Order {
+	return Order{
+		Job: st.NextJob(), SessionID: st.ID, URL: st.Record.WebhookURL, Address: st.Delivery.Address,
+		Acked: st.Record.Acked, Limit: st.Delivery.Limit, Version: st.Delivery.Version,
+		Named: st.Record.BrokerID != "", Basic: st.Record.Basic, Resend: st.Record.Resend,
+	}
+}
+
 // Session is one session's side. Its methods are safe for concurrent use.
 type Session interface {
 	// Next returns what to do next. After core.JobNone, Run has ended.
@@ -101,7 +110,7 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 		s.Recount()
 		return 0
 	}
-	events = fitting(events)
+	events = Fitting(events)
 	var prompts []protocol.TurnPrompt
 	if order.Named && !order.Resend.Less(events[0].Cursor) {
 		byTurn, err := s.Prompts(ctx, events)
@@ -114,7 +123,7 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 	if order.Basic {
 		events, skip = forBasic(events)
 	}
-	sent := sentOf(order, events)
+	sent := SentOf(order, events)
 	if skip {
 		return s.Apply(core.DeliveryAccepted{Sent: sent})
 	}
@@ -127,9 +136,9 @@ func (d *Sender) do(ctx context.Context, s Session, order *Order) time.Duration 
 	return s.Apply(in)
 }
 
-// fitting returns the events of the first one's epoch, as many as fit into a
+// Fitting returns the events of the first one's epoch, as many as fit into a
 // request.
-func fitting(events []core.EventRecord) []core.EventRecord {
+func Fitting(events []core.EventRecord) []core.EventRecord {
 	size := 0
 	for i := range events {
 		size += len(events[i].Body) + 1
@@ -152,7 +161,8 @@ func forBasic(events []core.EventRecord) (_ []core.EventRecord, skip bool) {
 	return events, true
 }
 
-func sentOf(order *Order, events []core.EventRecord) core.Sent {
+// SentOf describes a request with these events.
+func SentOf(order *Order, events []core.EventRecord) core.Sent {
 	sent := core.Sent{
 		Version: order.Version, Named: order.Named, Basic: order.Basic,
 		Cursors: make([]protocol.Cursor, len(events)), Last: events[len(events)-1],

@@ -115,7 +115,7 @@ func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSe
 // Events implements broker.Link. A response that an agent host cannot have written is an
 // error. It does not check the events; Ingest does.
 func (c *Client) Events(
-	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
+	ctx context.Context, t broker.Target, sessionID string, after broker.EventsAfter, limit int,
 ) (*protocol.EventsResponse, error) {
 	return c.events(ctx, t, sessionID, after, limit, true)
 }
@@ -124,17 +124,20 @@ func (c *Client) Events(
 func (c *Client) EventPage(
 	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int,
 ) (*protocol.EventsResponse, error) {
-	return c.events(ctx, t, sessionID, after, limit, false)
+	return c.events(ctx, t, sessionID, broker.EventsAfter{Cursor: after}, limit, false)
 }
 
 func (c *Client) events(
-	ctx context.Context, t broker.Target, sessionID string, after protocol.Cursor, limit int, prompts bool,
+	ctx context.Context, t broker.Target, sessionID string, after broker.EventsAfter, limit int, prompts bool,
 ) (*protocol.EventsResponse, error) {
 	query := url.Values{
-		"epoch":   {strconv.FormatInt(after.Epoch, 10)},
-		"after":   {strconv.FormatInt(after.Seq, 10)},
+		"epoch":   {strconv.FormatInt(after.Cursor.Epoch, 10)},
+		"after":   {strconv.FormatInt(after.Cursor.Seq, 10)},
 		"limit":   {strconv.Itoa(limit)},
 		"prompts": {strconv.FormatBool(prompts)},
+	}
+	if after.EventID != "" {
+		query.Set("last", after.EventID)
 	}
 	resp, err := c.session(ctx, t, call{method: http.MethodGet, path: "/events", query: query}, sessionID)
 	if err != nil {

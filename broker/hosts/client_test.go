@@ -272,8 +272,8 @@ func TestSessionCalls(t *testing.T) {
 		name, want string
 		call       func() error
 	}{
-		{"events", `GET /session/s%2F1/events?after=9&epoch=3&limit=500&prompts=true "Bearer pw" `, func() error {
-			events, err := c.Events(t.Context(), to, "s/1", protocol.Cursor{Epoch: 3, Seq: 9}, 500)
+		{"events", `GET /session/s%2F1/events?after=9&epoch=3&last=e9&limit=500&prompts=true "Bearer pw" `, func() error {
+			events, err := c.Events(t.Context(), to, "s/1", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 3, Seq: 9}, EventID: "e9"}, 500)
 			if err == nil && (events.NextAfter != 10 || len(events.Events) != 1) {
 				t.Errorf("got %+v", events)
 			}
@@ -321,7 +321,7 @@ func TestSessionCallsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, to := newClient(t, hosts.Options{}), target(serve(t, tt.host), password)
 			wantError(t, c.Interrupt(t.Context(), to, "s"), tt.want)
-			_, err := c.Events(t.Context(), to, "s", protocol.Cursor{Epoch: 1}, 10)
+			_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 			wantError(t, err, tt.want)
 		})
 	}
@@ -330,10 +330,10 @@ func TestSessionCallsRefused(t *testing.T) {
 // A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
 func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
 	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
-		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", protocol.Cursor{Epoch: 1}, 10)
+		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
 	}
-	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", protocol.Cursor{}, 10)
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", broker.EventsAfter{}, 10)
 	if err != nil {
 		t.Error(err)
 	}

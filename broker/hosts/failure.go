@@ -26,6 +26,7 @@ var relayedCodes = map[protocol.Code]bool{
 	protocol.CodeNotFound:        true,
 	protocol.CodeConflict:        true,
 	protocol.CodeGap:             true,
+	protocol.CodeDiverged:        true,
 	protocol.CodeBusy:            true,
 	protocol.CodeNoTurn:          true,
 	protocol.CodeForeignBroker:   true,

@@ -7,6 +7,7 @@
 // A decision by the event's id and position:
 //
 //	id known, same digest            duplicate (fenced, if it was stored as late)
+//	the same but for its position    moved, if the position is the next one; else as above
 //	id known, other digest           conflict
 //	no position (basic host)         accepted
 //	the next seq of the epoch        accepted
@@ -14,6 +15,11 @@
 //	an earlier epoch                 fenced, stored as late
 //	a seq at or below the cursor     diverged
 //	anything else                    gap
+//
+// A host gives its events new positions after its journal was restored from an older
+// copy (protocol section 2, "diverged"). The broker may have some of them already, by a
+// request that was delayed or a pull. Their rows follow, so that journal and database
+// agree position by position.
 //
 // Package broker stores the result of the decision and applies the effects. A test
 // can run Decide and Record through every order of deliveries instead.

@@ -1,19 +1,33 @@
 package sequencer
 
-import "bellhop/protocol"
+import (
+	"encoding/json"
 
-// Event holds the fields of an event that a decision depends on. Type and body have
-// no influence.
+	"bellhop/protocol"
+)
+
+// Event holds the fields of an event that a decision depends on. Its type has no
+// influence.
 type Event struct {
 	ID       string
 	Digest   string          // of the content: the same in every redelivery
 	Position protocol.Cursor // epoch and seq; the zero Cursor for events of basic hosts, which have no order
+	Body     json.RawMessage // as it was sent; nil: it is not recognized at another position
 }
 
 // Known is a stored event.
 type Known struct {
-	Digest string
-	Late   bool // its epoch had ended when it arrived
+	Digest   string
+	Position protocol.Cursor // the zero Cursor for an event without one
+	Late     bool            // its epoch had ended when it arrived
+}
+
+// isMoved reports whether e is the stored event at another position.
+func (k *Known) isMoved(e *Event) bool {
+	if e.Body == nil || k.Position.Epoch == 0 || e.Position.Epoch == 0 || k.Position == e.Position {
+		return false
+	}
+	return k.Digest == digestAt(e.Body, k.Position)
 }
 
 // State is what the broker has stored of a task.
@@ -30,6 +44,7 @@ type State struct {
 type Decision struct {
 	Accepted   []int // indexes of the events to store and to apply, in order
 	Duplicates int   // events that are already stored, or occur twice in the request
+	Moved      []int // indexes of stored events that get a new position; those that were late are also in Accepted
 	Late       []int // with a Refusal of code fenced: indexes of the events to store without effects
 	Cursor     protocol.Cursor
 	Positioned bool // at least one event has a position: the response contains Cursor
@@ -61,7 +76,7 @@ func Decide(s State, events []Event) Decision {
 		d.Duplicates = len(events) - len(d.Accepted)
 		return *d
 	}
-	d.Accepted, d.Cursor = nil, s.Cursor
+	d.Accepted, d.Moved, d.Cursor = nil, nil, s.Cursor
 	if len(events) > 1 {
 		index := d.Refused
 		d.Refusal.Index = &index
@@ -91,10 +106,13 @@ func (s State) Record(events []Event, d Decision) State {
 		known[id] = k
 	}
 	for _, i := range d.Accepted {
-		known[events[i].ID] = Known{Digest: events[i].Digest}
+		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position}
+	}
+	for _, i := range d.Moved {
+		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position}
 	}
 	for _, i := range d.Late {
-		known[events[i].ID] = Known{Digest: events[i].Digest, Late: true}
+		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position, Late: true}
 	}
 	return State{Cursor: d.Cursor, Known: known}
 }
@@ -111,7 +129,10 @@ type request struct {
 func (r *request) place(i int) *protocol.Error {
 	e := &r.events[i]
 	if known, ok := r.state.Known[e.ID]; ok {
-		if known.Digest == e.Digest && known.Late {
+		switch {
+		case known.isMoved(e):
+			return r.move(i, known)
+		case known.Digest == e.Digest && known.Late:
 			return fenced(r.state.Cursor)
 		}
 		return sameContent(known.Digest, e.Digest)
@@ -132,6 +153,24 @@ func (r *request) place(i int) *protocol.Error {
 		r.taken[e.ID] = e.Digest
 	}
 	return refusal
+}
+
+// move decides about a stored event that a host gave a new position. The next position
+// is taken over, and an event that was late gets its effects there. At or below the
+// cursor the event is a duplicate: the request is old, or the host's journal.
+func (r *request) move(i int, known Known) *protocol.Error {
+	refusal := r.advance(r.events[i].Position)
+	switch {
+	case refusal == nil:
+		r.decision.Moved = append(r.decision.Moved, i)
+		if known.Late {
+			r.decision.Accepted = append(r.decision.Accepted, i)
+		}
+		return nil
+	case refusal.Code == protocol.CodeGap || known.Late && refusal.Code == protocol.CodeFenced:
+		return refusal
+	}
+	return nil
 }
 
 // advance moves the cursor over a new event. A refusal names the stored cursor,

@@ -225,6 +225,90 @@ func show(v any) string {
 	return string(raw)
 }
 
+// sentAt returns an event as a host sends it, with the position.
+func sentAt(id, text string, position protocol.Cursor) sequencer.Event {
+	body := json.RawMessage(fmt.Sprintf(`{"eventId":%q,"epoch":%d,"seq":%d,"text":%q}`, id, position.Epoch, position.Seq, text))
+	digest, err := sequencer.Digest(body)
+	if err != nil {
+		panic(err)
+	}
+	return sequencer.Event{ID: id, Digest: digest, Position: position, Body: body}
+}
+
+func TestAKnownEventAtAnotherPosition(t *testing.T) {
+	state := stored(sentAt("a", "a", at(1, 1)), sentAt("b", "b", at(1, 2)))
+	late := withLate(stored(sentAt("f", "f", at(2, 1))), sentAt("b", "b", at(1, 2)))
+	unnumbered := stored(basic("b"))
+	for _, c := range []struct {
+		rule  string
+		state sequencer.State
+		send  []sequencer.Event
+		want  string
+	}{
+		{"the next one: it moves", state, []sequencer.Event{sentAt("b", "b", at(2, 1))}, "moved [0], accepted [], 2/1"},
+		{
+			"between new ones", state,
+			[]sequencer.Event{sentAt("c", "c", at(2, 1)), sentAt("b", "b", at(2, 2)), sentAt("d", "d", at(2, 3))},
+			"moved [1], accepted [0 2], 2/3",
+		},
+		{"at or below the cursor it stays", state, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "moved [], accepted [], 1/2"},
+		{"below the cursor's epoch it stays", stored(sentAt("b", "b", at(2, 1))), []sequencer.Event{sentAt("b", "b", at(1, 2))}, "moved [], accepted [], 2/1"},
+		{"beyond the next there is a gap", state, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "gap 2/0"},
+		{"with other content", state, []sequencer.Event{sentAt("b", "other", at(2, 1))}, "conflict"},
+		{"nothing moves in a refused request", state, []sequencer.Event{sentAt("b", "b", at(2, 1)), sentAt("c", "c", at(2, 3))}, "gap 2/0"},
+		{"a late event gets its effects", late, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "moved [0], accepted [0], 2/2"},
+		{"a late event of another ended epoch stays late", late, []sequencer.Event{sentAt("b", "b", at(1, 9))}, "fenced 2/1"},
+		{"an event without a position gets none", unnumbered, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "conflict"},
+	} {
+		d := sequencer.Decide(c.state, c.send)
+		got := fmt.Sprintf("moved %v, accepted %v, %v", d.Moved, d.Accepted, d.Cursor)
+		if d.Refusal != nil {
+			if got = string(d.Refusal.Code); d.Refusal.Cursor != nil {
+				got += " " + d.Refusal.Cursor.String()
+			}
+			if len(d.Moved) > 0 {
+				t.Errorf("%s: moved in a refused request", c.rule)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.rule, got, c.want)
+		}
+		next := c.state.Record(c.send, d)
+		for _, i := range d.Moved {
+			if known := next.Known[c.send[i].ID]; known.Position != c.send[i].Position || known.Digest != c.send[i].Digest || known.Late {
+				t.Errorf("%s: recorded %+v", c.rule, known)
+			}
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	for _, c := range []struct {
+		rule         string
+		page         sequencer.Page
+		follows, end bool
+	}{
+		{"no events", sequencer.Page{Epoch: 2, Current: 2}, false, true},
+		{"a host behind the broker", sequencer.Page{Epoch: 1, Current: 1, Events: 5}, false, true},
+		{"the last page", sequencer.Page{Epoch: 2, Current: 2, Events: 5}, true, true},
+		{"a full page", sequencer.Page{Epoch: 2, Current: 2, Events: 10}, true, false},
+		{"the end of an epoch", sequencer.Page{Epoch: 2, Current: 3, Events: 5}, true, false},
+	} {
+		if got := c.page.Follows(at(2, 1)); got != c.follows {
+			t.Errorf("%s: follows %t", c.rule, got)
+		}
+		if c.follows && c.page.Continues(at(2, 1), at(2, 9), 10) == c.end {
+			t.Errorf("%s: ends %t", c.rule, !c.end)
+		}
+	}
+	if (sequencer.Page{Epoch: 2, Current: 3, Events: 10}).Continues(at(2, 1), at(2, 1), 10) {
+		t.Error("a pull that moves nothing goes on for ever")
+	}
+	if sequencer.Regressed(at(1, 2), at(1, 2)) || !sequencer.Regressed(at(1, 2), at(1, 3)) {
+		t.Error("a receipt behind the cursor shows that the database went back")
+	}
+}
+
 func TestContinues(t *testing.T) {
 	state := sequencer.State{Cursor: at(2, 1)}
 	for _, c := range []struct {

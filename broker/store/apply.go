@@ -22,7 +22,7 @@ func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
 	}
 	for _, st := range statements {
 		err := s.conn(ctx).Exec(st.SQL, st.Args...).Error
-		if errors.Is(err, gorm.ErrDuplicatedKey) && len(b.Events) > 0 {
+		if errors.Is(err, gorm.ErrDuplicatedKey) && len(b.Events)+len(b.MovedEvents) > 0 {
 			return fmt.Errorf("task %s: %w", b.Task.ID, broker.ErrTaken)
 		}
 		if err != nil {
@@ -60,6 +60,9 @@ func statementsOf(b *broker.Batch) []table.Statement {
 		}
 	}
 	add(events.Insert(b.Events...))
+	for i := range b.MovedEvents {
+		add(movedEvents.Update(&b.MovedEvents[i]))
+	}
 	add(messages.Insert(b.NewMessages...))
 	for i := range b.ChangedMessages {
 		add(messages.Update(&b.ChangedMessages[i]))

@@ -37,7 +37,13 @@ func position(name string, field func(*broker.StoredEvent) *int64) table.Column[
 }
 
 // knownEvents has the columns that distinguish a repeated event from a conflicting one.
-var knownEvents = table.New("events", events.Pick("task_id", "event_id", "digest", "late")...)
+// An event of a basic host has the position 0/0 there.
+var knownEvents = table.New("events", append(events.Pick("task_id", "event_id", "digest", "late"),
+	table.Integer("COALESCE(epoch, 0)", func(e *broker.StoredEvent) *int64 { return &e.Epoch }),
+	table.Integer("COALESCE(seq, 0)", func(e *broker.StoredEvent) *int64 { return &e.Seq }))...)
+
+// movedEvents has the columns that change when an event gets a new position.
+var movedEvents = table.New("events", events.Pick("task_id", "event_id", "epoch", "seq", "body", "digest", "late")...)
 
 // KnownEvents implements broker.IngestStore. Bodies are not read.
 func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {

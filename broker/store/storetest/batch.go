@@ -163,6 +163,46 @@ func testTaken(t *testing.T, s suite) {
 	}
 }
 
+// testMoved checks that an event gets a new position with its row, and that positions
+// stay unique. New events of the same batch may take the next positions.
+func testMoved(t *testing.T, s suite) {
+	task := s.task(s.user())
+	event := func(id string, epoch, seq int64) broker.StoredEvent {
+		return broker.StoredEvent{
+			TaskID: task.ID, EventID: id, Epoch: epoch, Seq: seq, TurnID: "t", Body: []byte(`{}`), Digest: fmt.Sprint(epoch, seq), ReceivedAt: now,
+		}
+	}
+	late := event("late", 1, 1)
+	late.Late = true
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.Events = []broker.StoredEvent{event("a", 1, 1), event("b", 1, 2), late, {TaskID: task.ID, EventID: "basic", ReceivedAt: now}}
+	}))
+	s.must(s.apply(task.ID, func(b *broker.Batch) {
+		b.MovedEvents = []broker.StoredEvent{event("b", 2, 1), event("late", 2, 2)}
+		b.Events = []broker.StoredEvent{event("c", 2, 3)}
+	}))
+	err := s.apply(task.ID, func(b *broker.Batch) { b.MovedEvents = []broker.StoredEvent{event("c", 1, 1)} })
+	if !errors.Is(err, broker.ErrTaken) {
+		t.Errorf("a position that is taken: %v", err)
+	}
+	rows, err := s.store.PositionedEvents(s.ctx, task.ID, protocol.Cursor{}, 10)
+	s.must(err)
+	got := ""
+	for _, e := range rows {
+		got += fmt.Sprintf("%s %d/%d %s, ", e.EventID, e.Epoch, e.Seq, e.Digest)
+	}
+	if got != "a 1/1 1 1, b 2/1 2 1, late 2/2 2 2, c 2/3 2 3, " {
+		t.Error(got)
+	}
+	known, err := s.store.KnownEvents(s.ctx, task.ID, []string{"b", "basic"})
+	s.must(err)
+	for _, e := range known {
+		if want := map[string]int64{"b": 2, "basic": 0}[e.EventID]; e.Epoch != want || e.Late {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
 // testAppend checks that Append writes only if the task is in the state that the
 // caller expects.
 func testAppend(t *testing.T, s suite) {

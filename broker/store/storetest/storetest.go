@@ -27,6 +27,7 @@ type Store interface {
 	broker.SessionStore
 	broker.IngestStore
 	broker.ReconcilerStore
+	broker.VerifyStore
 	broker.InteractionStore
 	broker.FeedStore
 	broker.HostStore
@@ -57,6 +58,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"Secrets", testSecrets},
 		{"Batch", testBatch},
 		{"BatchTaken", testTaken},
+		{"BatchMoved", testMoved},
 		{"Append", testAppend},
 		{"Locking", testLocking},
 		{"Due", testDue},
