@@ -148,6 +148,20 @@ func TestATurnThatWasAnnouncedBeforeTheLossGoesWithItsPrompt(t *testing.T) {
 	}
 }
 
+// A check-in compares the session while a renewal for the same purpose is under way. When the
+// renewal fails, nothing is left to try again.
+func TestARenewalThatBecameUnnecessaryLeavesNoError(t *testing.T) {
+	r := delivered(t)
+	end := r.state.Record.Cursor
+	r.do(core.IncarnationSeen{ID: "i2"})
+	again := openedBy("b1", "")
+	again.Request.Attach, again.Request.Cursor, again.Request.Incarnation = true, &end, "i2"
+	r.do(again, core.RenewalRefused{})
+	if rec := &r.state.Record; rec.Outbox != core.OutboxOK || rec.OutboxError != "" {
+		t.Errorf("the outbox is %s: %s", rec.Outbox, rec.OutboxError)
+	}
+}
+
 func TestASessionWithoutABrokerIsNeverCompared(t *testing.T) {
 	r := newRun(t)
 	r.do(core.HeadlessOpened{Agent: "fake"}, core.IncarnationSeen{ID: "i2", Force: true})

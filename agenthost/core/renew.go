@@ -92,5 +92,15 @@ func (in RenewalRefused) apply(x *Step) error {
 	default:
 		x.delivery().failed("the broker does not renew the webhook token", "", r.RetryAfter)
 	}
+	x.delivery().endRetries()
 	return nil
+}
+
+// endRetries shows that nothing is tried again. A check-in may have made a renewal
+// unnecessary that fails afterwards.
+func (x deliveryStep) endRetries() {
+	s := &x.State
+	if d := &s.Delivery; s.Record.Outbox == OutboxRetrying && s.Pending == 0 && !d.compareDue && !d.dueByAge && !d.dueNow {
+		s.Record.Outbox, s.Record.OutboxError = OutboxOK, ""
+	}
 }
