@@ -3,6 +3,8 @@
 package torture
 
 import (
+	"context"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,24 +22,57 @@ func rounds() int {
 	return 2
 }
 
+// The run is cut in the middle of its first round and continues from its directory.
 func TestRoundsUnderFaultsLoseAndDoubleNothing(t *testing.T) {
-	profile := DefaultProfile()
-	report := run(t, Options{Rounds: rounds(), Profile: profile})
-	sum := report.total()
+	opts := Options{Rounds: rounds(), Profile: DefaultProfile(), Dir: t.TempDir(), Seed: seed(t)}
+	cutDuringAFault(t, opts)
+	report := run(t, opts)
+	sum, want := report.total(), Profile{}
+	for n := 1; n <= opts.Rounds; n++ {
+		p := opts.forRound(n).Profile
+		want.Kills, want.Failovers, want.Crashes = want.Kills+p.Kills, want.Failovers+p.Failovers, want.Crashes+p.Crashes
+		want.JournalRestores, want.DatabaseRestores = want.JournalRestores+p.JournalRestores, want.DatabaseRestores+p.DatabaseRestores
+		want.Events += p.Events
+	}
 	for kind, n := range map[string]int{
-		faultKill: profile.Kills, faultFailover: profile.Failovers, faultCrash: profile.Crashes,
-		faultRestoreJournal: profile.JournalRestores,
+		faultKill: want.Kills, faultFailover: want.Failovers, faultCrash: want.Crashes,
+		faultRestoreJournal: want.JournalRestores, faultRestoreDatabase: want.DatabaseRestores,
 	} {
-		if sum.Faults[kind] != n*rounds() {
-			t.Errorf("%s: %d times, want %d", kind, sum.Faults[kind], n*rounds())
+		if sum.Faults[kind] != n {
+			t.Errorf("%s: %d times, want %d", kind, sum.Faults[kind], n)
 		}
 	}
-	if sum.Events < profile.Events || sum.Receipts == 0 {
+	if sum.Events < want.Events || sum.Receipts == 0 {
 		t.Errorf("%d events, %d receipts", sum.Events, sum.Receipts)
 	}
 	if report.SelfTest == nil || report.SelfTest.Kinds < 20 {
 		t.Errorf("self-test: %+v", report.SelfTest)
 	}
+}
+
+// cutDuringAFault ends a run as soon as it reports a fault.
+func cutDuringAFault(t *testing.T, opts Options) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts.Binary, opts.Out = binary(t), onLine{"kill -9", cancel}
+	report, err := Run(ctx, opts)
+	if !errors.Is(err, context.Canceled) || len(report.Rounds) > 0 {
+		t.Fatalf("the cut run: %d rounds, %v", len(report.Rounds), err)
+	}
+}
+
+// onLine calls do when a line contains a text.
+type onLine struct {
+	text string
+	do   func()
+}
+
+func (o onLine) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), o.text) {
+		o.do()
+	}
+	return len(line), nil
 }
 
 // Both mixtures of this version with the commit before it: hosts N−1 under brokers N, and the
@@ -48,7 +83,7 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 		t.Log("left to make test-long")
 		return
 	}
-	report := run(t, Options{Rounds: mixtures, Profile: DefaultProfile(), Other: versionBefore(t)})
+	report := run(t, Options{Rounds: mixtures, Profile: DefaultProfile(), Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t)})
 	seen := map[string]int{}
 	for _, round := range report.Rounds {
 		seen[round.Mix]++
