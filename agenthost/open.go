@@ -172,7 +172,8 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 	s.mu.Lock()
 	current := s.state.Record.Cursor.Epoch
 	out := &protocol.EventsResponse{
-		Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		SessionID: sessionID,
+		Epoch:     current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
