@@ -182,7 +182,8 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 		return nil, err
 	}
 	out := &protocol.EventsResponse{
-		Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		SessionID: sessionID,
+		Epoch:     current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()

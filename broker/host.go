@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"bellhop/crypto/seal"
@@ -42,6 +43,7 @@ type Target struct {
 	Passwords []seal.Secret // tried in order; empty for password-less custom hosts
 	Guarded   bool          // a non-administrator gave the URL: dial through the outbound guard
 	Relay     bool          // browsers cannot reach it
+	Events    bool          // the host serves its events, so it can be asked whether a response is its own
 }
 
 // EventsAfter is where a pull begins.
@@ -49,6 +51,10 @@ type EventsAfter struct {
 	Cursor  protocol.Cursor
 	EventID string // of the broker's event at Cursor; "" if there is none
 }
+
+// ErrDoubtful is in the chain of an error that a Link returns for a successful status
+// which the host may not have written. The call may or may not have arrived.
+var ErrDoubtful = errors.New("the response is not the agent host's")
 
 // Link calls agent hosts; broker/hosts implements it. Errors are *protocol.Error: CodeBadGateway with the check-in table's
 // message ("Failed to create agent session", "No stream token returned from

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"bellhop/protocol"
@@ -33,6 +34,8 @@ type Interactions struct {
 	Store   InteractionStore
 	Targets *Targets
 	Link    Link
+
+	Reconciler *Reconciler // woken after a doubtful response; may be nil
 }
 
 // InteractionStore is what Interactions reads.
@@ -98,6 +101,9 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 	case protocol.CodeGone, protocol.CodeNotFound: // the host no longer has the question
 		return nil, errExpired()
 	default:
+		if s.Reconciler != nil && errors.Is(err, ErrDoubtful) {
+			s.Reconciler.Wake(q.TaskID)
+		}
 		return nil, err
 	}
 	// The host's event may have arrived already.

@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -83,7 +84,8 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 }
 
 // Interrupt stops the open turn and returns when the agent has stopped. If the host
-// does not have the session, nothing is running and Interrupt succeeds.
+// does not have the session, nothing is running and Interrupt succeeds. After a
+// response that may not be the host's, the host is asked for its state soon.
 func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
@@ -100,6 +102,9 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
 	case protocol.CodeMethodNotAllowed: // a basic host does not have this route
 		return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host cannot interrupt", Err: err}
 	default:
+		if errors.Is(err, ErrDoubtful) {
+			s.wake(taskID)
+		}
 		return err
 	}
 }

@@ -38,8 +38,9 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+	target.Events = task.HostEvents
 	if f.CustomAgentURL != "" {
-		return Target{URL: trimURL(f.CustomAgentURL), Passwords: target.Passwords}, nil
+		return Target{URL: trimURL(f.CustomAgentURL), Passwords: target.Passwords, Events: target.Events}, nil
 	}
 	if target.URL == "" {
 		return Target{}, &protocol.Error{

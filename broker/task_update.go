@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -108,14 +109,32 @@ func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
 	return nil
 }
 
-// endSessionLimit keeps an unresponsive host from delaying the user.
-const endSessionLimit = 3 * time.Second
+const (
+	// endSessionLimit keeps an unresponsive host from delaying the user.
+	endSessionLimit = 3 * time.Second
+	deletePause     = 200 * time.Millisecond
+)
 
 func (s *Tasks) endSession(ctx context.Context, target Target, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endSessionLimit)
 	defer cancel()
 	err := s.Link.Delete(ctx, target, id)
+	for errors.Is(err, ErrDoubtful) && pause(ctx, deletePause) {
+		err = s.Link.Delete(ctx, target, id)
+	}
 	if code := protocol.CodeOf(err); err != nil && code != protocol.CodeNotFound && code != protocol.CodeGone {
 		s.Log.WarnContext(ctx, "session of a deleted task not ended", "task", id, "error", err)
+	}
+}
+
+// pause waits; it returns false when ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

@@ -101,11 +101,22 @@ type AnswerRequest struct {
 // RememberSession allows calls of the same shape for the rest of the session.
 const RememberSession = "session"
 
+// Confirmation is a host's response to a call that changes a session. SessionID
+// proves that a host wrote it: a gateway's {"success":true} does not name the session.
+// A host that names it in EventsResponse names it in every confirmation; other hosts
+// in none.
+type Confirmation struct {
+	Success      bool   `json:"success"`
+	SessionID    string `json:"sessionId,omitempty"`
+	WorktreeKept *bool  `json:"worktreeKept,omitempty"` // of DELETE
+}
+
 // EventsResponse is the response to GET /session/:id/events on the agent host.
 // Pass Epoch and NextAfter as "epoch" and "after" of the next request. Fewer events
 // than the limit mean that Epoch has no more; then Epoch is CurrentEpoch, or the
 // next request begins with a later epoch.
 type EventsResponse struct {
+	SessionID string            `json:"sessionId,omitempty"` // see Confirmation
 	Epoch     int64             `json:"epoch"`
 	Events    []json.RawMessage `json:"events"`
 	NextAfter int64             `json:"nextAfter"`

@@ -85,8 +85,8 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 		"the same twice":               {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"as bearer":                    {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"an attach token reads":        {request{"GET", "/stream/s1?token=" + reading, "", nil}, 204, ""},
-		"an attach token interrupts":   {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, `{"success":true}`},
-		"the password interrupts":      {request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, `{"success":true}`},
+		"an attach token interrupts":   {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, `{"success":true,"sessionId":"s1"}`},
+		"the password interrupts":      {request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, `{"success":true,"sessionId":"s1"}`},
 		"a foreign one interrupts":     {request{"POST", "/session/s1/interrupt?token=" + foreign, "", nil}, 401, ""},
 		"an interrupt without a token": {request{"POST", "/session/s1/interrupt", "", nil}, 401, missingToken},
 		"a foreign one answers":        {request{"POST", "/session/s1/interactions/i?token=" + foreign, `{"approved":true}`, nil}, 401, ""},
@@ -129,7 +129,7 @@ func TestRevokeDropsTokensAndCutsStreams(t *testing.T) {
 	s := h.prompt("s1", token, "text before\nwait gate\ntext after")
 	s.readUntil(protocol.PartTextDelta)
 	_, _, body := h.call(request{"POST", "/session/s1/revoke", "", []string{bearerPassword}})
-	expectEqual(t, "revoke", body, `{"success":true}`)
+	expectEqual(t, "revoke", body, `{"success":true,"sessionId":"s1"}`)
 	for {
 		if _, err := s.next(); err != nil {
 			break

@@ -15,22 +15,18 @@ func (a *API) openSession(ctx context.Context, req *protocol.OpenSessionRequest)
 	return a.Host.Open(ctx, req)
 }
 
-type deleteResponse struct {
-	WorktreeKept bool `json:"worktreeKept"`
-}
-
-func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*deleteResponse, error) {
+func (a *API) deleteSession(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
 	kept, err := a.Host.Delete(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &deleteResponse{WorktreeKept: kept}, nil
+	return &protocol.Confirmation{Success: true, SessionID: req.ID, WorktreeKept: &kept}, nil
 }
 
 // interrupt responds when the turn has stopped or the caller disconnects. An idle
 // session answers 200.
-func (a *API) interrupt(ctx context.Context, req *sessionRequest) (*protocol.SuccessResponse, error) {
-	return success(a.Host.Interrupt(ctx, req.ID))
+func (a *API) interrupt(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
+	return confirmed(req.ID, a.Host.Interrupt(ctx, req.ID))
 }
 
 type answerRequest struct {
@@ -39,15 +35,15 @@ type answerRequest struct {
 	protocol.AnswerRequest
 }
 
-func (a *API) answer(ctx context.Context, req *answerRequest) (*protocol.SuccessResponse, error) {
+func (a *API) answer(ctx context.Context, req *answerRequest) (*protocol.Confirmation, error) {
 	if ctx.Value(byToken{}) != nil {
 		req.By = protocol.ByStreamToken
 	}
-	return success(a.Host.Answer(ctx, req.ID, req.InteractionID, &req.AnswerRequest))
+	return confirmed(req.ID, a.Host.Answer(ctx, req.ID, req.InteractionID, &req.AnswerRequest))
 }
 
-func (a *API) revoke(ctx context.Context, req *sessionRequest) (*protocol.SuccessResponse, error) {
-	return success(a.Host.Revoke(ctx, req.ID))
+func (a *API) revoke(ctx context.Context, req *sessionRequest) (*protocol.Confirmation, error) {
+	return confirmed(req.ID, a.Host.Revoke(ctx, req.ID))
 }
 
 type eventsRequest struct {
@@ -70,9 +66,9 @@ func (a *API) events(ctx context.Context, req *eventsRequest) (*protocol.EventsR
 	})
 }
 
-func success(err error) (*protocol.SuccessResponse, error) {
+func confirmed(sessionID string, err error) (*protocol.Confirmation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.SuccessResponse{Success: true}, nil
+	return &protocol.Confirmation{Success: true, SessionID: sessionID}, nil
 }

@@ -143,7 +143,7 @@ func TestDeleteEndsTheSession(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	expectEqual(t, "body", body, `{"worktreeKept":false}`)
+	expectEqual(t, "body", body, `{"success":true,"sessionId":"s1","worktreeKept":false}`)
 	if status, _, _ := h.call(request{"GET", "/stream/s1?token=" + token, "", nil}); status != 401 && status != 404 {
 		t.Errorf("its token still opens: %d", status)
 	}

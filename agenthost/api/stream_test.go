@@ -221,7 +221,7 @@ func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
 	if status != http.StatusOK || h.fake.Running() != 0 {
 		t.Errorf("got %d, %d turns run", status, h.fake.Running())
 	}
-	expectEqual(t, "body", body, `{"success":true}`)
+	expectEqual(t, "body", body, `{"success":true,"sessionId":"s1"}`)
 	expectEqual(t, "the rest", partTypes(s.readAll()), "text-end, abort")
 }
 

@@ -32,9 +32,8 @@ type Delivery struct {
 	dueByAge bool // the token expires soon
 	dueNow   bool // the broker refused the token
 
-	seen       string    // the incarnation of the broker's database that was seen last
-	seenAt     time.Time // when it was seen first
-	compareDue bool      // the session is to be compared with the broker, by a renewal
+	seen       string // the incarnation of the broker's database that was seen last
+	compareDue bool   // the session is to be compared with the broker, by a renewal
 
 	Address        int       // incremented with every webhook address
 	WebhookExpires time.Time // of the address's token; zero: unknown

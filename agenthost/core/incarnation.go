@@ -41,7 +41,7 @@ func (x deliveryStep) seeIncarnation(id string) {
 	if id == "" || id == d.seen || !s.Bound() {
 		return
 	}
-	d.seen, d.seenAt = id, x.now
+	d.seen = id
 	d.compareDue = d.compareDue || id != s.Record.Incarnation
 	x.effect(ShareIncarnation{ID: id})
 }
@@ -108,10 +108,11 @@ func (x deliveryStep) unknownTask(r *Refusal) {
 	}
 }
 
-// beganBefore has the prompt of a turn sent with its first event, if the turn was
-// announced before the broker's present incarnation was seen.
-func (x deliveryStep) beganBefore(rec *TurnRecord) {
-	if rec.Announced.Before(x.State.Delivery.seenAt) {
-		x.State.Record.Resend = x.State.Record.Cursor
+// sendPrompt has the prompt of a turn that begins sent with its first event. The
+// broker's database may be restored, and forget the check-in, before the event comes.
+func (x deliveryStep) sendPrompt() {
+	rec := &x.State.Record
+	if rec.Incarnation != "" || x.State.Delivery.seen != "" {
+		rec.Resend = rec.Cursor
 	}
 }

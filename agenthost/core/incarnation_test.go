@@ -105,7 +105,7 @@ func TestATaskThatTheBrokerDoesNotKnowWaitsForItsAdoption(t *testing.T) {
 	r.do(core.IncarnationSeen{ID: "i2"}, core.RenewalRefused{Refusal: core.Refusal{
 		Status: http.StatusNotFound, Code: protocol.CodeNotFound, Incarnation: "i2",
 	}})
-	r.position("unknown", end, 0, "i2")
+	r.position("unknown", end, 1, "i2")
 	if r.state.Record.Outbox != core.OutboxUnknown || r.state.NextJob() != core.JobNone {
 		t.Errorf("the outbox is %s, the next job %v", r.state.Record.Outbox, r.state.NextJob())
 	}
@@ -159,6 +159,20 @@ func TestARenewalThatBecameUnnecessaryLeavesNoError(t *testing.T) {
 	r.do(again, core.RenewalRefused{})
 	if rec := &r.state.Record; rec.Outbox != core.OutboxOK || rec.OutboxError != "" {
 		t.Errorf("the outbox is %s: %s", rec.Outbox, rec.OutboxError)
+	}
+}
+
+// The database may be restored before the first event comes, and before the host sees it. A
+// broker that names no incarnation has no use for prompts.
+func TestATurnsFirstEventGoesWithItsPrompt(t *testing.T) {
+	for incarnation, want := range map[string]bool{"i1": true, "": false} {
+		r := newRun(t)
+		in := openedBy("b1", "t1")
+		in.Request.Incarnation = incarnation
+		r.do(in, core.Prompted{TurnID: "t1", Request: protocol.PromptRequest{Prompt: "go"}, Kept: "go"})
+		if rec := &r.state.Record; (rec.Resend == rec.Cursor) != want {
+			t.Errorf("incarnation %q: prompts go with events up to %v of %v", incarnation, rec.Resend, rec.Cursor)
+		}
 	}
 }
 

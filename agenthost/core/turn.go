@@ -41,7 +41,7 @@ func (x turnStep) open(q Queued, instructions string, hostStopping bool) error {
 	x.Rows.Turns = append(x.Rows.Turns, rec)
 	x.keepPrompt(q)
 	x.status(rec.ID, protocol.StatusBusy, "")
-	x.delivery().beganBefore(&rec)
+	x.delivery().sendPrompt()
 	x.effect(StopTimer{TimerIdle})
 	if s.Announced != nil && s.Announced.ID == rec.ID {
 		x.queue().announce(nil)

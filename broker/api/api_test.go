@@ -305,7 +305,7 @@ func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessio
 	}, nil
 }
 
-func (h *host) Events(_ context.Context, t broker.Target, _ string, _ protocol.Cursor, _ int) (*protocol.EventsResponse, error) {
+func (h *host) Events(_ context.Context, t broker.Target, _ string, _ broker.EventsAfter, _ int) (*protocol.EventsResponse, error) {
 	return &protocol.EventsResponse{}, h.call(t)
 }
 

@@ -149,35 +149,10 @@ func (c *Client) events(
 	}
 	// A gateway's {"success":true} would read as an idle session without events, and the
 	// host's open turn would be closed as lost.
-	if events.Events == nil && events.Status == "" {
+	if events.Events == nil && events.Status == "" || events.SessionID != "" && events.SessionID != sessionID {
 		return nil, unreachable(errNotHost)
 	}
 	return &events, nil
-}
-
-// Interrupt implements broker.Link.
-func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID string) error {
-	_, err := c.session(ctx, t, call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}, sessionID)
-	return err
-}
-
-// Answer implements broker.Link.
-func (c *Client) Answer(ctx context.Context, t broker.Target, sessionID, interactionID string, req *protocol.AnswerRequest) error {
-	path := "/interactions/" + url.PathEscape(interactionID)
-	_, err := c.session(ctx, t, call{method: http.MethodPost, path: path, body: req}, sessionID)
-	return err
-}
-
-// Delete implements broker.Link.
-func (c *Client) Delete(ctx context.Context, t broker.Target, sessionID string) error {
-	_, err := c.session(ctx, t, call{method: http.MethodDelete}, sessionID)
-	return err
-}
-
-// Revoke implements broker.Link.
-func (c *Client) Revoke(ctx context.Context, t broker.Target, sessionID string) error {
-	_, err := c.session(ctx, t, call{method: http.MethodPost, path: "/revoke", body: struct{}{}}, sessionID)
-	return err
 }
 
 // Ready implements broker.Link.

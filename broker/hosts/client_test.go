@@ -358,3 +358,57 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 		}
 	}
 }
+
+// A gateway's success for a call that changes a session is no host's.
+func TestOnlyAHostConfirmsACall(t *testing.T) {
+	const lie, named = `{"success":true}`, `{"success":true,"sessionId":"s"}`
+	page := func(members string) http.HandlerFunc {
+		return answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"idle"`+members+`}`)
+	}
+	for name, tt := range map[string]struct {
+		answer string
+		state  http.HandlerFunc // of GET /session/s/events
+		basic  bool
+		delete bool // only DELETE
+		sure   bool
+	}{
+		"a host":                            {answer: named, state: answering(500, ""), sure: true},
+		"an older host's DELETE":            {answer: `{"worktreeKept":false}`, state: answering(500, ""), delete: true, sure: true},
+		"an older host":                     {answer: lie, state: page(""), sure: true},
+		"a basic host":                      {answer: lie, state: answering(404, ""), basic: true, sure: true},
+		"a gateway before a host":           {answer: lie, state: page(`,"sessionId":"s"`)},
+		"a gateway's page":                  {answer: "<html>", state: page(`,"sessionId":"s"`)},
+		"a gateway that lies twice":         {answer: lie, state: answering(200, lie)},
+		"a gateway, the host is away":       {answer: lie, state: answering(503, "")},
+		"a session of another name":         {answer: `{"success":true,"sessionId":"t"}`, state: page(`,"sessionId":"s"`)},
+		"a gateway, the session is gone":    {answer: lie, state: answering(404, `{"error":"no","code":"not_found"}`), delete: true, sure: true},
+		"a gateway, an unknown page":        {answer: lie, state: answering(404, `<html>`), delete: true},
+		"the state of another session":      {answer: lie, state: page(`,"sessionId":"t"`)},
+		"an empty answer of such a gateway": {answer: ``, state: page(`,"sessionId":"s"`)},
+	} {
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				tt.state(w, r)
+				return
+			}
+			answering(200, tt.answer)(w, r)
+		}))
+		to := target(url)
+		to.Events = !tt.basic
+		c := newClient(t, hosts.Options{})
+		calls := map[string]error{"delete": c.Delete(t.Context(), to, "s")}
+		if !tt.delete {
+			calls["interrupt"] = c.Interrupt(t.Context(), to, "s")
+			calls["answer"] = c.Answer(t.Context(), to, "s", "q", &protocol.AnswerRequest{})
+			calls["revoke"] = c.Revoke(t.Context(), to, "s")
+		}
+		for call, err := range calls {
+			if (err == nil) != tt.sure {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			if err != nil && (!errors.Is(err, broker.ErrDoubtful) || protocol.CodeOf(err) != protocol.CodeBadGateway) {
+				t.Errorf("%s, %s: %v is not doubtful", name, call, err)
+			}
+		}
+	}
+}

@@ -219,7 +219,7 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	front := &api.API{
 		Auth: a.Auth, Tasks: tasks, Sessions: sessions, Hosts: a.Hosts, Feed: changes,
 		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: link, Hosts: link, Sessions: sessions, Now: now, Log: log},
-		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link},
+		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link, Reconciler: reconciler},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Incarnation: incarnation.ID, Now: now, Log: log}),
 		Parts:        books.apiParts(a), Agents: offeredAgents(),
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,

@@ -183,6 +183,41 @@ func TestAPostgresRestoredFromASnapshotGetsEverythingBack(t *testing.T) {
 	r.comesBack()
 }
 
+// The steps of "Recovery to a point in time" in docs/operations.md: a base backup from before the
+// first turn, and the archived log up to a time between the turns.
+//
+// It takes long, so only `make test-long` runs it.
+func TestAPostgresRecoveredToAPointInTimeGetsEverythingBack(t *testing.T) {
+	if os.Getenv("BELLHOP_LONG") == "" {
+		t.Log("left to make test-long")
+		return
+	}
+	server := testenv.PostgresServer(t)
+	archive := server.Archive()
+	s := prepareStackOn(t, t.TempDir(), postgres, server.URL())
+	s.host.start()
+	s.broker.start()
+	base := server.Backup()
+	r := beforeBackup(s)
+	until := strings.TrimSpace(server.Shell("psql", "-At", "-c", "SELECT clock_timestamp()"))
+	r.afterBackup()
+	newest := strings.TrimSpace(server.Shell("psql", "-At", "-c", "SELECT pg_walfile_name(pg_switch_wal())"))
+	eventually(t, "the log is archived", func() bool {
+		_, err := os.Stat(filepath.Join(archive, newest))
+		return err == nil
+	})
+	s.broker.kill()
+	server.RecoverTo(base, archive, until)
+	eventually(t, "the server takes writes", func() bool {
+		return strings.TrimSpace(server.Shell("psql", "-At", "-c", "SELECT pg_is_in_recovery()")) == "f"
+	})
+	if n := strings.TrimSpace(server.Shell("psql", "-At", "-c", "SELECT count(*) FROM tasks")); n != "1" {
+		t.Errorf("%s tasks are restored, want the one of before %s", n, until)
+	}
+	s.broker.start()
+	r.comesBack()
+}
+
 // A dump is restored into the same server, over the tables.
 func TestAPostgresRestoredFromADumpGetsEverythingBack(t *testing.T) {
 	server := testenv.PostgresServer(t)

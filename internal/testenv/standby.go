@@ -2,7 +2,9 @@ package testenv
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"bellhop/internal/pgserver"
@@ -56,6 +58,36 @@ func (s *Server) Restore(backup *Server) {
 		s.t.Fatal(err)
 	}
 	s.Start()
+}
+
+// Archive has the server archive its log continuously, and returns the archive's folder. The
+// server restarts.
+func (s *Server) Archive() string {
+	s.t.Helper()
+	archive := filepath.Join(s.Dir(), "archive")
+	command := fmt.Sprintf("mkdir -p %[1]s && test ! -f %[1]s/%%f && cp %%p %[1]s/%%f", archive)
+	s.Shell("psql", "-c", "ALTER SYSTEM SET archive_mode = on", "-c", "ALTER SYSTEM SET archive_command = '"+command+"'")
+	s.Stop()
+	s.Start()
+	return archive
+}
+
+// RecoverTo is Restore, and then applies the archived log until a time.
+func (s *Server) RecoverTo(backup *Server, archive, until string) {
+	s.t.Helper()
+	data := backup.cluster.Data()
+	settings := fmt.Sprintf("restore_command = 'cp %s/%%f %%p'\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n", archive, until)
+	config, err := os.OpenFile(filepath.Join(data, "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = config.WriteString(settings)
+	signal := filepath.Join(data, "recovery.signal")
+	err = errors.Join(err, config.Close(), os.WriteFile(signal, nil, 0o600), os.Chmod(signal, 0o666)) // PostgreSQL may be another user
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Restore(backup)
 }
 
 // Shell runs a program of PostgreSQL on the server as its superuser, such as pg_dump;

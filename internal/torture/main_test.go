@@ -75,7 +75,7 @@ func seed(t *testing.T) uint64 {
 func run(t *testing.T, opts Options) *Report {
 	t.Helper()
 	var progress bytes.Buffer
-	opts.Binary, opts.Dir, opts.Seed, opts.Out = binary(t), t.TempDir(), seed(t), &progress
+	opts.Binary, opts.Out = binary(t), &progress
 	t.Logf("BELLHOP_SEED=%d repeats this run", opts.Seed)
 	report, err := Run(t.Context(), opts)
 	if err != nil {

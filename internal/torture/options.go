@@ -81,7 +81,7 @@ type Profile struct {
 // DefaultProfile is a fiftieth of the proof: 50 rounds of it are 1,000 kills and 100,000 events.
 func DefaultProfile() Profile {
 	return Profile{
-		Kills: 20, Crashes: 1, Failovers: 1, Freezes: 3, JournalRestores: 1, FullDisks: 1,
-		NetworkFaults: 60, Events: 2000, Tasks: 8,
+		Kills: 20, Crashes: 1, Failovers: 1, Freezes: 3, JournalRestores: 1, DatabaseRestores: 1,
+		FullDisks: 1, NetworkFaults: 60, Events: 2000, Tasks: 8,
 	}
 }

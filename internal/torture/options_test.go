@@ -8,7 +8,6 @@ import "testing"
 // versions.
 func TestRoundsRestoreOneSideAndMixBothWays(t *testing.T) {
 	p := DefaultProfile()
-	p.JournalRestores, p.DatabaseRestores = 1, 1
 	journals, databases := 0, 0
 	kinds := map[mix]map[bool]bool{otherHosts: {}, otherBrokers: {}}
 	for n := 1; n <= 4; n++ {
@@ -30,5 +29,20 @@ func TestRoundsRestoreOneSideAndMixBothWays(t *testing.T) {
 	}
 	if o := (Options{Profile: p}).forRound(1); o.mix != sameVersion {
 		t.Errorf("without another binary: %s", o.mix)
+	}
+}
+
+// The amounts that issue and documents name, over all rounds of the default.
+func TestFiftyRoundsAreTheProof(t *testing.T) {
+	sum := Profile{}
+	for n := 1; n <= 50; n++ {
+		p := Options{Profile: DefaultProfile()}.forRound(n).Profile
+		sum.Kills, sum.Events, sum.Failovers = sum.Kills+p.Kills, sum.Events+p.Events, sum.Failovers+p.Failovers
+		sum.JournalRestores, sum.DatabaseRestores = sum.JournalRestores+p.JournalRestores, sum.DatabaseRestores+p.DatabaseRestores
+		sum.FullDisks += p.FullDisks
+	}
+	want := Profile{Kills: 1000, Events: 100_000, Failovers: 50, JournalRestores: 50, DatabaseRestores: 50, FullDisks: 50}
+	if sum != want {
+		t.Errorf("%+v, want %+v", sum, want)
 	}
 }

@@ -117,7 +117,8 @@ func TestEveryMutationIsCaught(t *testing.T) {
 func TestEveryMutationIsCaughtAfterARestore(t *testing.T) {
 	o := sample()
 	for _, s := range o.Sessions {
-		s.JournalRestores = 1
+		s.JournalRestores, s.DatabaseRestores = 1, 1
+		s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{"never"}})
 		last := s.Rows[len(s.Rows)-1]
 		s.Unsent = append(s.Unsent, Event{ID: "gone", At: Cursor{1, last.At.Seq + 1}, Turn: last.Turn, Type: Text})
 		for i := range s.Readings {
@@ -173,6 +174,41 @@ func TestARestoreExplainsWhatItMayLose(t *testing.T) {
 		o.Sessions[0].JournalRestores = restores
 		if found := Run(o); (len(found) == 0) != (restores == 1) {
 			t.Errorf("%d restores: %v", restores, found)
+		}
+	}
+}
+
+// A database that went back may lack a message, or have a turn twice, that no host has begun.
+func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
+	for name, damage := range map[string]func(s *Session, turn string){
+		"a message is lost": func(s *Session, turn string) {
+			s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{turn}})
+		},
+		"a turn is of no message": func(s *Session, turn string) {
+			b := &builder{Session: s}
+			finish := b.event(turn, Finish, `"finishReason":"other","reason":"not-started"`)
+			s.Rows, s.Served = append(s.Rows, finish), append(s.Served, finish)
+			s.Acknowledged, s.BrokerAt = s.Cursor, s.Cursor
+			s.Turns = append(s.Turns, BrokerTurn{ID: turn, State: "closed", FinishReason: "other", Reason: "not-started"})
+		},
+		"a turn stays announced, its message has another": func(s *Session, turn string) {
+			s.Turns = append(s.Turns, BrokerTurn{ID: turn, MessageID: s.Sent[0].MessageID, State: "announced"})
+		},
+	} {
+		for _, c := range []struct {
+			restores int
+			begun    bool
+		}{{0, false}, {1, false}, {1, true}} {
+			o := sample()
+			s := o.Sessions[0]
+			damage(s, "turn-lost")
+			s.DatabaseRestores = c.restores
+			if c.begun {
+				s.HostTurns = append(s.HostTurns, HostTurn{ID: "turn-lost", State: "finished", Started: true})
+			}
+			if found := Run(o); (len(found) == 0) != (c.restores == 1 && !c.begun) {
+				t.Errorf("%s, %d restores, begun %v: %v", name, c.restores, c.begun, found)
+			}
 		}
 	}
 }

@@ -41,6 +41,13 @@ func (ed *editor) followed(types ...string) *Event {
 	})
 }
 
+// begun returns a random message that a host has begun to work on: a restored database explains
+// the loss of others.
+func (ed *editor) begun() *Sent {
+	c := newChecker(ed.Session)
+	return pick(ed.rng, ed.Sent, func(s *Sent) bool { return slices.ContainsFunc(s.Turns, c.started) })
+}
+
 // complete returns a random row of a type, of a turn that ended by itself and that no restore of a
 // journal has touched: the script says what it must have left.
 func (ed *editor) complete(types ...string) *Event {

@@ -56,7 +56,7 @@ var losses = []mutation{
 		return true
 	}},
 	{"loss: a user's message", func(ed *editor) bool {
-		sent := pick(ed.rng, ed.Sent, func(s *Sent) bool { return len(s.Turns) > 0 })
+		sent := ed.begun()
 		if sent == nil {
 			return false
 		}

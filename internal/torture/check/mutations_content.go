@@ -28,7 +28,7 @@ var changes = []mutation{
 		return true
 	}},
 	{"change: a user's message", func(ed *editor) bool {
-		sent := pick(ed.rng, ed.Sent, func(s *Sent) bool { return len(s.Turns) > 0 })
+		sent := ed.begun()
 		if sent == nil {
 			return false
 		}
@@ -36,7 +36,7 @@ var changes = []mutation{
 		return true
 	}},
 	{"change: a user's message that stays SENDING", func(ed *editor) bool {
-		sent := pick(ed.rng, ed.Sent, func(s *Sent) bool { return len(s.Turns) > 0 })
+		sent := ed.begun()
 		if sent == nil {
 			return false
 		}

@@ -38,11 +38,15 @@ func (c *checker) turns() {
 }
 
 // unreached reports whether the host never had, or has forgotten, a turn that was announced. The
-// broker closes such a turn when the last token that could start it has expired.
+// broker closes such a turn when the last token that could start it has expired. A backup of the
+// database that was made in the middle of a check-in has such a turn, too; the message then got
+// another turn.
 func (c *checker) unreached(t BrokerTurn, finishes []Event) bool {
 	known := slices.ContainsFunc(c.HostTurns, func(h HostTurn) bool { return h.ID == t.ID })
-	refused := slices.ContainsFunc(c.Messages, func(m Message) bool { return m.ID == t.MessageID && m.Status == "ERROR" })
-	return t.State == "announced" && len(finishes) == 0 && !known && (refused || c.JournalRestores > 0)
+	given := slices.ContainsFunc(c.Messages, func(m Message) bool {
+		return m.ID == t.MessageID && (m.Status == "ERROR" || c.DatabaseRestores > 0 && m.Turn != t.ID)
+	})
+	return t.State == "announced" && len(finishes) == 0 && !known && (given || c.JournalRestores > 0)
 }
 
 // forgot reports whether the turn has events in a journal that a restore replaced.
@@ -130,10 +134,16 @@ func (c *checker) contents() {
 		}
 	}
 	for turn, rows := range byTurn {
-		if turn != "" && !foreseen[turn] {
+		if turn != "" && !foreseen[turn] && !c.forgottenTurn(rows) {
 			c.report(ruleInvented, "%d events of turn %s, which is of no message", len(rows), turn)
 		}
 	}
+}
+
+// forgottenTurn reports whether the events are the end of a turn that never started, and that no
+// restored database knows: its check-in was not answered.
+func (c *checker) forgottenTurn(rows []Event) bool {
+	return c.DatabaseRestores > 0 && len(rows) == 1 && rows[0].Type == Finish && !c.started(rows[0].Turn)
 }
 
 // turnsOf returns the turns of a message, as the broker and its check-ins name them.

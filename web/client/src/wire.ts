@@ -1027,11 +1027,25 @@ export interface AnswerRequest {
 }
 
 /**
+ * Confirmation is a host's response to a call that changes a session. sessionId proves that a host wrote it: a
+ * gateway's {"success":true} does not name the session. A host that names it in EventsResponse names it in every
+ * confirmation; other hosts in none.
+ */
+export interface Confirmation {
+  success: boolean;
+  sessionId?: string;
+  /** of DELETE */
+  worktreeKept?: boolean;
+}
+
+/**
  * EventsResponse is the response to GET /session/:id/events on the agent host. Pass epoch and nextAfter as "epoch" and
  * "after" of the next request. Fewer events than the limit mean that epoch has no more; then epoch is currentEpoch, or
  * the next request begins with a later epoch.
  */
 export interface EventsResponse {
+  /** see Confirmation */
+  sessionId?: string;
   epoch: number;
   events: unknown[];
   nextAfter: number;
