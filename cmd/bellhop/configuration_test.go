@@ -181,6 +181,9 @@ func TestHelpShowsExamples(t *testing.T) {
 		{"agent --help", "write PATH: TEXT"},
 		{"chat --help", "Ctrl-C once interrupts"},
 		{"dev --help", "dev.json"},
+		{"licenses", "Apache License"},
+		{"licenses", "github.com/labstack/echo"},
+		{"licenses", "react-dom"},
 		{"keys generate --help", "copy apart from the database"},
 	} {
 		code, stdout, stderr := runCommand(t, strings.Fields(tt.args)...)
