@@ -25,6 +25,10 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestContractBehindPgBouncer(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Store { return storetest.OpenPooled(t) })
+}
+
 func TestInstallationIDNeverChanges(t *testing.T) {
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		s := open(t)

@@ -14,6 +14,7 @@ import (
 
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
 	"bellhop/protocol"
 )
@@ -53,11 +54,12 @@ func (s secretFileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Fl
 // databaseFlags are the flags that 'serve' and the administration commands share.
 type databaseFlags struct {
 	DatabaseURL seal.Secret `env:"BELLHOP_DATABASE_URL" secret:"" placeholder:"URL" help:"postgres://user:password@server/name, or sqlite:PATH."`
+	Pooler      string      `name:"database-pooler" env:"BELLHOP_DATABASE_POOLER" enum:",transaction" default:"" placeholder:"MODE" help:"'transaction' if the URL leads to a pooler in transaction mode, such as PgBouncer."`
 	Keyset      seal.Secret `env:"BELLHOP_KEYSET" secret:"" placeholder:"KEYSET" help:"Keyset that seals secrets in the database. Create one with 'bellhop keys generate'."`
 }
 
 func (d databaseFlags) config(env *environment) app.StoreConfig {
-	return app.StoreConfig{DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Log: env.log}
+	return app.StoreConfig{DatabaseURL: d.DatabaseURL, Keyset: d.Keyset, Pooler: database.Pooler(d.Pooler), Log: env.log}
 }
 
 // diskSize is a flag such as 512MiB.

@@ -11,13 +11,15 @@ import (
 type devCommand struct {
 	hostAgentsFlag `embed:""`
 
-	Data       string `default:"./.bellhop" placeholder:"DIR" help:"Data directory (${default})."`
-	Listen     string `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
-	HostListen string `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
-	Agent      string `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, ${agents}, or acp: and the command line of any agent that speaks ACP."`
-	Model      string `placeholder:"NAME" help:"Model of tasks that name none. Default: the agent chooses."`
-	Record     string `placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
-	Project    string `placeholder:"DIR" help:"Offer this directory as the project 'project'. Without it, every session gets a new directory."`
+	Data        string   `default:"./.bellhop" placeholder:"DIR" help:"Data directory (${default})."`
+	Listen      string   `default:"127.0.0.1:7700" placeholder:"ADDR" help:"The broker's address (${default})."`
+	HostListen  string   `default:"127.0.0.1:7701" placeholder:"ADDR" help:"The agent host's address (${default})."`
+	Agent       string   `default:"demo" placeholder:"ID" help:"Agent of new tasks (${default}): demo, ${agents}, or acp: and the command line of any agent that speaks ACP."`
+	Model       string   `placeholder:"NAME" help:"Model of tasks that name none. Default: the agent chooses."`
+	Record      string   `placeholder:"FILE" help:"Record the inputs of all sessions in this file or directory, for 'bellhop replay'."`
+	AllowOrigin []string `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of other frontends, such as http://localhost:5173; they may use broker and host with the API token."`
+	HostOrigin  []string `hidden:"" env:"BELLHOP_HOST_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Further origins for the host only."`
+	Project     string   `placeholder:"DIR" help:"Offer this directory as the project 'project'. Without it, every session gets a new directory."`
 }
 
 // Help is shown by --help.
@@ -29,7 +31,11 @@ func (devCommand) Help() string {
 'bellhop agents install' installs the programs of real agents. They read their keys (ANTHROPIC_API_KEY, OPENAI_API_KEY,
 GEMINI_API_KEY …) from the environment:
 
-  ANTHROPIC_API_KEY=… bellhop dev --agent claude --project ~/src/shop`
+  ANTHROPIC_API_KEY=… bellhop dev --agent claude --project ~/src/shop
+
+A frontend of your own on another port needs its origin:
+
+  bellhop dev --allow-origin http://localhost:5173`
 }
 
 // Run serves until the context ends.
@@ -43,7 +49,7 @@ func (c devCommand) Run(env *environment) error {
 		return err
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
-		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, AllowedOrigins: c.AllowOrigin, HostAllowedOrigins: c.HostOrigin, Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
 		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
 	})

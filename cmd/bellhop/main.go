@@ -52,6 +52,7 @@ type commandLine struct {
 	Reconcile   reconcileCommand   `cmd:"" help:"Have hosts send again what the database lacks."`
 	Verify      verifyCommand      `cmd:"" help:"Compare the journals of hosts with the database."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
+	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	VerifyWorker verifyWorkerCommand `cmd:"" hidden:""`

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,8 @@ type BrokerConfig struct {
 	Version        string           // of this program
 	DiskWarning    int64            // bytes of free space below which a warning is shown; 0 = none
 	Now            func() time.Time // nil = time.Now
+
+	listenFlag string // name of the setting Listen in errors; "" = BELLHOP_LISTEN
 }
 
 // relayTimeout bounds a relayed stream. Frontends attach again after it.
@@ -113,7 +116,7 @@ func (a *Admin) Close() error { return a.db.Close() }
 // OpenBroker binds the listener, migrates the database and checks the keyset. While
 // a database has no room for that, it answers health checks and waits until ctx ends.
 func OpenBroker(ctx context.Context, c BrokerConfig) (*Broker, error) {
-	listener, err := listen("BELLHOP_LISTEN", c.Listen)
+	listener, err := listen(cmp.Or(c.listenFlag, "BELLHOP_LISTEN"), c.Listen)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bellhop/broker"
 	"bellhop/crypto/seal"
@@ -22,13 +23,17 @@ type DevConfig struct {
 	Data       string
 	Listen     string
 	HostListen string
-	Agent      string // agent of new tasks
-	Model      string // model of tasks that name none; "" = the agent chooses
-	Project    string // directory of the project "project"; "" = no project
-	DemoAgent  []string
-	AgentsDir  string // as in HostConfig
-	AgentEnv   map[string]string
-	Record     string // as in HostConfig
+	// AllowedOrigins are pages elsewhere that may use broker and host; HostAllowedOrigins may use
+	// the host only.
+	AllowedOrigins, HostAllowedOrigins []string
+
+	Agent     string // agent of new tasks
+	Model     string // model of tasks that name none; "" = the agent chooses
+	Project   string // directory of the project "project"; "" = no project
+	DemoAgent []string
+	AgentsDir string // as in HostConfig
+	AgentEnv  map[string]string
+	Record    string // as in HostConfig
 
 	VerifyWorker []string // as in BrokerConfig
 	Version      string
@@ -90,7 +95,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	}
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
-		Listen:      c.Listen, AllowLoopback: true, DefaultAgent: c.Agent,
+		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins, AllowLoopback: true, DefaultAgent: c.Agent,
 		VerifyWorker: c.VerifyWorker, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err
@@ -112,8 +117,8 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		}
 	}
 	d.Host, err = OpenHost(HostConfig{
-		Listen: c.HostListen, Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
-		AllowedOrigins: []string{d.Broker.URL}, DemoAgent: c.DemoAgent,
+		Listen: c.HostListen, listenFlag: "--host-listen", Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
+		AllowedOrigins: slices.Concat([]string{d.Broker.URL}, c.AllowedOrigins, c.HostAllowedOrigins), DemoAgent: c.DemoAgent,
 		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version,
 		DiskWarning: diskspace.DefaultWarnBelow, Log: c.Log,
 	})

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,8 @@ type HostConfig struct {
 	// Providers are further agents, by id, for tests and benchmarks.
 	Providers map[string]agenthost.Provider
 
-	proxies []netip.Prefix // of TrustedProxies
+	proxies    []netip.Prefix // of TrustedProxies
+	listenFlag string         // name of the setting Listen in errors; "" = BELLHOP_HOST_LISTEN
 }
 
 // Host is an agent host whose listeners are bound. It answers requests once Run
@@ -116,7 +118,7 @@ func (c HostConfig) open(attempt func(net.Listener, func() error) error) (*Host,
 	if err := guard.Release(); err != nil {
 		c.Log.Warn("the reserve could not be released", "err", err)
 	}
-	listener, err := listen("BELLHOP_HOST_LISTEN", c.Listen)
+	listener, err := listen(cmp.Or(c.listenFlag, "BELLHOP_HOST_LISTEN"), c.Listen)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ type StoreConfig struct {
 	DatabaseURL seal.Secret // it may contain a password
 	Keyset      seal.Secret
 	Log         *slog.Logger
-	MaxConns    int // 0 = the default of internal/database
+	MaxConns    int             // 0 = the default of internal/database
+	Pooler      database.Pooler // between the broker and PostgreSQL
 }
 
 // openDatabase opens the database without migrating it.
@@ -29,7 +30,7 @@ func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs no configuration.",
 		}
 	}
-	return database.Open(ctx, c.DatabaseURL.Reveal(), database.Options{Logger: c.Log, MaxConns: c.MaxConns})
+	return database.Open(ctx, c.DatabaseURL.Reveal(), database.Options{Logger: c.Log, MaxConns: c.MaxConns, Pooler: c.Pooler})
 }
 
 // openStore opens and migrates the database. It fails if the database was sealed

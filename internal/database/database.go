@@ -30,6 +30,7 @@ type Options struct {
 	Synchronous string        // SQLite: FULL (default), NORMAL, EXTRA or OFF
 	VFS         string        // SQLite: a registered VFS; "" means the operating system's
 	Patience    time.Duration // longest wait for a transaction to begin: default 2 s, SQLite 5 s
+	Pooler      Pooler        // PostgreSQL: a pooler between this program and the server
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -47,6 +48,8 @@ type DB struct {
 
 	// migrator opens a pool without the time limits of the other pools.
 	migrator func() (*sql.DB, error)
+
+	pooler Pooler
 }
 
 const urlHint = "BELLHOP_DATABASE_URL must be postgres://… or sqlite:PATH"
@@ -62,6 +65,8 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	var db *DB
 	var err error
 	switch {
+	case isSQLite && opts.Pooler != PoolerNone:
+		return nil, protocol.Errorf(protocol.CodeInvalid, "BELLHOP_DATABASE_POOLER is for PostgreSQL, and BELLHOP_DATABASE_URL names a file of SQLite")
 	case isSQLite:
 		db, err = openSQLite(path, opts)
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):

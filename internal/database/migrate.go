@@ -111,12 +111,28 @@ func (d *DB) provider(pool *sql.DB, fsys fs.FS) (*goose.Provider, error) {
 	if d.dialect == SQLite {
 		return goose.NewProvider(goose.DialectSQLite3, pool, fsys, goose.WithDisableGlobalRegistry(true))
 	}
+	locking, err := d.locking()
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectPostgres, pool, fsys, goose.WithDisableGlobalRegistry(true), locking)
+}
+
+// locking makes several processes migrate one after the other: by an advisory lock of the
+// session, or by a row with a lease, because behind a pooler no session lasts.
+func (d *DB) locking() (goose.ProviderOption, error) {
+	if d.pooler != PoolerNone {
+		locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
+		if err != nil {
+			return nil, err
+		}
+		return goose.WithLocker(locker), nil
+	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, pool, fsys,
-		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	return goose.WithSessionLocker(locker), nil
 }
 
 // name returns the part after the number: "tasks" for 0001_tasks.sql.

@@ -57,32 +57,49 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 
 	generation := &generation{}
 	config.OnPgError = generation.onError
-	pool := stdlib.OpenDB(*config,
+	pool, err := opts.Pooler.open(config,
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			generation.mark(c)
 			return timesInUTC(ctx, c)
 		}),
 		stdlib.OptionResetSession(generation.check))
+	if err != nil {
+		return nil, err
+	}
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	pool.SetConnMaxLifetime(connMaxLifetime)
-	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}, generation: generation}
+	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}, generation: generation, pooler: opts.Pooler}
+	plain := config.Copy()
+	plain.RuntimeParams = map[string]string{} // a pooler would refuse them
 	db.breaker = &breaker{log: opts.Logger, probe: func(ctx context.Context) error {
-		if err := probePostgres(ctx, config); err != nil {
+		if err := probePostgres(ctx, plain); err != nil {
 			return err
 		}
 		generation.next() // while it was unresponsive, any connection of the pool may have broken
 		return nil
 	}}
 	db.migrator = func() (*sql.DB, error) {
-		return stdlib.OpenDB(*unlimited, stdlib.OptionAfterConnect(timesInUTC)), nil
+		return opts.Pooler.open(unlimited, stdlib.OptionAfterConnect(timesInUTC))
 	}
 	if db.writer, err = db.wrap(postgres.New(postgres.Config{Conn: &boundedPool{pool, db.breaker}})); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.reader = db.writer
 	return db, nil
+}
+
+// open returns a pool of connections to the server, or to the pooler before it.
+func (p Pooler) open(config *pgx.ConnConfig, options ...stdlib.OptionOpenDB) (*sql.DB, error) {
+	if p == PoolerNone {
+		return stdlib.OpenDB(*config, options...), nil
+	}
+	connector, err := newPoolerConnector(config, options...)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
 }
 
 // parsePostgresURL does not wrap the parser's error, which may quote the URL with its

@@ -19,6 +19,7 @@ import (
 	"bellhop/client"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -40,16 +41,18 @@ var proxyPrograms = []proxyProgram{
 				"client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s; "+
 				"include %[1]s/site.conf; }", folder))
 		writeFile(t, folder, "site.conf", configuration)
-		runProgram(t, addr, nil, "nginx", "-p", folder, "-c", main)
+		testenv.Program{Name: "nginx", Args: []string{"-p", folder, "-c", main}, Addr: addr}.Run(t)
 	}},
 	{"haproxy", "haproxy.cfg", func(t *testing.T, folder, addr, configuration string) {
-		runProgram(t, addr, nil, "haproxy", "-db", "-f", writeFile(t, folder, "haproxy.cfg", configuration))
+		file := writeFile(t, folder, "haproxy.cfg", configuration)
+		testenv.Program{Name: "haproxy", Args: []string{"-db", "-f", file}, Addr: addr}.Run(t)
 	}},
 	{"caddy", "Caddyfile", func(t *testing.T, folder, addr, configuration string) {
 		// Nothing but the port of the test is opened.
 		global := "{\n admin off\n auto_https disable_redirects\n default_bind 127.0.0.1\n}\n"
 		env := []string{"XDG_DATA_HOME=" + folder, "XDG_CONFIG_HOME=" + folder}
-		runProgram(t, addr, env, "caddy", "run", "--adapter", "caddyfile", "--config", writeFile(t, folder, "Caddyfile", global+configuration))
+		file := writeFile(t, folder, "Caddyfile", global+configuration)
+		testenv.Program{Name: "caddy", Args: []string{"run", "--adapter", "caddyfile", "--config", file}, Env: env, Addr: addr}.Run(t)
 	}},
 }
 

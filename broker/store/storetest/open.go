@@ -29,6 +29,14 @@ func OpenPostgres(t testing.TB) *store.Store {
 	return store.New(OpenDB(t, PostgresURL(t)), Sealer(t))
 }
 
+// OpenPooled is OpenPostgres through PgBouncer in transaction mode.
+func OpenPooled(t testing.TB) *store.Store {
+	t.Helper()
+	url := testenv.PgBouncer(t, PostgresURL(t))
+	db, err := connect(url, database.PoolerTransaction)
+	return store.New(migrated(t, db, err), Sealer(t))
+}
+
 // PostgresURL returns the URL of an empty, migrated database, for tests with several brokers.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
@@ -44,7 +52,12 @@ func Databases(t *testing.T, test func(t *testing.T, open func(t testing.TB) *st
 // OpenDB opens and migrates a database for t.
 func OpenDB(t testing.TB, url string) *database.DB {
 	t.Helper()
-	db, err := connect(url)
+	db, err := connect(url, database.PoolerNone)
+	return migrated(t, db, err)
+}
+
+func migrated(t testing.TB, db *database.DB, err error) *database.DB {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +73,10 @@ func OpenDB(t testing.TB, url string) *database.DB {
 }
 
 // connect retries: on a busy machine the database may take seconds to respond.
-func connect(url string) (*database.DB, error) {
+func connect(url string, pooler database.Pooler) (*database.DB, error) {
 	const attempts = 5
 	for i := 1; ; i++ {
-		db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second})
+		db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second, Pooler: pooler})
 		if err == nil || i == attempts {
 			return db, err
 		}
@@ -85,7 +98,7 @@ func Sealer(t testing.TB) *seal.Sealer {
 }
 
 func migrate(url string) error {
-	db, err := connect(url)
+	db, err := connect(url, database.PoolerNone)
 	if err != nil {
 		return err
 	}

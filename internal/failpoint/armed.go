@@ -1,3 +1,5 @@
+//go:build failpoints
+
 package failpoint
 
 import (
@@ -7,9 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 )
-
-// Env names the variable that arms points for the lifetime of a process.
-const Env = "BELLHOP_FAILPOINT"
 
 // armed is nil while no point is armed, so that Hit costs one load.
 var armed atomic.Pointer[points]
