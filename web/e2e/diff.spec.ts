@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { accessible } from './kit/axe.ts';
 import { expect, test } from './kit/test.ts';
 import { shoot } from './kit/tour.ts';
@@ -20,3 +22,60 @@ test('the changes of a turn are shown by file, with counts, unified and split', 
   await bell.page.reload();
   await expect(panel.getByRole('button', { name: 'Split' })).toHaveAttribute('aria-pressed', 'true');
 });
+
+/** The directory in which the task's agent works. */
+function workspaceOf(data: string, taskId: string): string {
+  const found = readdirSync(data, { recursive: true, encoding: 'utf8' }).find(
+    (path) => path.includes('workspaces') && path.endsWith(taskId),
+  );
+  if (!found) throw new Error(`no workspace of ${taskId} below ${data}`);
+  return join(data, found);
+}
+
+const linesOfAFile = 125;
+
+/** Writes new files of 125 lines; the last line of each names it. */
+function writeFiles(dir: string, count: number): void {
+  mkdirSync(join(dir, 'many'), { recursive: true });
+  for (let i = 1; i <= count; i++) {
+    const lines = Array.from({ length: linesOfAFile - 1 }, (_, n) => `line ${n + 1}`);
+    writeFileSync(
+      join(dir, 'many', `${String(i).padStart(4, '0')}.txt`),
+      [...lines, `the end of file ${i}`, ''].join('\n'),
+    );
+  }
+}
+
+for (const device of [
+  { name: 'a desktop', viewport: { width: 1280, height: 800 } },
+  { name: 'a phone', viewport: { width: 390, height: 844 } },
+]) {
+  test.describe(`on ${device.name}`, () => {
+    test.use({ viewport: device.viewport });
+    for (const count of [1, 4, 40, 400]) {
+      test(`the last line of ${count} changed files can be reached`, async ({ bell, world }) => {
+        test.slow();
+        const task = await world.api.newTask('say hello');
+        await world.api.prompt(task.id, 'say hello');
+        writeFiles(workspaceOf(world.data, task.id), count);
+        await bell.page.goto(`/tasks/${task.id}`);
+        await bell.page.getByRole('button', { name: 'Changes', exact: true }).click();
+        const panel = bell.page.getByRole('complementary', { name: 'Changes' });
+        await expect(panel).toContainText(`+${count * linesOfAFile} lines added`);
+        await expect(panel.getByRole('region')).toHaveCount(count);
+
+        const first = panel.getByRole('region').first();
+        await expect(first).toContainText('the end of file 1');
+        const height = await first.evaluate((e) => e.getBoundingClientRect().height);
+        expect(height, 'a file is shown whole').toBeGreaterThan(linesOfAFile * 15);
+
+        const last = panel.getByText(`the end of file ${count}`, { exact: true });
+        await panel.hover();
+        await expect(async () => {
+          await bell.page.mouse.wheel(0, 100_000_000);
+          await expect(last).toBeInViewport({ timeout: 1_000 });
+        }).toPass();
+      });
+    }
+  });
+}

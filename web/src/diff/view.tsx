@@ -3,6 +3,7 @@ import type { DiffFile } from '../app/types.ts';
 import { escapeBidi } from '../ui/bidi.ts';
 import { Button } from '../ui/button.tsx';
 import { cx } from '../ui/class.ts';
+import { useNear } from '../ui/near.ts';
 import { pairs, type DiffLine, type Hunk, type PatchFile } from './parse.ts';
 import styles from './diff.module.css';
 
@@ -10,6 +11,8 @@ export type Layout = 'unified' | 'split';
 
 /** A file with more changed lines is shown on demand only. */
 const firstLines = 600;
+/** Height of a line, as in diff.module.css, so that files that are not rendered yet take up their place. */
+const lineRem = 1.26;
 const widest = 2_000;
 
 const statuses: Record<string, string> = {
@@ -35,8 +38,9 @@ export const FileDiff = memo(function FileDiff({
   const lines = patch?.hunks.reduce((n, h) => n + h.lines.length, 0) ?? 0;
   const [all, setAll] = useState(false);
   const long = lines > firstLines && !all;
+  const [ref, near] = useNear<HTMLDetailsElement>();
   return (
-    <details className={styles.file} open={lines <= firstLines * 2}>
+    <details ref={ref} className={styles.file} open={lines <= firstLines * 2}>
       <summary>
         <bdi className={styles.path}>{file.path}</bdi>
         <span className={styles.status}>{statuses[file.status] ?? file.status}</span>
@@ -45,8 +49,14 @@ export const FileDiff = memo(function FileDiff({
       {!patch || (patch.hunks.length === 0 && !patch.binary) ? <p className={styles.none}>No lines to show.</p> : null}
       {patch?.binary && <p className={styles.none}>A binary file.</p>}
       {patch && patch.hunks.length > 0 && (
-        <div className={styles.scroll} tabIndex={0} role="region" aria-label={`Changes in ${file.path}`}>
-          <Hunks hunks={long ? firstOf(patch.hunks) : patch.hunks} layout={layout} />
+        <div
+          className={styles.scroll}
+          style={near ? undefined : { height: `${Math.min(lines, firstLines) * lineRem}rem` }}
+          tabIndex={0}
+          role="region"
+          aria-label={`Changes in ${file.path}`}
+        >
+          {near && <Hunks hunks={long ? firstOf(patch.hunks) : patch.hunks} layout={layout} />}
         </div>
       )}
       {long && (
