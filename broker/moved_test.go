@@ -28,7 +28,7 @@ func journalOf(bodies ...string) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// A host whose journal was restored gives its events new positions. The rows of those that the
+// A host whose journal was restored gives its events new positions. Rows of events that the
 // broker has already follow, and journal and database agree.
 func TestAnEventThatTheBrokerHasMovesWithItsHost(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) string{

@@ -9,7 +9,7 @@ import (
 
 // Object is a checked JSON object, split into its members. A webhook body is checked
 // and split once, however its events are read afterwards.
-type Object []member
+type Object struct{ members []member }
 
 type member struct {
 	name  string
@@ -22,7 +22,7 @@ const commonMembers = 16
 // SplitObject checks raw like ParseObject and splits it. The members refer to raw.
 func SplitObject(raw []byte) (Object, error) {
 	if err := ParseObject(raw); err != nil {
-		return nil, err
+		return Object{}, err
 	}
 	return splitValid(raw), nil
 }
@@ -76,9 +76,9 @@ func ParseChecked(raw json.RawMessage) (*Event, error) {
 }
 
 func (o Object) get(name string) (jsontext.Value, bool) {
-	for i := range o {
-		if o[i].name == name {
-			return o[i].value, true
+	for i := range o.members {
+		if o.members[i].name == name {
+			return o.members[i].value, true
 		}
 	}
 	return nil, false
@@ -86,7 +86,7 @@ func (o Object) get(name string) (jsontext.Value, bool) {
 
 // splitValid splits a valid object.
 func splitValid(raw []byte) Object {
-	members := make(Object, 0, commonMembers)
+	members := make([]member, 0, commonMembers)
 	for i := skipSpace(raw, bytes.IndexByte(raw, '{')+1); raw[i] != '}'; {
 		end := stringEnd(raw, i)
 		name := unquoted(raw[i:end])
@@ -95,7 +95,7 @@ func splitValid(raw []byte) Object {
 		members = append(members, member{name: name, value: jsontext.Value(raw[i:end])})
 		i = nextElement(raw, end)
 	}
-	return members
+	return Object{members}
 }
 
 // elements splits a valid array.

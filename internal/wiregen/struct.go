@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,9 +18,13 @@ type member struct {
 }
 
 // members reads the fields of a struct. A struct with an exported field that has
-// no JSON name never crosses the wire: it has no members.
+// no JSON name never crosses the wire: it has no members. Nor does one whose fields
+// are all unexported.
 func (g *generator) members(typeName string, s *ast.StructType) ([]member, error) {
 	var members []member
+	if !slices.ContainsFunc(s.Fields.List, exported) {
+		return nil, nil
+	}
 	for _, field := range s.Fields.List {
 		if len(field.Names) != 1 || !field.Names[0].IsExported() {
 			return nil, fmt.Errorf("%s: every field needs one exported name", typeName)
@@ -123,3 +128,5 @@ func (g *generator) declaredType(t types.Type) string {
 	}
 	return named.Obj().Name()
 }
+
+func exported(field *ast.Field) bool { return len(field.Names) == 0 || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) }

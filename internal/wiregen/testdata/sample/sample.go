@@ -54,3 +54,6 @@ type Item struct {
 
 // Local never crosses the wire.
 type Local struct{ A int }
+
+// Kept never crosses the wire either.
+type Kept struct{ a int }
