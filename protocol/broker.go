@@ -97,30 +97,30 @@ type CreateTaskRequest struct {
 
 // Task is a task, as the broker's API returns it.
 type Task struct {
-	ID               string    `json:"id"`
-	Title            string    `json:"title"`
-	Mode             TaskMode  `json:"mode"`
-	Agent            string    `json:"agent"`
-	Project          string    `json:"project"`
-	HostID           string    `json:"hostId"`
-	AgentURL         string    `json:"agentUrl"`
-	AgentStatus      Status    `json:"agentStatus"`
-	Reason           string    `json:"reason"`   // "waiting" with status idle: a question is open
-	OpenTurn         string    `json:"openTurn"` // id of the open turn, "" if there is none
-	LastTurn         *LastTurn `json:"lastTurn"`
-	OpenInteractions int       `json:"openInteractions"`
-	ReadRev          int64     `json:"readRev"`
-	Rev              int64     `json:"rev"`
-	Archived         bool      `json:"archived"`
-	CreatedAt        time.Time `json:"createdAt"`
-	LastActivityAt   time.Time `json:"lastActivityAt"`
+	ID               string       `json:"id"`
+	Title            string       `json:"title"`
+	Mode             TaskMode     `json:"mode"`
+	Agent            string       `json:"agent"`
+	Project          string       `json:"project"`
+	HostID           string       `json:"hostId"`
+	AgentURL         string       `json:"agentUrl"`
+	AgentStatus      Status       `json:"agentStatus"`
+	Reason           StatusReason `json:"reason"`
+	OpenTurn         string       `json:"openTurn"` // id of the open turn, "" if there is none
+	LastTurn         *LastTurn    `json:"lastTurn"`
+	OpenInteractions int          `json:"openInteractions"`
+	ReadRev          int64        `json:"readRev"`
+	Rev              int64        `json:"rev"`
+	Archived         bool         `json:"archived"`
+	CreatedAt        time.Time    `json:"createdAt"`
+	LastActivityAt   time.Time    `json:"lastActivityAt"`
 }
 
 // LastTurn describes how a task's newest closed turn ended.
 type LastTurn struct {
 	ID           string          `json:"id"`
 	FinishReason FinishReason    `json:"finishReason"`
-	Reason       string          `json:"reason"`
+	Reason       string          `json:"reason"` // a TurnReason, or the agent's own words
 	Usage        json.RawMessage `json:"usage"`
 }
 
@@ -220,11 +220,11 @@ type Interaction struct {
 
 // TaskHint is a frame of the user's feed. It reports that the task has changed.
 type TaskHint struct {
-	TaskID           string `json:"taskId"`
-	Rev              int64  `json:"rev"`
-	AgentStatus      Status `json:"agentStatus"`
-	Reason           string `json:"reason"`
-	OpenInteractions int    `json:"openInteractions"`
+	TaskID           string       `json:"taskId"`
+	Rev              int64        `json:"rev"`
+	AgentStatus      Status       `json:"agentStatus"`
+	Reason           StatusReason `json:"reason"`
+	OpenInteractions int          `json:"openInteractions"`
 }
 
 // Host is an agent host registered with the broker.

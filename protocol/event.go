@@ -82,27 +82,35 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// Reasons of finish events that Bellhop itself sets.
+// TurnReason is the reason of a finish event that Bellhop itself sends. Agents give
+// reasons in words of their own.
+type TurnReason = string
+
+// Turn reasons.
 const (
-	ReasonAborted       = "aborted"        // the user interrupted
-	ReasonHostRestarted = "host-restarted" // the host crashed or stopped during the turn
-	ReasonNotStarted    = "not-started"    // announced but never prompted: another turn replaced it, or its tokens have expired
-	ReasonHostLost      = "host-lost"      // closed by the broker, because the host does not have the turn
-	ReasonAgentExited   = "agent-exited"   // the agent program exited during the turn
+	ReasonAborted       TurnReason = "aborted"        // the user interrupted
+	ReasonHostRestarted TurnReason = "host-restarted" // the host crashed or stopped during the turn
+	ReasonNotStarted    TurnReason = "not-started"    // announced but never prompted: another turn replaced it, or its tokens have expired
+	ReasonHostLost      TurnReason = "host-lost"      // closed by the broker, because the host does not have the turn
+	ReasonAgentExited   TurnReason = "agent-exited"   // the agent program exited during the turn
 )
 
 // Status is the activity of an agent.
 type Status string
 
-// Statuses, and reasons of StatusIdle.
+// StatusReason says why the status is StatusIdle while something goes on.
+type StatusReason = string
+
+// Statuses and their reasons.
 const (
 	StatusNone Status = "none" // no program has been started
 	StatusIdle Status = "idle"
 	StatusBusy Status = "busy"
 
-	ReasonWaiting  = "waiting"  // a question to the user is open
-	ReasonChecking = "checking" // the connection to the agent is lost, with a question open
-	ReasonTerminal = "terminal" // a program in a user's terminal works in the session's workspace
+	ReasonNone     StatusReason = ""         // nothing goes on, or the status is another
+	ReasonWaiting  StatusReason = "waiting"  // a question to the user is open
+	ReasonChecking StatusReason = "checking" // the connection to the agent is lost, with a question open
+	ReasonTerminal StatusReason = "terminal" // a program in a user's terminal works in the session's workspace
 )
 
 // InteractionKind distinguishes a permission from a free question.

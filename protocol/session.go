@@ -35,16 +35,16 @@ type AnnouncedTurn struct {
 // OpenSessionResponse is the response to POST /session. A basic host sends only
 // Token.
 type OpenSessionResponse struct {
-	Token        string     `json:"token"`
-	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
-	StreamURL    string     `json:"streamUrl,omitempty"`
-	Cursor       *Cursor    `json:"cursor,omitempty"`
-	StreamCursor *string    `json:"streamCursor"` // stream id just before the open turn; null when idle
-	Status       Status     `json:"status,omitempty"`
-	Reason       string     `json:"reason,omitempty"`
-	OpenTurn     string     `json:"openTurn,omitempty"`    // the running turn, or ""
-	QueuedTurns  []string   `json:"queuedTurns,omitempty"` // prompted turns behind the open one
-	Capabilities []string   `json:"capabilities,omitempty"`
+	Token        string       `json:"token"`
+	ExpiresAt    *time.Time   `json:"expiresAt,omitempty"`
+	StreamURL    string       `json:"streamUrl,omitempty"`
+	Cursor       *Cursor      `json:"cursor,omitempty"`
+	StreamCursor *string      `json:"streamCursor"` // stream id just before the open turn; null when idle
+	Status       Status       `json:"status,omitempty"`
+	Reason       StatusReason `json:"reason,omitempty"`
+	OpenTurn     string       `json:"openTurn,omitempty"`    // the running turn, or ""
+	QueuedTurns  []string     `json:"queuedTurns,omitempty"` // prompted turns behind the open one
+	Capabilities []string     `json:"capabilities,omitempty"`
 }
 
 // Capabilities that a host may list in OpenSessionResponse.

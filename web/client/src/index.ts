@@ -19,37 +19,4 @@ export { errorText, isTerminal } from './part.js';
 export type { Answered, NativePart, NativeToolCall, Notice } from './part.js';
 export { Turn, type PromptOptions, type StreamItem } from './turn.js';
 export { maxMessage, maxPrompt } from './wire.js';
-export type {
-  AgentHint,
-  AgentSession,
-  AgentSessionStatus,
-  Artifact,
-  ArtifactInput,
-  Ask,
-  Conversation,
-  Diagnostic,
-  Diff,
-  DiffFile,
-  DiffResponse,
-  FinishReason,
-  FollowupMessage,
-  Host,
-  Interaction,
-  InteractionAnswer,
-  LastTurn,
-  Message,
-  MessageList,
-  Notebook,
-  PartEvent,
-  Reach,
-  Resume,
-  Source,
-  SourceVersion,
-  Task,
-  TaskHint,
-  TaskList,
-  ToolUse,
-  Verification,
-  WebhookEvent,
-  WhenBusy,
-} from './wire.js';
+export type * from './wire.js';

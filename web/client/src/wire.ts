@@ -175,8 +175,7 @@ export interface Task {
   hostId: string;
   agentUrl: string;
   agentStatus: Status;
-  /** "waiting" with status idle: a question is open */
-  reason: string;
+  reason: StatusReason;
   /** id of the open turn, "" if there is none */
   openTurn: string;
   lastTurn: LastTurn | null;
@@ -192,6 +191,7 @@ export interface Task {
 export interface LastTurn {
   id: string;
   finishReason: FinishReason;
+  /** a TurnReason, or the agent's own words */
   reason: string;
   usage: unknown;
 }
@@ -283,7 +283,7 @@ export interface TaskHint {
   taskId: string;
   rev: number;
   agentStatus: Status;
-  reason: string;
+  reason: StatusReason;
   openInteractions: number;
 }
 
@@ -462,11 +462,26 @@ export interface Event {
 /** FinishReason describes how a turn ended. The event's reason has the details. */
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
 
+/** TurnReason is the reason of a finish event that Bellhop itself sends. Agents give reasons in words of their own. */
+export type TurnReason =
+  | 'aborted' // the user interrupted
+  | 'host-restarted' // the host crashed or stopped during the turn
+  | 'not-started' // announced but never prompted: another turn replaced it, or its tokens have expired
+  | 'host-lost' // closed by the broker, because the host does not have the turn
+  | 'agent-exited'; // the agent program exited during the turn
+
 /** Status is the activity of an agent. */
 export type Status =
   | 'none' // no program has been started
   | 'idle'
   | 'busy';
+
+/** StatusReason says why the status is 'idle' while something goes on. */
+export type StatusReason =
+  | '' // nothing goes on, or the status is another
+  | 'waiting' // a question to the user is open
+  | 'checking' // the connection to the agent is lost, with a question open
+  | 'terminal'; // a program in a user's terminal works in the session's workspace
 
 /** InteractionKind distinguishes a permission from a free question. */
 export type InteractionKind = 'confirm' | 'ask';
@@ -966,7 +981,7 @@ export interface OpenSessionResponse {
   /** stream id just before the open turn; null when idle */
   streamCursor: string | null;
   status?: Status;
-  reason?: string;
+  reason?: StatusReason;
   /** the running turn, or "" */
   openTurn?: string;
   /** prompted turns behind the open one */

@@ -5,6 +5,7 @@ export type {
   Artifact,
   Diff,
   DiffFile,
+  FinishReason,
   Host,
   Interaction,
   LastTurn,
@@ -15,6 +16,7 @@ export type {
   TaskHint,
   TaskList,
   ToolUse,
+  TurnReason,
   WebhookEvent,
 } from '@bellhop/client';
 

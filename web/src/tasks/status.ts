@@ -1,4 +1,4 @@
-import type { Task } from '../app/types.ts';
+import type { FinishReason, Task, TurnReason } from '../app/types.ts';
 import type { IconName } from '../ui/icon.tsx';
 import type { Tone } from '../ui/badge.tsx';
 
@@ -9,20 +9,25 @@ export interface Status {
   icon?: IconName;
 }
 
+interface End {
+  label: string;
+  failed: boolean;
+}
+
+/** What users read about the reasons that Bellhop itself gives. A new reason needs a row: the compiler asks for it. */
+const ends: Record<TurnReason, End> = {
+  aborted: { label: 'Stopped by you', failed: false },
+  'host-restarted': { label: 'The agent host restarted during this turn', failed: true },
+  'host-lost': { label: 'The agent host lost this turn', failed: true },
+  'agent-exited': { label: 'The agent program ended during this turn', failed: true },
+  'not-started': { label: 'This turn never started', failed: true },
+};
+
+const isTurnReason = (reason: string): reason is TurnReason => Object.hasOwn(ends, reason);
+
 /** Describes for people how a turn ended; null when it simply stopped. */
-export function endOf(finishReason: string, reason: string): { label: string; failed: boolean } | null {
-  switch (reason) {
-    case 'aborted':
-      return { label: 'Stopped by you', failed: false };
-    case 'host-restarted':
-      return { label: 'The agent host restarted during this turn', failed: true };
-    case 'host-lost':
-      return { label: 'The agent host lost this turn', failed: true };
-    case 'agent-exited':
-      return { label: 'The agent program ended during this turn', failed: true };
-    case 'not-started':
-      return { label: 'This turn never started', failed: true };
-  }
+export function endOf(finishReason: FinishReason, reason: string): End | null {
+  if (isTurnReason(reason)) return ends[reason];
   switch (finishReason) {
     case 'error':
       return { label: reason || 'The turn ended with an error', failed: true };
@@ -32,8 +37,9 @@ export function endOf(finishReason: string, reason: string): { label: string; fa
       return { label: 'The answer was stopped by a content filter', failed: true };
     case 'other':
       return { label: reason || 'The turn ended early', failed: true };
+    default:
+      return null;
   }
-  return null;
 }
 
 /** The one state of a task that matters most. */

@@ -2,7 +2,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { describe, expect, it } from 'vitest';
 import { notice } from '../inbox/notify.ts';
 import { relative } from '../ui/time.tsx';
-import type { Task } from '../app/types.ts';
+import type { Task, TaskHint } from '../app/types.ts';
 import { applyHint, findTask, newer, patchTask } from './cache.ts';
 import { isUnread, statusOf } from './status.ts';
 import { titleOf } from './title.ts';
@@ -52,7 +52,7 @@ describe('isUnread', () => {
 });
 
 describe('applyHint', () => {
-  const hint = { taskId: 't', rev: 7, agentStatus: 'busy' as const, reason: '', openInteractions: 2 };
+  const hint: TaskHint = { taskId: 't', rev: 7, agentStatus: 'busy', reason: '', openInteractions: 2 };
   const client = (t: Task) => {
     const c = new QueryClient();
     c.setQueryData(['tasks', { q: '', archived: false }], {
@@ -74,7 +74,7 @@ describe('applyHint', () => {
 });
 
 describe('a task that is open', () => {
-  const hint = { taskId: 't', rev: 8, agentStatus: 'idle' as const, reason: '', openInteractions: 0 };
+  const hint: TaskHint = { taskId: 't', rev: 8, agentStatus: 'idle', reason: '', openInteractions: 0 };
   const client = () => {
     const c = new QueryClient();
     c.setQueryData(['task', 't'], task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' }));
