@@ -273,6 +273,7 @@ type Terminal struct {
 
 // The records of the journal, and the values between a session and its agent, are
 // those of the core, which describes them.
+
 type (
 	Write             = core.Write
 	SessionRecord     = core.SessionRecord

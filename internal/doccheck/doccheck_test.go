@@ -3,11 +3,14 @@ package doccheck
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"go.uber.org/goleak"
+
+	"bellhop/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -157,6 +160,37 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	}
 	if routes < 60 {
 		t.Fatalf("only %d routes found: the patterns of this test are wrong", routes)
+	}
+}
+
+var (
+	pingWord = regexp.MustCompile(`(?i)\b(?:pings?|heartbeats?)\b`)
+	seconds  = regexp.MustCompile(`\b(\d+) s\b`)
+)
+
+// One page says how often a server pings, and it says protocol.PingInterval.
+func TestThePingIntervalIsStatedOnce(t *testing.T) {
+	const page = "docs/protocol/streams.md"
+	stated := 0
+	for _, p := range pages(t) {
+		for _, l := range p.lines {
+			if strings.HasPrefix(p.name, "docs/adr/") || !pingWord.MatchString(l.text) {
+				continue
+			}
+			for _, found := range seconds.FindAllStringSubmatch(l.text, -1) {
+				switch want := strconv.Itoa(int(protocol.PingInterval.Seconds())); {
+				case p.name != page && found[1] == want:
+					t.Errorf("%s:%d repeats the ping interval: link to %s", p.name, l.number, page)
+				case p.name == page && found[1] != want:
+					t.Errorf("%s:%d says %s s, protocol.PingInterval is %s s", p.name, l.number, found[1], want)
+				case p.name == page:
+					stated++
+				}
+			}
+		}
+	}
+	if stated != 1 {
+		t.Errorf("%s states the ping interval %d times", page, stated)
 	}
 }
 
