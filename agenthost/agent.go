@@ -77,6 +77,15 @@ func (a *agentSlot) close() {
 	a.closeLocked()
 }
 
+// closed reports that there is no agent, and that none is being opened.
+func (a *agentSlot) closed() bool {
+	free := a.gate.TryLock()
+	if free {
+		defer a.gate.Unlock()
+	}
+	return free && a.agent == nil
+}
+
 func (a *agentSlot) closeLocked() {
 	if a.agent == nil {
 		return

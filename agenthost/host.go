@@ -182,7 +182,11 @@ func (h *Host) stopTurns() {
 	for _, s := range h.all() {
 		s.mu.Lock()
 		prompts{s}.dropQueue() // before the open turn ends, so that their finish is posted too
+		idle := s.turn == nil && s.state.Turn == nil
 		s.mu.Unlock()
+		if idle {
+			continue
+		}
 		wg.Go(func() {
 			if err := s.stopTurn(ctx, protocol.ReasonHostRestarted); err != nil {
 				h.opts.Log.Error("a turn is still open; the next start ends it", "session", s.id, "error", err)
@@ -231,7 +235,9 @@ func (h *Host) closeSessions(most time.Duration) {
 			_, _ = s.apply(core.PositionSaved{}) // best effort: otherwise events are sent twice, which is harmless
 		}
 		s.mu.Unlock()
-		wg.Go(s.agent.close)
+		if !s.agent.closed() {
+			wg.Go(s.agent.close)
+		}
 	}
 	h.wait(&wg, most)
 }

@@ -207,7 +207,9 @@ func (h *Host) BeginInterrupt(sessionID string) error {
 func (s *session) stopTurn(ctx context.Context, reason string) error {
 	s.mu.Lock()
 	t := s.turn
-	s.interrupt(reason)
+	if s.state.Turn != nil {
+		s.interrupt(reason)
+	}
 	s.mu.Unlock()
 	if t == nil {
 		return nil

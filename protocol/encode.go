@@ -3,21 +3,42 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// encoder is a buffer and what writes JSON into it, for use again and again.
+type encoder struct {
+	out  bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.out)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// maxKeptBuffer bounds the buffers that wait for the next use.
+const maxKeptBuffer = 64 << 10
+
 // Marshal encodes JSON without escaping <, > and &: escapes would make text longer,
 // and change JSON that another program sent.
 func Marshal(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	e := encoders.Get().(*encoder)
+	defer func() {
+		if e.out.Cap() <= maxKeptBuffer {
+			encoders.Put(e)
+		}
+	}()
+	e.out.Reset()
+	if err := e.json.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return bytes.Clone(bytes.TrimSuffix(e.out.Bytes(), []byte("\n"))), nil
 }
 
 // CutText returns the longest beginning of s of at most n bytes that ends between

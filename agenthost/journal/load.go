@@ -9,22 +9,39 @@ import (
 )
 
 // Load returns every session with its unfinished turns and questions. It takes
-// five queries for any number of sessions.
+// six queries for any number of sessions.
 func (j *Journal) Load(ctx context.Context) ([]agenthost.Loaded, error) {
-	records, err := find(ctx, j, sessions, "sessions", "ORDER BY id")
+	out, err := j.loadSessions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]agenthost.Loaded, len(records))
-	index := make(map[string]*agenthost.Loaded, len(records))
-	for i := range records {
-		out[i].Session = records[i]
-		index[records[i].ID] = &out[i]
+	index := make(map[string]*agenthost.Loaded, len(out))
+	for i := range out {
+		index[out[i].Session.ID] = &out[i]
 	}
 	if err := j.loadUnfinished(ctx, index); err != nil {
 		return nil, err
 	}
 	return out, j.loadPositions(ctx, index)
+}
+
+// loadSessions counts the sessions first, so that each is read into its place: copies of
+// thousands would be most of what a start allocates.
+func (j *Journal) loadSessions(ctx context.Context) ([]agenthost.Loaded, error) {
+	var count int
+	if err := j.readers.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&count); err != nil {
+		return nil, fault("sessions", err)
+	}
+	rows, err := j.readers.QueryContext(ctx, sessions.Select("ORDER BY id"))
+	if err != nil {
+		return nil, fault("sessions", err)
+	}
+	out := make([]agenthost.Loaded, 0, count)
+	err = sessions.ReadInto(rows, func() *agenthost.SessionRecord {
+		out = append(out, agenthost.Loaded{})
+		return &out[len(out)-1].Session
+	})
+	return out, fault("sessions", err)
 }
 
 func (j *Journal) loadUnfinished(ctx context.Context, index map[string]*agenthost.Loaded) error {

@@ -24,12 +24,12 @@ var (
 // subscribers.
 type Fanout struct {
 	mu     sync.Mutex
-	subs   map[*Subscription]struct{}
+	subs   map[*Subscription]struct{} // nil until the first: most sessions have no readers
 	closed bool
 }
 
 // NewFanout returns a Fanout without subscriptions.
-func NewFanout() *Fanout { return &Fanout{subs: map[*Subscription]struct{}{}} }
+func NewFanout() *Fanout { return &Fanout{} }
 
 // Subscribe returns a subscription to all frames published from now on. If the Fanout is
 // closed, the subscription has ended already.
@@ -40,6 +40,9 @@ func (f *Fanout) Subscribe() *Subscription {
 	if f.closed {
 		s.end(io.EOF)
 		return s
+	}
+	if f.subs == nil {
+		f.subs = map[*Subscription]struct{}{}
 	}
 	f.subs[s] = struct{}{}
 	return s

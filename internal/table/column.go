@@ -150,6 +150,7 @@ func JSON[R, V any](name string, field func(*R) *V) Column[R] {
 // JSONList is JSON that writes empty for a list without elements.
 func JSONList[R, E any](name string, empty any, field func(*R) *[]E) Column[R] {
 	c := JSON(name, field)
+	c.Target = func(r *R) any { return listTarget[E]{field(r)} }
 	c.Value = func(r *R) any {
 		if list := field(r); len(*list) > 0 {
 			return encode(list)

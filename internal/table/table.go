@@ -98,18 +98,31 @@ func appendValues[R any](args []any, columns []Column[R], r *R) []any {
 
 // Read returns the result of a Select and closes rows.
 func (t *Table[R]) Read(rows *sql.Rows) (all []R, err error) {
+	err = t.ReadInto(rows, func() *R {
+		all = append(all, *new(R))
+		return &all[len(all)-1]
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// ReadInto reads every row of a Select into the place that next returns for it, and
+// closes rows.
+func (t *Table[R]) ReadInto(rows *sql.Rows, next func() *R) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	targets := make([]any, len(t.Columns))
 	for rows.Next() {
-		all = append(all, *new(R))
+		place := next()
 		for i := range t.Columns {
-			targets[i] = t.Columns[i].Target(&all[len(all)-1])
+			targets[i] = t.Columns[i].Target(place)
 		}
 		if err := rows.Scan(targets...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // Pick returns the columns of these names. It panics for a name that t does not

@@ -38,6 +38,19 @@ func (t jsonTarget[V]) Scan(src any) error {
 	return json.Unmarshal(text, t.to)
 }
 
+// listTarget is jsonTarget for a list. It decodes nothing for one without elements,
+// as most are.
+type listTarget[E any] struct{ to *[]E }
+
+// Scan implements sql.Scanner.
+func (t listTarget[E]) Scan(src any) error {
+	if src == "[]" {
+		*t.to = []E{}
+		return nil
+	}
+	return jsonTarget[[]E](t).Scan(src)
+}
+
 type textBytes[B ~[]byte] struct{ to *B }
 
 // Scan implements sql.Scanner.
