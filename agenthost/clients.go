@@ -30,11 +30,11 @@ type HeadlessRequest struct {
 	Project      string `json:"project"`
 }
 
-// HeadlessResponse answers it.
+// HeadlessResponse is the answer to a HeadlessRequest.
 type HeadlessResponse struct {
 	SessionID string    `json:"session_id"`
 	Token     string    `json:"token"`
-	ExpiresAt time.Time `json:"expires_at"` // to attach; who is attached stays
+	ExpiresAt time.Time `json:"expires_at"` // until then a client may attach; attached clients stay
 }
 
 // OpenHeadless opens a session that belongs to no broker, or refreshes the token
@@ -90,7 +90,7 @@ type SessionInfo struct {
 	State          string    `json:"state"` // idle, busy or waiting for an answer
 	OpenQuestions  int       `json:"open_questions"`
 	Headless       bool      `json:"headless"` // belongs to no broker
-	Clients        int       `json:"clients"`  // of its lines; counted by who serves them
+	Clients        int       `json:"clients"`  // connected by WebSocket; agenthost/api counts them
 	CreatedAt      time.Time `json:"created_at"`
 	LastActivityAt time.Time `json:"last_activity_at"`
 }
@@ -106,8 +106,8 @@ func (c *Clients) Sessions() []SessionInfo {
 	return out
 }
 
-// OwnerGrant is what the holder of the agent password may do with a session: on a
-// broker's own sessions only its check-ins start turns.
+// OwnerGrant is what the holder of the agent password may do with a session. It starts
+// turns of headless sessions only; turns of a broker's sessions start by a check-in.
 func (c *Clients) OwnerGrant(sessionID string) (Grant, error) {
 	s, err := c.h.session(sessionID)
 	if err != nil {
@@ -120,11 +120,11 @@ func (c *Clients) OwnerGrant(sessionID string) (Grant, error) {
 
 const historyPage = 500
 
-// Lines turns a session's frames into the lines of its clients.
+// Lines turns a session's frames into lines.
 type Lines = headless.Lines
 
-// Lines returns the translator of the session's frames for clients of its lines. It
-// begins between two turns, or with the open turn's first frame.
+// Lines returns new Lines of the session. The first frame they get must be the first of a
+// turn.
 func (c *Clients) Lines(sessionID string) *Lines {
 	return headless.NewLines(sessionID, lineSource{c.h.opts.Journal, sessionID})
 }
@@ -154,8 +154,8 @@ func (l lineSource) Question(ctx context.Context, interactionID string) (*protoc
 	return &rec.Question, nil
 }
 
-// History returns a session's lines so far, both ways, in order, from the journal: a
-// text is one message. Inputs are in the history of headless sessions; those of other
+// History returns a session's lines so far, inputs and outputs in order, from the
+// journal. A text is one line. Inputs are in the history of headless sessions; those of other
 // sessions are stored by the broker.
 func (c *Clients) History(ctx context.Context, sessionID string) ([]protocol.Line, error) {
 	if _, err := c.h.session(sessionID); err != nil {
@@ -201,8 +201,8 @@ func (c *Clients) Notice(level, message string) {
 }
 
 // Input starts a turn for a client that watches the session's lines. Unlike
-// Start it never attaches to a turn that was started before. CodeBusy, CodeNoTurn,
-// CodePromptMismatch and CodeStorageFull as there.
+// Start it never attaches to a turn that was started before. Its errors are those of
+// Start: CodeBusy, CodeNoTurn, CodePromptMismatch and CodeStorageFull.
 func (c *Clients) Input(ctx context.Context, g Grant, req *protocol.PromptRequest) error {
 	if strings.TrimSpace(req.Prompt) == "" && len(req.Attachments) == 0 {
 		return protocol.Errorf(protocol.CodeInvalid, "An input needs text or attachments")

@@ -51,7 +51,7 @@ type StoredEvent struct {
 type AuditEntry struct {
 	ID      string
 	TaskID  string
-	What    string
+	What    string // the code of the refusal
 	EventID string
 	Body    json.RawMessage
 	At      time.Time

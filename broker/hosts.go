@@ -164,13 +164,19 @@ const (
 
 // Run probes the hosts until ctx ends.
 func (s *Hosts) Run(ctx context.Context) error {
-	ticker := time.NewTicker(probeEvery)
+	repeat(ctx, probeEvery, s.Probe)
+	return nil
+}
+
+// repeat calls f at once and then every so often, until ctx ends.
+func repeat(ctx context.Context, every time.Duration, f func(context.Context)) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		s.Probe(ctx)
+		f(ctx)
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticker.C:
 		}
 	}

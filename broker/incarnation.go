@@ -54,7 +54,7 @@ func (i *Incarnation) Load(ctx context.Context) error {
 	return nil
 }
 
-// end begins a new life after id.
+// end ends the life id, unless it is over already, and loads the id of the present one.
 func (i *Incarnation) end(ctx context.Context, id string) error {
 	next, err := i.Store.EndIncarnation(ctx, id)
 	if err == nil {

@@ -24,10 +24,10 @@ type Reconciler struct {
 	Log     *slog.Logger
 
 	mu     sync.Mutex
-	woken  map[string]bool
+	woken  map[string]bool // ids of tasks to pull at once
 	signal chan struct{}
-	queues map[string][]string // task ids by host
-	tried  map[string]time.Time
+	queues map[string][]string  // task ids by host
+	tried  map[string]time.Time // the last pull of a task, by its id
 }
 
 // ReconcilerStore finds the tasks and turns to reconcile.
@@ -194,8 +194,8 @@ func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.E
 	return cursor, nil
 }
 
-// closeLost ends the turns that the host does not have. If such a turn never had an
-// event, the host did not read its message either.
+// closeLost ends the turns that the host does not have. If such a turn never started, its
+// message fails too: no agent has read it.
 func (r *Reconciler) closeLost(ctx context.Context, taskID string, lost map[string]bool) error {
 	tx, err := r.Updater.updateAnyTask(ctx, taskID, func(ctx context.Context, tx *taskTx) error {
 		turns, err := tx.unfinishedTurns(ctx)

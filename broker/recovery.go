@@ -70,16 +70,8 @@ type recoveryHost struct {
 
 // Run asks the hosts at once and then every 10 s, until ctx ends.
 func (r *Recovery) Run(ctx context.Context) error {
-	ticker := time.NewTicker(recoveryEvery)
-	defer ticker.Stop()
-	for {
-		r.Round(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	repeat(ctx, recoveryEvery, r.Round)
+	return nil
 }
 
 // Round asks each host once.

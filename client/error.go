@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,28 +101,11 @@ func otherFields(body []byte) map[string]any {
 
 // codeOf is for responses without a code, such as those of a proxy.
 func codeOf(status int) protocol.Code {
-	switch status {
-	case http.StatusUnauthorized:
-		return protocol.CodeUnauthorized
-	case http.StatusForbidden:
-		return protocol.CodeForbidden
-	case http.StatusNotFound:
-		return protocol.CodeNotFound
-	case http.StatusGone:
-		return protocol.CodeGone
-	case http.StatusConflict:
-		return protocol.CodeConflict
-	case http.StatusRequestEntityTooLarge:
-		return protocol.CodeTooLarge
-	case http.StatusTooManyRequests:
-		return protocol.CodeTooManyRequests
-	case http.StatusBadGateway:
-		return protocol.CodeBadGateway
-	}
+	otherwise := protocol.CodeInvalid
 	if status >= http.StatusInternalServerError {
-		return protocol.CodeUnavailable
+		otherwise = protocol.CodeUnavailable
 	}
-	return protocol.CodeInvalid
+	return cmp.Or(protocol.CodeOfStatus(status), otherwise)
 }
 
 // followError turns the end of a followed stream into an *Error.

@@ -37,8 +37,8 @@ const (
 	allProcesses = "Ends all processes"
 )
 
-// sorted holds the words of a command, separated into options and operands.
-type sorted struct {
+// commandWords holds the words of a command, separated into options and operands.
+type commandWords struct {
 	short string // letters of all short options
 	long  []string
 	words []string // all words that are not options
@@ -46,16 +46,16 @@ type sorted struct {
 	glob  bool // a word contains a pattern for file names
 }
 
-func options(args []word) sorted {
-	s := sorted{all: texts(args)}
+func options(args []word) commandWords {
+	s := commandWords{all: texts(args)}
 	var short strings.Builder
-	only := false
+	operandsOnly := false // after --
 	for _, a := range args {
 		switch {
-		case only:
+		case operandsOnly:
 			s.words = append(s.words, a.text)
 		case a.text == "--":
-			only = true
+			operandsOnly = true
 		case strings.HasPrefix(a.text, "--"):
 			s.long = append(s.long, a.text)
 		case len(a.text) > 1 && a.text[0] == '-':
@@ -71,7 +71,7 @@ func options(args []word) sorted {
 
 // has reports whether an option is set: one of the short letters, or a long option,
 // which may be abbreviated or have a value.
-func (s *sorted) has(letters string, long ...string) bool {
+func (s *commandWords) has(letters string, long ...string) bool {
 	if strings.ContainsAny(s.short, letters) {
 		return true
 	}
@@ -87,14 +87,14 @@ func (s *sorted) has(letters string, long ...string) bool {
 }
 
 // first returns the first operand, usually a subcommand.
-func (s *sorted) first() string {
+func (s *commandWords) first() string {
 	if len(s.words) > 0 {
 		return s.words[0]
 	}
 	return ""
 }
 
-func (s *sorted) any(words ...string) bool {
+func (s *commandWords) any(words ...string) bool {
 	return slices.ContainsFunc(s.all, func(a string) bool { return slices.Contains(words, a) })
 }
 
@@ -107,17 +107,19 @@ func when(holds bool, why string) string {
 }
 
 func whenWord(why string, words ...string) dangerRule {
-	return func(s sorted) string { return when(s.any(words...), why) }
+	return func(s commandWords) string { return when(s.any(words...), why) }
 }
 
 // A dangerRule returns why a command with these words is destructive, or "".
-type dangerRule func(sorted) string
+type dangerRule func(commandWords) string
 
 var dangers = map[string]dangerRule{
-	"dd": copies, "chmod": rights, "chown": rights, "chgrp": rights, "setfacl": rights, "rm": removes, "mv": moves, "find": finds,
-	"git": gits, "kill": kills, "crontab": crontabs, "psql": sql, "mysql": sql, "mariadb": sql, "sqlite3": sql, "redis-cli": sql,
-	"mongo": sql, "mongosh": sql, "docker": containers, "podman": containers, "docker-compose": containers,
-	"aws": clouds, "gcloud": clouds, "az": clouds, "gsutil": clouds, "gh": clouds,
+	"dd": ddDanger, "rm": rmDanger, "mv": mvDanger, "find": findDanger, "git": gitDanger, "kill": killDanger, "crontab": crontabDanger,
+	"chmod": rightsDanger, "chown": rightsDanger, "chgrp": rightsDanger, "setfacl": rightsDanger,
+	"psql": sqlDanger, "mysql": sqlDanger, "mariadb": sqlDanger, "sqlite3": sqlDanger, "redis-cli": sqlDanger,
+	"mongo": sqlDanger, "mongosh": sqlDanger,
+	"docker": containerDanger, "podman": containerDanger, "docker-compose": containerDanger,
+	"aws": cloudDanger, "gcloud": cloudDanger, "az": cloudDanger, "gsutil": cloudDanger, "gh": cloudDanger,
 
 	"zpool":     whenWord(formats, "destroy", "labelclear"),
 	"zfs":       whenWord(formats, "destroy", "rollback"),
@@ -128,7 +130,7 @@ var dangers = map[string]dangerRule{
 	"kubectl":    whenWord(cloud, "delete", "drain"), "helm": whenWord(cloud, "uninstall", "delete"),
 	"terraform": whenWord(cloud, "destroy", "-destroy"), "tofu": whenWord(cloud, "destroy", "-destroy"), "pulumi": whenWord(cloud, "destroy"),
 	"npm": whenWord("Takes back what others depend on", "unpublish"),
-	"rsync": func(s sorted) string {
+	"rsync": func(s commandWords) string {
 		deletes := s.has("", "--delete", "--delete-after", "--delete-before", "--remove-source-files")
 		return when(deletes, "Deletes what the other side does not have")
 	},
@@ -147,7 +149,7 @@ var always = table(map[string]string{
 	databases:        "dropdb",
 })
 
-func removes(s sorted) string {
+func rmDanger(s commandWords) string {
 	switch {
 	case s.has("rR", "--recursive"):
 		return "Deletes directories and all that is in them"
@@ -159,33 +161,33 @@ func removes(s sorted) string {
 	return ""
 }
 
-func copies(s sorted) string {
+func ddDanger(s commandWords) string {
 	writes := slices.ContainsFunc(s.all, func(a string) bool { return strings.HasPrefix(a, "of=") })
 	return when(writes, "Writes over a file or a disk byte by byte")
 }
 
-func rights(s sorted) string {
+func rightsDanger(s commandWords) string {
 	return when(s.has("R", "--recursive") || s.any("/", "777", "0777", "a+rwx", "u+s", "+s", "4755", "a+w", "o+w", "666"), everyone)
 }
 
-func kills(s sorted) string {
+func killDanger(s commandWords) string {
 	return when(len(s.all) > 1 && s.all[len(s.all)-1] == "-1", allProcesses)
 }
 
-func finds(s sorted) string {
+func findDanger(s commandWords) string {
 	return when(s.any("-delete"), "Deletes what a search finds")
 }
 
-func moves(s sorted) string {
+func mvDanger(s commandWords) string {
 	return when(len(s.words) > 0 && harmless(s.words[len(s.words)-1]), "Moves files to where they are lost")
 }
 
-func crontabs(s sorted) string {
+func crontabDanger(s commandWords) string {
 	return when(!s.has("l"), "Changes what the machine runs by itself")
 }
 
-// gits finds the subcommand after git's own options.
-func gits(s sorted) string {
+// gitDanger finds the subcommand after git's own options.
+func gitDanger(s commandWords) string {
 	args := s.all
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, args[0]) && len(args) > 1 {
@@ -201,39 +203,39 @@ func gits(s sorted) string {
 }
 
 // gitLosses are the git subcommands that discard work with some options.
-var gitLosses = map[string]func(sorted) bool{
-	"push": func(s sorted) bool {
+var gitLosses = map[string]func(commandWords) bool{
+	"push": func(s commandWords) bool {
 		return s.has("fd", "--force", "--force-with-lease", "--force-if-includes", "--mirror", "--delete", "--prune") ||
 			slices.ContainsFunc(s.words, func(a string) bool { return strings.HasPrefix(a, "+") || strings.HasPrefix(a, ":") })
 	},
-	"reset":         func(s sorted) bool { return s.has("", "--hard", "--merge", "--keep") },
-	"clean":         func(s sorted) bool { return s.has("fxX", "--force") },
-	"branch":        func(s sorted) bool { return s.has("D") || s.has("d", "--delete") && s.has("f", "--force") },
+	"reset":         func(s commandWords) bool { return s.has("", "--hard", "--merge", "--keep") },
+	"clean":         func(s commandWords) bool { return s.has("fxX", "--force") },
+	"branch":        func(s commandWords) bool { return s.has("D") || s.has("d", "--delete") && s.has("f", "--force") },
 	"checkout":      gitSwitches,
 	"switch":        gitSwitches,
-	"restore":       func(s sorted) bool { return !s.has("S", "--staged") || s.has("W", "--worktree") },
-	"stash":         func(s sorted) bool { return s.first() == "drop" || s.first() == "clear" },
-	"rm":            func(s sorted) bool { return s.has("rf", "--force") },
-	"update-ref":    func(s sorted) bool { return s.has("d", "--delete") },
-	"reflog":        func(s sorted) bool { return s.first() == "expire" || s.first() == "delete" },
-	"worktree":      func(s sorted) bool { return s.first() == "remove" && s.has("f", "--force") },
-	"filter-branch": func(sorted) bool { return true },
-	"filter-repo":   func(sorted) bool { return true },
-	"gc":            func(s sorted) bool { return s.has("", "--prune", "--aggressive") },
+	"restore":       func(s commandWords) bool { return !s.has("S", "--staged") || s.has("W", "--worktree") },
+	"stash":         func(s commandWords) bool { return s.first() == "drop" || s.first() == "clear" },
+	"rm":            func(s commandWords) bool { return s.has("rf", "--force") },
+	"update-ref":    func(s commandWords) bool { return s.has("d", "--delete") },
+	"reflog":        func(s commandWords) bool { return s.first() == "expire" || s.first() == "delete" },
+	"worktree":      func(s commandWords) bool { return s.first() == "remove" && s.has("f", "--force") },
+	"filter-branch": func(commandWords) bool { return true },
+	"filter-repo":   func(commandWords) bool { return true },
+	"gc":            func(s commandWords) bool { return s.has("", "--prune", "--aggressive") },
 }
 
-func gitSwitches(s sorted) bool {
+func gitSwitches(s commandWords) bool {
 	return s.has("f", "--force", "--discard-changes") || s.any("--") || s.first() == "."
 }
 
 var sqlLoss = regexp.MustCompile(`(?i)\b(?:drop\s+(?:database|table|schema|user|index|view|collection)|truncate\b|flushall|flushdb` +
 	`|dropDatabase|deleteMany|\.drop\(|delete\s+from|alter\s+table\s+\S+\s+drop)`)
 
-func sql(s sorted) string {
+func sqlDanger(s commandWords) string {
 	return when(sqlLoss.MatchString(strings.Join(s.all, " ")), databases)
 }
 
-func containers(s sorted) string {
+func containerDanger(s commandWords) string {
 	switch {
 	case s.any("prune"), s.any("rm", "rmi", "kill") && s.has("fv", "--force", "--volumes"), s.first() == "volume" && s.any("rm", "remove"),
 		s.any("down") && s.has("v", "--volumes"):
@@ -246,6 +248,6 @@ func containers(s sorted) string {
 
 var cloudLoss = regexp.MustCompile(`^(?:delete|rm|rb|destroy|remove|purge|terminate|terminate-.*|delete-.*|deregister-.*)$`)
 
-func clouds(s sorted) string {
+func cloudDanger(s commandWords) string {
 	return when(slices.ContainsFunc(s.words, cloudLoss.MatchString), cloud)
 }

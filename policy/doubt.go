@@ -99,7 +99,7 @@ func isNumber(n syntax.Node) bool {
 }
 
 // comments adds doubts about comments that look like commands: some interactive shells
-// run what follows the sign.
+// take # for a word and run the rest.
 func (w *walker) comments(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok && strings.ContainsAny(c.Text, ";&|`$<>") {
@@ -121,7 +121,8 @@ func hasInvisible(text string) bool {
 // harmlessVariables may be set to plain values: they do not change which program runs.
 var harmlessVariables = strings.Fields("CGO_ENABLED GOOS GOARCH LANG LC_ALL TZ NO_COLOR FORCE_COLOR CI")
 
-// isHarmlessSetting reports whether an assignment before a command is understood.
+// isHarmlessSetting reports whether an assignment before a command sets a harmless
+// variable to a plain value.
 func (w *walker) isHarmlessSetting(a *syntax.Assign) bool {
 	if a.Name == nil || a.Append || a.Index != nil || a.Array != nil || !slices.Contains(harmlessVariables, a.Name.Value) {
 		return false
@@ -151,7 +152,8 @@ func (w *walker) inWorkspace() bool {
 	return w.isInside
 }
 
-// atTop reports whether the next command runs in the workspace itself.
+// atTop reports whether the next command runs in the workspace's own directory, and not
+// in one below it.
 func (w *walker) atTop() bool {
 	if len(w.dirs) != 1 || w.dir == "" || !w.inWorkspace() {
 		return false

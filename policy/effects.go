@@ -72,17 +72,18 @@ func (w *walker) effects(name string, args []word) {
 	w.operands(name, u, args)
 }
 
+// operands finds the paths among the words of a program and adds the operations on them.
 func (w *walker) operands(name string, u fileUse, args []word) {
 	paths := make([]word, 0, len(args))
-	only := false
+	operandsOnly := false // after --
 	for i, a := range args {
 		switch {
-		case only:
+		case operandsOnly:
 			paths = append(paths, a)
 		case a.text == "--":
-			only = true
+			operandsOnly = true
 		case name == "find" && (strings.HasPrefix(a.text, "-") && len(paths) > 0 || a.text == "(" || a.text == "!"):
-			w.open(u, paths)
+			w.addPaths(u, paths)
 			return
 		case len(a.text) > 1 && a.text[0] == '-':
 			if target, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
@@ -94,10 +95,11 @@ func (w *walker) operands(name string, u fileUse, args []word) {
 			paths = append(paths, a)
 		}
 	}
-	w.open(u, paths[min(u.skip, len(paths)):])
+	w.addPaths(u, paths[min(u.skip, len(paths)):])
 }
 
-func (w *walker) open(u fileUse, paths []word) {
+// addPaths adds the operations on the paths. The last may be another host's.
+func (w *walker) addPaths(u fileUse, paths []word) {
 	for i, p := range paths {
 		tool := u.tool
 		if u.last != "" && i == len(paths)-1 && i > 0 {

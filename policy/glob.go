@@ -19,6 +19,8 @@ func (g *glob) match(text string) bool {
 	return g.matchWild(text)
 }
 
+// matchWild lets the last * match as little as possible and extends its match when the rest
+// does not fit: star is its place in the pattern, mark the end of its match in the text.
 func (g *glob) matchWild(text string) bool {
 	p := g.text
 	if p == "*" {
@@ -42,7 +44,7 @@ func (g *glob) matchWild(text string) bool {
 	return strings.Trim(p[i:], "*") == ""
 }
 
-// globs matches a text that any of them matches; an empty list matches every text.
+// globs matches a text if one of them does; an empty list matches every text.
 type globs []glob
 
 func newGlobs(patterns []string) globs {
@@ -62,7 +64,8 @@ func (g globs) match(text string) bool {
 	return len(g) == 0
 }
 
-// matchPath matches elements one by one; ** matches any number of them.
+// matchPath matches the elements of a path one by one; ** matches any number of them. It
+// proceeds like matchWild.
 func matchPath(pattern []glob, path []string) bool {
 	i, j, star, mark := 0, 0, -1, 0
 	for j < len(path) {

@@ -71,8 +71,8 @@ func without(otherwise string, texts ...string) func(*reading, word) string {
 	}
 }
 
-// copyTarget is where cp and mv put the operands before it: a file, or a directory
-// whose file of the same name may be a link.
+// copyTarget is the last operand of cp and mv. In a directory, each operand before it
+// becomes a file of the same name, which may be a link.
 func copyTarget(r *reading, v word) string {
 	sources := r.operands[:max(0, len(r.operands)-1)]
 	if !r.walker.isDirectory(v) {
@@ -96,8 +96,8 @@ func archive(r *reading, v word) string {
 	return r.use(FileRead, v)
 }
 
-// revision is a revision of git or a path. A revision reads like the name of a file in
-// the workspace; the path behind "HEAD:" may name a secret.
+// revision is a revision of git or a path. A revision is checked like a file of that name
+// in the workspace, and so is the path after "HEAD:", which may name a secret.
 func revision(r *reading, v word) string {
 	if _, file, ok := strings.Cut(v.text, ":"); ok && file != "" {
 		r.use(FileRead, word{text: file, glob: v.glob})

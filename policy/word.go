@@ -112,8 +112,8 @@ func (w *walker) literal(b *strings.Builder, out *word, value string, first bool
 	}
 }
 
-// braces reports whether one word may become several: {a,b} and {1..9}. The signs may
-// stand on both sides of a quoted part.
+// braces reports whether one word may become several: {a,b} and {1..9}. A quoted part may
+// be between the signs.
 func braces(in *syntax.Word) bool {
 	var unquoted strings.Builder
 	for _, part := range in.Parts {

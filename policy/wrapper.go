@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A wrapper adds the operations of the command in a wrapper command's arguments. It
-// returns false when there is none: the wrapper command itself must then be
-// allowed.
+// wrapper handles one wrapper command, such as env or timeout: it adds the operations of
+// the command in the arguments. It returns false if they contain none; the rules then
+// decide about the wrapper command itself.
 type wrapper func(w *walker, args []word, in feed) bool
 
 var wrappers map[string]wrapper
@@ -74,6 +74,7 @@ func after(valued string, operands int) wrapper {
 	}
 }
 
+// environment is for env, whose options and assignments precede the command.
 func environment(w *walker, args []word, in feed) bool {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
@@ -139,6 +140,7 @@ func find(w *walker, args []word, _ feed) bool {
 	return false
 }
 
+// fd reads the command after -x or -X, to the end of the line.
 func fd(w *walker, args []word, _ feed) bool {
 	for i, a := range args {
 		switch a.text {

@@ -75,6 +75,15 @@ func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+var codeOfStatus = map[int]Code{
+	401: CodeUnauthorized, 403: CodeForbidden, 404: CodeNotFound, 405: CodeMethodNotAllowed, 409: CodeConflict, 410: CodeGone,
+	413: CodeTooLarge, 415: CodeUnsupportedMedia, 429: CodeTooManyRequests, 502: CodeBadGateway, 503: CodeUnavailable,
+}
+
+// CodeOfStatus returns the code for an HTTP status that came without one, such as a
+// proxy's; "" if the status says no more than its class.
+func CodeOfStatus(status int) Code { return codeOfStatus[status] }
+
 // CodeOf returns the code of the first *Error in err's chain, "" for nil, and
 // CodeInternal for any other error.
 func CodeOf(err error) Code {

@@ -7,7 +7,7 @@ import (
 	"bellhop/protocol"
 )
 
-// Events of headless sessions alone: no broker remembers what the agent was given.
+// Events that only headless sessions have: no broker stores what their agents were given.
 const (
 	EventInput        protocol.EventType = "input"
 	EventInstructions protocol.EventType = "instructions"
@@ -37,7 +37,7 @@ func (in Opened) apply(x *Step) error {
 		*rec = SessionRecord{ID: s.ID, Agent: in.DefaultAgent, Status: protocol.StatusNone, CreatedAt: x.now}
 	}
 	if req.Agent != "" && req.Agent != rec.Agent || req.Project != "" && req.Project != rec.Project {
-		rec.Native = "" // another agent, or one in another directory, knows nothing of it
+		rec.Native = "" // it names a conversation of the former agent, or in the former directory
 	}
 	rec.BrokerID = cmp.Or(req.BrokerID, rec.BrokerID)
 	rec.Agent = cmp.Or(req.Agent, rec.Agent)
@@ -86,6 +86,7 @@ func (x epochStep) comparePositions(fresh bool, theirs *protocol.Cursor) {
 	}
 }
 
+// resetWindow makes last the id before the first frame that readers can get.
 func (x epochStep) resetWindow(last protocol.StreamID) {
 	x.State.Last = last
 	x.Window = &last

@@ -11,6 +11,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/internal/httpapi"
+	"bellhop/internal/mcpserver"
 	"bellhop/protocol"
 )
 
@@ -47,8 +48,8 @@ func (s *Server) Routes(e *echo.Echo) {
 	s.lifetime, s.endLifetime = context.WithCancel(context.Background())
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
 	e.POST("/hook", httpapi.Handle(http.StatusOK, s.hook, httpapi.MaxBody(maxHookBody)), s.requireSecret)
-	e.POST("/mcp", s.serveMCP(), s.requireSecret)
-	e.GET("/mcp", noStream, s.requireSecret)
+	e.POST("/mcp", s.newMCP().Handle, s.requireSecret)
+	e.GET("/mcp", mcpserver.NoStream, s.requireSecret)
 }
 
 // requireSecret checks the secret, stores the caller and its workspace in the context,

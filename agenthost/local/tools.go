@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"bellhop/agenthost"
+	"bellhop/internal/mcpserver"
 	"bellhop/protocol"
 )
 
@@ -69,34 +70,34 @@ func newFalse() *bool { return new(bool) }
 
 // addTools registers the tools. Names contain "_" instead of the dot in the titles,
 // because some clients do not allow dots.
-func (s *Server) addTools(server *sdk.Server) {
-	addTool(s, server, &sdk.Tool{
+func (s *Server) addTools(server *mcpserver.Server) {
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_getStatus", Title: "workspace.getStatus",
 		Description: "Tells of a workspace: its branch, whether it has uncommitted changes (dirty), and what its agents do (none, idle or busy).",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.getStatus)
-	addTool(s, server, &sdk.Tool{
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_getMetadata", Title: "workspace.getMetadata",
 		Description: "Returns the notes kept with a workspace, as keys and values.",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.getMetadata)
-	addTool(s, server, &sdk.Tool{
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_setMetadata", Title: "workspace.setMetadata",
 		Description: "Sets one note of a workspace, or deletes it when value is left out. Notes outlive the conversation. Returns all notes.",
 		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: newFalse()},
 	}, s.setMetadata)
-	addTool(s, server, &sdk.Tool{
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_create", Title: "workspace.create",
 		Description: "Makes another workspace of this project: a directory of its own, on its own branch.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: newFalse(), OpenWorldHint: newFalse()},
 	}, s.create)
-	addTool(s, server, &sdk.Tool{
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_delete", Title: "workspace.delete",
 		Description: "Deletes a workspace that you made with workspace_create. Uncommitted or unpushed work is refused unless force is true. " +
 			"Workspaces in which a session works cannot be deleted, your own among them.",
 		Annotations: &sdk.ToolAnnotations{OpenWorldHint: newFalse()},
 	}, s.deleteWorkspace)
-	addTool(s, server, &sdk.Tool{
+	mcpserver.Add(server, &sdk.Tool{
 		Name: "workspace_executeCommand", Title: "workspace.executeCommand",
 		Description: "Runs a command that the operator has named for this project, in the workspace, and returns its exit status and the end of its output.",
 	}, s.executeCommand)

@@ -22,7 +22,7 @@ type writer struct {
 	limit   time.Duration
 	http1   bool
 	fail    context.CancelFunc
-	window  *window
+	window  *window // its oldest frame is released when it was sent
 
 	buf bytes.Buffer
 

@@ -84,14 +84,14 @@ func (h *agentHost) figures(a subject, n int) []row {
 // machine affects only one of them.
 func (h *agentHost) latencyRow(sessions []*agentSession, what string) row {
 	var added, bare spreads
-	var pieces uint64
+	var pieces int
 	for range h.scale.rounds {
 		a, b := h.latency(sessions, h.scale.pieces)
 		added, bare = append(added, a.spread()), append(bare, b.spread())
 		pieces += last(added).Count
 	}
 	return row{
-		what:   fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds, pieces/uint64(h.scale.rounds)),
+		what:   fmt.Sprintf("agent → browser: %s, %d rounds of %d pieces of text", what, h.scale.rounds, pieces/h.scale.rounds),
 		figure: added.String(),
 		beside: "GET /healthz of the host meanwhile: " + bare.String(),
 		ratio:  ratio(added.p50(), bare.p50()) + " at p50, " + ratio(added.p99(), bare.p99()) + " at p99",

@@ -37,8 +37,8 @@ func TestALagIsTheTimeFromFirstWriteToFirstRead(t *testing.T) {
 	written.see("2", 2000)
 	read.see("1", 1100)
 	read.see("3", 1) // a number of another turn
-	var h histogram
-	if n := written.lags(read, &h); n != 1 || h.spread().P50 != valueOf(bucketOf(100)) {
+	var h samples
+	if n := written.lags(read, &h); n != 1 || h.spread().P50 != 100 {
 		t.Errorf("%d lags, %+v", n, h.spread())
 	}
 }

@@ -95,7 +95,7 @@ func readStamps(path string) (*stamps, error) {
 
 // lags adds, for each number, the time from its writing to its reading, and returns
 // how many numbers were both written and read.
-func (s *stamps) lags(read *stamps, into *histogram) (matched int) {
+func (s *stamps) lags(read *stamps, into *samples) (matched int) {
 	for n, at := range read.at {
 		if written, ok := s.at[n]; ok {
 			into.add(time.Duration(at - written))

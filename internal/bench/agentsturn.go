@@ -68,8 +68,8 @@ func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *prot
 
 // latency makes all sessions count at once, and meanwhile requests the host's
 // health.
-func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *histogram) {
-	added, bare = &histogram{}, &histogram{}
+func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *samples) {
+	added, bare = &samples{}, &samples{}
 	asking, stop := context.WithCancel(h.ctx)
 	asked := make(chan struct{})
 	go func() {
@@ -90,7 +90,7 @@ func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *
 }
 
 // healths measures a round trip every 50 ms.
-func (h *agentHost) healths(ctx context.Context, into *histogram) {
+func (h *agentHost) healths(ctx context.Context, into *samples) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {

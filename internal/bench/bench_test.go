@@ -88,38 +88,18 @@ func TestAFileWithoutMarkersIsNotChanged(t *testing.T) {
 	}
 }
 
-func TestAHistogramIsWithinOnePercent(t *testing.T) {
-	var h histogram
-	for i := 1; i <= 1000; i++ {
-		h.add(time.Duration(i) * time.Millisecond)
+func TestASpreadHasTheRanksOfItsSamples(t *testing.T) {
+	var list samples
+	for i := 1000; i > 0; i-- {
+		list.add(time.Duration(i) * time.Millisecond)
 	}
-	got := h.spread()
-	for _, c := range []struct {
-		name      string
-		got, want time.Duration
-	}{
-		{"p50", got.P50, 500 * time.Millisecond},
-		{"p99", got.P99, 990 * time.Millisecond},
-		{"longest", got.Max, time.Second},
-	} {
-		if c.got > c.want || c.want-c.got > c.want/100 {
-			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
-		}
+	want := spread{Count: 1000, P50: 500 * time.Millisecond, P99: 990 * time.Millisecond, Max: time.Second}
+	if got := list.spread(); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got.Count != 1000 {
-		t.Errorf("it counts %d", got.Count)
-	}
-}
-
-func TestBucketsFollowEachOther(t *testing.T) {
-	for bucket := range bucketOf(time.Hour) {
-		if got := bucketOf(valueOf(bucket)); got != bucket {
-			t.Fatalf("the least value of bucket %d, %d, is in bucket %d", bucket, valueOf(bucket), got)
-		}
-	}
-	for _, d := range []time.Duration{-1, 0, 1<<63 - 1} {
-		var h histogram
-		h.add(d)
+	var none samples
+	if got := none.spread(); got != (spread{}) {
+		t.Errorf("of nothing: %+v", got)
 	}
 }
 

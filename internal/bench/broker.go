@@ -32,7 +32,7 @@ type brokerProcess struct {
 
 // broker prepares the database of a cluster and serves it.
 func (r *run) broker(pg *cluster, hostURL string) *brokerProcess {
-	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.url("bellhop"), Keyset: must(seal.Generate()), Profiles: r.profile}
+	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.SocketURL("bellhop"), Keyset: must(seal.Generate()), Profiles: r.profile}
 	p := &brokerProcess{url: "http://" + order.Listen, sealer: must(seal.Parse(order.Keyset))}
 	p.prepare(r.ctx, order.store(slog.New(slog.DiscardHandler)), hostURL)
 	if r.bellhop == "" {

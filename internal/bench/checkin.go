@@ -14,7 +14,7 @@ func checkIn(r *run) (rows []row) {
 	w, webhook := r.system(), r.stub().url+"/webhook"
 	for _, callers := range []int{1, r.scale.callers} {
 		ids := r.tasks(w.broker, r.scale.checkIns)
-		var through, bare histogram
+		var through, bare samples
 		r.parallel(len(ids), callers, func(ctx context.Context, i int) {
 			start := time.Now()
 			must(w.broker.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))

@@ -1,21 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
+
+	"bellhop/internal/pgserver"
 )
 
 // circumstances describes the machine, on which all figures depend.
 func circumstances(ctx context.Context) string {
 	return fmt.Sprintf("%s · commit %s · %d cores, %s, %s · %s · %s · Linux %s",
 		time.Now().UTC().Format(time.DateOnly), commit(ctx), runtime.NumCPU(), processor(), memory(),
-		runtime.Version(), postgresVersion(ctx), firstLine("/proc/sys/kernel/osrelease"))
+		runtime.Version(), cmp.Or(pgserver.Version(ctx), "no PostgreSQL"), firstLine("/proc/sys/kernel/osrelease"))
 }
 
 func commit(ctx context.Context) string {
@@ -24,16 +26,6 @@ func commit(ctx context.Context) string {
 		hash += " with changes"
 	}
 	return hash
-}
-
-func postgresVersion(ctx context.Context) string {
-	bin, err := postgresPrograms()
-	if err != nil {
-		return "no PostgreSQL"
-	}
-	version := printedBy(ctx, filepath.Join(bin, "postgres"), "--version")
-	version, _, _ = strings.Cut(strings.TrimPrefix(version, "postgres (PostgreSQL) "), " ")
-	return "PostgreSQL " + version
 }
 
 func printedBy(ctx context.Context, name string, args ...string) string {

@@ -71,7 +71,7 @@ type clients struct {
 	conns []*websocket.Conn
 	wg    sync.WaitGroup
 	on    atomic.Bool
-	lines histogram
+	lines samples
 }
 
 func (r *run) lineClients() row {

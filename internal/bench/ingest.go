@@ -24,10 +24,10 @@ func ingest(r *run) []row {
 	host := r.stub()
 	s.broker, s.load = r.broker(s.pg, host.url), r.role("load")
 	s.load.do("Tasks", s.targets(host))
-	fsync := fsyncCost(s.pg.dir)
+	fsync := fsyncCost(s.pg.Dir())
 	single, costs := &posted{}, []time.Duration{}
 	for range r.scale.rounds {
-		yard, cost := s.pg.pgbench(r.ctx, r.scale.clients, r.scale.round)
+		yard, cost := s.pg.pgbench(r.scale.clients, r.scale.round)
 		s.post(0, single)
 		single.yard, costs = append(single.yard, yard), append(costs, cost)
 		r.log("  one a request %.0f/s, pgbench %.0f/s", last(single.rates), yard)

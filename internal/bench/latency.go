@@ -62,7 +62,7 @@ func (r *run) busy(w *system, readers *peer) []checkedIn {
 func (r *run) commits(w *system, from, until time.Time) spread {
 	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`))
 	defer rows.Close()
-	var times histogram
+	var times samples
 	for rows.Next() {
 		var body []byte
 		var committed time.Time

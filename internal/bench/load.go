@@ -48,7 +48,7 @@ func (l *loadRole) Tasks(tasks []*Target, _ *bool) error { //nolint:unparam // n
 
 // Post makes every client cycle through its own tasks until the time is over.
 func (l *loadRole) Post(o PostOrder, out *PostResult) error {
-	var times histogram
+	var times samples
 	counts := make([]int64, o.Clients)
 	start := time.Now()
 	err := parallel(context.Background(), o.Clients, o.Clients, func(ctx context.Context, c int) {

@@ -24,7 +24,7 @@ type queue struct {
 
 // register saves endpoints of one user, more than the broker's API would allow.
 func (p *brokerProcess) register(ctx context.Context, pg *cluster, urls []string) {
-	db := must(database.Open(ctx, pg.url("bellhop"), database.Options{}))
+	db := must(database.Open(ctx, pg.SocketURL("bellhop"), database.Options{}))
 	store := outboundstore.New(db, p.sealer)
 	check(errors.Join(store.Write(ctx, func(ctx context.Context) error {
 		var errs []error

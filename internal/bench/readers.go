@@ -32,7 +32,7 @@ type readersRole struct {
 }
 
 // measured holds the ages that readers saw in a span of time.
-type measured struct{ parts, ends histogram }
+type measured struct{ parts, ends samples }
 
 // ReaderOrder names streams, and the number of readers of each.
 type ReaderOrder struct {

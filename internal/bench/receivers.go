@@ -22,7 +22,7 @@ type receiversRole struct {
 	count atomic.Int64
 
 	mu      sync.Mutex
-	lags    *histogram
+	lags    *samples
 	release chan struct{} // closed to release the hanging requests
 }
 
@@ -47,7 +47,7 @@ type ReceiversResult struct {
 }
 
 func newReceiversRole() *receiversRole {
-	r := &receiversRole{lags: &histogram{}, release: make(chan struct{})}
+	r := &receiversRole{lags: &samples{}, release: make(chan struct{})}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.take)} //nolint:gosec // on loopback, for its own children
 	return r
 }
@@ -78,7 +78,7 @@ func (r *receiversRole) Expect(o ReceiversOrder, _ *bool) error {
 	r.count.Store(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lags = &histogram{}
+	r.lags = &samples{}
 	close(r.release)
 	r.release = make(chan struct{})
 	return nil

@@ -61,7 +61,7 @@ func (s *streaming) order(sessions []session, each int, backlog bool) ReaderOrde
 // delivered holds the results of all rounds of one kind.
 type delivered struct {
 	spreads
-	parts   uint64
+	parts   int
 	used    [2]time.Duration // CPU of host and readers
 	elapsed time.Duration
 }

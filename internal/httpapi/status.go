@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 
 	"bellhop/protocol"
@@ -45,26 +46,9 @@ func StatusOf(code protocol.Code) int {
 
 // codeOfStatus is for errors made by Echo itself.
 func codeOfStatus(status int) protocol.Code {
-	switch status {
-	case http.StatusUnauthorized:
-		return protocol.CodeUnauthorized
-	case http.StatusForbidden:
-		return protocol.CodeForbidden
-	case http.StatusNotFound:
-		return protocol.CodeNotFound
-	case http.StatusMethodNotAllowed:
-		return protocol.CodeMethodNotAllowed
-	case http.StatusRequestEntityTooLarge:
-		return protocol.CodeTooLarge
-	case http.StatusUnsupportedMediaType:
-		return protocol.CodeUnsupportedMedia
-	case http.StatusTooManyRequests:
-		return protocol.CodeTooManyRequests
-	case http.StatusServiceUnavailable:
-		return protocol.CodeUnavailable
-	}
+	otherwise := protocol.CodeInternal
 	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
-		return protocol.CodeInvalid
+		otherwise = protocol.CodeInvalid
 	}
-	return protocol.CodeInternal
+	return cmp.Or(protocol.CodeOfStatus(status), otherwise)
 }

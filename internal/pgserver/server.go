@@ -89,6 +89,20 @@ func release(initdb string) int {
 	return n
 }
 
+// Version names the machine's PostgreSQL, such as "PostgreSQL 15.18"; "" if there is none.
+func Version(ctx context.Context) string {
+	bin, err := binaries()
+	if err != nil {
+		return ""
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output()
+	version, _, _ := strings.Cut(strings.TrimPrefix(string(out), "postgres (PostgreSQL) "), " ")
+	if err != nil {
+		return ""
+	}
+	return "PostgreSQL " + strings.TrimSpace(version)
+}
+
 // Init makes an empty cluster.
 func (s *Server) Init() error {
 	return s.Program("initdb", "-D", s.Data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")

@@ -1,16 +1,13 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"log/slog"
-	"net/http"
 
 	"github.com/labstack/echo/v4"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"bellhop/internal/httpapi"
+	"bellhop/internal/mcpserver"
 	"bellhop/notebook"
 	"bellhop/protocol"
 )
@@ -37,26 +34,12 @@ type Server struct {
 // nothing to delete. GET checks the token first, because clients whose POST was rejected try
 // GET and show its error to their user.
 func (s *Server) Routes(e *echo.Echo) {
-	handler := sdk.NewStreamableHTTPHandler(s.static(), &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, Logger: slog.New(warningsOnly{s.Log.Handler()}), MaxRequestBodyBytes: maxBody,
-		// internal/httpapi checks Host and knows the public URL's name.
-		DisableLocalhostProtection: true,
+	server := mcpserver.New(mcpserver.Options{
+		Title: "Bellhop notebooks", Version: s.Version, Instructions: instructions, MaxBody: maxBody, Log: s.Log,
 	})
-	e.POST("/mcp", s.serve(handler), httpapi.NoStore(), bearerOnly, s.Agent)
-	e.GET("/mcp", noStream, httpapi.NoStore(), bearerOnly, s.Agent)
-}
-
-// static returns one server for all requests: callers differ only by their context.
-func (s *Server) static() func(*http.Request) *sdk.Server {
-	server := sdk.NewServer(
-		&sdk.Implementation{Name: "bellhop", Title: "Bellhop notebooks", Version: s.Version},
-		&sdk.ServerOptions{
-			Instructions: instructions, Logger: slog.New(warningsOnly{s.Log.Handler()}),
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes
-		},
-	)
 	s.addTools(server)
-	return func(*http.Request) *sdk.Server { return server }
+	e.POST("/mcp", s.serve(server), httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET("/mcp", mcpserver.NoStream, httpapi.NoStore(), bearerOnly, s.Agent)
 }
 
 // bearerOnly rejects requests that have only a cookie: no web page may call /mcp.
@@ -72,26 +55,12 @@ func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func noStream(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, POST")
-	return echo.ErrMethodNotAllowed
-}
-
-// serve checks a message like every other body before the SDK decodes it, whose decoder is more
-// lenient.
-func (s *Server) serve(handler http.Handler) echo.HandlerFunc {
+// serve adds the caller to the context that the tools get.
+func (s *Server) serve(server *mcpserver.Server) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		raw, err := httpapi.ReadBody(c, maxBody)
-		if err != nil {
-			return err
-		}
-		if err := protocol.ParseObject(raw); err != nil {
-			return err
-		}
-		r := c.Request().WithContext(withCaller(c.Request().Context(), s.Caller(c.Request().Context())))
-		r.Body = io.NopCloser(bytes.NewReader(raw))
-		handler.ServeHTTP(c.Response(), r)
-		return nil
+		ctx := c.Request().Context()
+		c.SetRequest(c.Request().WithContext(withCaller(ctx, s.Caller(ctx))))
+		return server.Handle(c)
 	}
 }
 
@@ -105,19 +74,4 @@ func withCaller(ctx context.Context, c notebook.Caller) context.Context {
 func callerOf(ctx context.Context) notebook.Caller {
 	c, _ := ctx.Value(callerKey{}).(notebook.Caller)
 	return c
-}
-
-// warningsOnly drops the SDK's info messages about every connection.
-type warningsOnly struct{ slog.Handler }
-
-func (f warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && f.Handler.Enabled(ctx, level)
-}
-
-func (f warningsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warningsOnly{f.Handler.WithAttrs(attrs)}
-}
-
-func (f warningsOnly) WithGroup(name string) slog.Handler {
-	return warningsOnly{f.Handler.WithGroup(name)}
 }

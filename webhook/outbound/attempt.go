@@ -82,8 +82,8 @@ func (w *Worker) exchange(ctx context.Context, d *Delivery, e *Endpoint, attempt
 	return reply, outcome
 }
 
-// readResponse reads a successful response up to maxResponse, and of any other only the part
-// that is logged. complete reports that nothing was cut off.
+// readResponse reads a successful response up to maxResponse, any other up to maxLogged.
+// complete reports that nothing was cut off.
 func readResponse(from io.Reader, success bool) (body []byte, complete bool, err error) {
 	limit := int64(maxLogged)
 	if success {

@@ -90,7 +90,7 @@ const (
 	FaultCertificate = "certificate"
 	FaultTarget      = "target_refused" // the guard refused the address, or the URL is malformed
 	FaultRender      = "render"         // no body could be rendered
-	FaultGone        = "gone"           // the object it describes was deleted
+	FaultGone        = "gone"           // the object that the delivery is about was deleted
 	FaultAbandoned   = "abandoned"      // the worker disappeared
 	FaultInterrupted = "interrupted"    // the worker was stopped
 	FaultSecret      = "secret"         // the endpoint's secret cannot be unsealed

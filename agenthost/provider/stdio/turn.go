@@ -21,7 +21,7 @@ type Turn struct {
 	Log *slog.Logger
 
 	name      string
-	interrupt chan struct{} // closed by Interrupt
+	interrupt chan struct{} // closed by stop
 	once      sync.Once
 	done      chan struct{} // closed when Run returns
 	failed    chan error    // receives one error of the Output from a question
@@ -55,7 +55,7 @@ func NewTurn(ctx context.Context, name string, log *slog.Logger, out agenthost.O
 // program and the open questions use it.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Interrupted is closed by Interrupt.
+// Interrupted is closed when the turn is interrupted.
 func (t *Turn) Interrupted() <-chan struct{} { return t.interrupt }
 
 // Done is closed when Run has returned.
@@ -72,8 +72,8 @@ func (t *Turn) stop() {
 	})
 }
 
-// Fail cancels the turn because of an error of the Output. It is safe for
-// concurrent use.
+// Fail reports an error of the Output, which ends the turn. Only the first error
+// counts. It is safe for concurrent use.
 func (t *Turn) Fail(err error) {
 	select {
 	case t.failed <- err:

@@ -42,7 +42,7 @@ var (
 )
 
 const (
-	// It steps from host to host in the index and never reads all rows of a host.
+	// dueHostsSQL steps from host to host in the index and never reads all rows of a host.
 	dueHostsSQL = `WITH RECURSIVE hosts (host) AS (
 			SELECT min(host) FROM deliveries WHERE state = 'queued' AND host > ?
 			UNION ALL
@@ -199,6 +199,8 @@ func (s *Store) Record(ctx context.Context, d *outbound.Delivery, attempt *outbo
 	})
 }
 
+// fenced changes a delivery whose claim is in the statement's condition. ErrLeaseLost: the
+// claim is another worker's by now.
 func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, args ...any) error {
 	rows, err := s.db.Exec(ctx, "Delivery", d.ID, sql, args...)
 	if err == nil && rows == 0 {
