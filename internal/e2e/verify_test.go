@@ -3,6 +3,7 @@ package e2e
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,7 +44,7 @@ func columnsOf(t testing.TB, db *sql.DB, table string) []string {
 	}
 	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
-	if err != nil {
+	if err := errors.Join(err, rows.Err()); err != nil {
 		t.Fatal(err)
 	}
 	return columns
