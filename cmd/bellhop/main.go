@@ -51,6 +51,7 @@ type commandLine struct {
 	Adopt       adoptCommand       `cmd:"" help:"Make tasks for sessions that a restored database does not know."`
 	Reconcile   reconcileCommand   `cmd:"" help:"Have hosts send again what the database lacks."`
 	Verify      verifyCommand      `cmd:"" help:"Compare the journals of hosts with the database."`
+	Doctor      doctorCommand      `cmd:"" help:"Check database, broker and hosts, and say what to do."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate the database, or show its migrations."`
 	Licenses    licensesCommand    `cmd:"" help:"Print the licence, and the notices of the software that the binary contains."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`

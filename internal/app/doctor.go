@@ -1,0 +1,174 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/broker/store"
+	"bellhop/crypto/seal"
+	"bellhop/internal/database"
+	"bellhop/internal/diskspace"
+	"bellhop/internal/doctor"
+	"bellhop/migrations"
+	"bellhop/protocol"
+)
+
+// DoctorConfig is the configuration of the broker to check.
+type DoctorConfig struct {
+	StoreConfig
+
+	PublicURL, WebhookURL string
+	Origins               []string
+	DiskWarning           int64
+	Streams               bool // also read streams for 30 s
+}
+
+// Diagnose checks the database, the running broker and its hosts. It writes no more than the
+// probe of /readyz does.
+func Diagnose(ctx context.Context, c DoctorConfig) *doctor.Report {
+	found, hosts := c.diagnoseStore(ctx)
+	c.WebhookURL = cmp.Or(c.WebhookURL, c.PublicURL)
+	prober := doctor.NewProber(time.Now)
+	limited, cancel := context.WithTimeout(ctx, requestsLimit)
+	defer cancel()
+	checks := []func() []doctor.Finding{func() []doctor.Finding {
+		return prober.Broker(limited, doctor.Broker{PublicURL: c.PublicURL, WebhookURL: c.WebhookURL, Origins: c.Origins})
+	}}
+	for _, h := range hosts {
+		checks = append(checks, func() []doctor.Finding { return prober.Host(limited, h, c.PublicURL) })
+		if c.Streams {
+			checks = append(checks, func() []doctor.Finding { return []doctor.Finding{prober.Stream(ctx, h)} })
+		}
+	}
+	return doctor.NewReport(append(found, parallel(checks)...))
+}
+
+// parallel runs checks at the same time and returns their findings in order.
+func parallel(checks []func() []doctor.Finding) []doctor.Finding {
+	results := make([][]doctor.Finding, len(checks))
+	var group sync.WaitGroup
+	for i, check := range checks {
+		group.Go(func() { results[i] = check() })
+	}
+	group.Wait()
+	var all []doctor.Finding
+	for _, found := range results {
+		all = append(all, found...)
+	}
+	return all
+}
+
+// Limits of the two steps, 10 s in all. Streams are read for longer.
+const (
+	databaseCheckLimit = 4 * time.Second
+	requestsLimit      = 5500 * time.Millisecond
+)
+
+// diagnoseStore checks the database and the keyset, and returns the registered hosts.
+func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []doctor.Host) {
+	ctx, cancel := context.WithTimeout(ctx, databaseCheckLimit)
+	defer cancel()
+	sealer, err := c.newSealer()
+	if err != nil {
+		return append(c.diagnoseDisk(), failure(doctor.CheckKeyset, err, "")), nil
+	}
+	db, err := c.openDatabase(ctx)
+	if err != nil {
+		return append(c.diagnoseDisk(), failure(doctor.CheckDatabase, err, "Set BELLHOP_DATABASE_URL to the broker's database, and start it.")), nil
+	}
+	defer func() { _ = db.Close() }()
+	found := append(c.diagnoseDisk(), doctor.Good(doctor.CheckDatabase, "", "It answers ("+string(db.Dialect())+")."))
+	steps, err := db.MigrationStatus(ctx, migrations.For(db.Dialect()))
+	if problem := migrationProblem(steps, err); problem != nil {
+		return append(found, *problem), nil
+	}
+	found = append(found, doctor.Good(doctor.CheckMigrations, "", fmt.Sprintf("All %d are applied.", len(steps))))
+	st := store.New(db, sealer)
+	if err := st.Probe(ctx); err != nil {
+		return append(found, failure(doctor.CheckDatabase, err, "The database takes no writes: make room on its disk, or name the primary.")), nil
+	}
+	if err := st.CheckKey(ctx); err != nil {
+		return append(found, failure(doctor.CheckKeyset, err, "")), nil
+	}
+	found = append(found, doctor.Good(doctor.CheckKeyset, "", "It opens the database."))
+	hosts, more := registeredHosts(ctx, st)
+	return append(found, more...), hosts
+}
+
+func (c DoctorConfig) diagnoseDisk() []doctor.Finding {
+	path := database.FilePath(c.DatabaseURL.Reveal())
+	if path == "" {
+		return nil
+	}
+	monitor := diskspace.Monitor{Path: filepath.Dir(path), WarnBelow: c.DiskWarning}
+	if notice := monitor.Notice(); notice != "" {
+		return []doctor.Finding{doctor.Warn(doctor.CheckDisk, "broker", notice, "Make room before it is full, or lower BELLHOP_DISK_WARNING.")}
+	}
+	return []doctor.Finding{doctor.Good(doctor.CheckDisk, "broker", "There is room.")}
+}
+
+func migrationProblem(all []database.Migration, err error) *doctor.Finding {
+	if err != nil {
+		problem := failure(doctor.CheckMigrations, err, "Run the newest bellhop, or restore the backup made before the upgrade.")
+		return &problem
+	}
+	missing := 0
+	for _, m := range all {
+		if m.AppliedAt == nil {
+			missing++
+		}
+	}
+	if missing == 0 {
+		return nil
+	}
+	problem := doctor.Failed(doctor.CheckMigrations, "", fmt.Sprintf("%d of %d are not applied.", missing, len(all)),
+		"Start the broker, or run `bellhop migrate up`.")
+	return &problem
+}
+
+// failure is a finding of an error, with the error's own hint if it has one.
+func failure(check string, err error, remedy string) doctor.Finding {
+	message := err.Error()
+	var known *protocol.Error
+	if errors.As(err, &known) {
+		remedy = cmp.Or(known.Hint, remedy)
+	}
+	return doctor.Failed(check, "", message, remedy)
+}
+
+func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doctor.Finding) {
+	listed, err := st.Hosts(ctx)
+	if err != nil {
+		return nil, []doctor.Finding{failure(doctor.CheckHosts, err, "")}
+	}
+	if len(listed) == 0 {
+		return nil, []doctor.Finding{doctor.Warn(doctor.CheckHosts, "", "No host is registered.", "Register one with `bellhop hosts add`.")}
+	}
+	targets := &broker.Targets{Store: st, Now: time.Now}
+	var hosts []doctor.Host
+	var found []doctor.Finding
+	for i := range listed {
+		opened, err := st.Host(ctx, listed[i].ID)
+		if err != nil {
+			found = append(found, failure(doctor.CheckKeyset, err, "Set the host's password again with `bellhop hosts update`."))
+			continue
+		}
+		t := targets.OfHost(opened)
+		hosts = append(hosts, doctor.Host{Name: opened.Name, URL: t.URL, Passwords: revealed(t.Passwords), Relayed: t.Relay})
+	}
+	return hosts, found
+}
+
+func revealed(secrets []seal.Secret) []string {
+	all := make([]string, len(secrets))
+	for i, s := range secrets {
+		all[i] = s.Reveal()
+	}
+	return all
+}

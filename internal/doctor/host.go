@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Host is a registered host.
+type Host struct {
+	Name      string
+	URL       string
+	Passwords []string // the first that is accepted is the right one
+	Relayed   bool     // browsers do not reach it
+}
+
+// Host checks a host. public is the address of the broker for browsers, whose pages read the
+// host's streams.
+func (p *Prober) Host(ctx context.Context, h Host, public string) []Finding {
+	base := strings.TrimRight(h.URL, "/")
+	found, ok := p.server(ctx, CheckHost, h.Name, base, "Start the host, or correct its address with `bellhop hosts update`.")
+	if !ok {
+		return found
+	}
+	found = append(found, p.status(ctx, h, base)...)
+	page, err := url.Parse(public)
+	if h.Relayed || err != nil || page.Host == "" {
+		return found
+	}
+	if page.Scheme == "https" && strings.HasPrefix(base, "http:") {
+		found = append(found, Failed(CheckTLS, h.Name, "Browsers refuse its streams: the console is https, the host is not.",
+			"Put TLS in front of the host, or register it with --reach relay."))
+	}
+	found = append(found, plainHTTP(base)...)
+	return append(found, p.origin(ctx, h.Name, base+"/stream/doctor", page.Scheme+"://"+page.Host,
+		"Set BELLHOP_HOST_ALLOWED_ORIGINS of the host to the broker's public URL."))
+}
+
+// hostStatus has the members that are read from GET /status.
+type hostStatus struct {
+	Notices     []string          `json:"notices"`
+	DeadLetters []json.RawMessage `json:"deadLetters"`
+	Sessions    []struct {
+		ID             string `json:"id"`
+		Unacknowledged int64  `json:"unacknowledged"`
+		OutboxError    string `json:"outboxError"`
+	} `json:"sessions"`
+	Sandbox string `json:"sandbox"` // the level, if the host reports one
+}
+
+func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
+	var a *answer
+	var err error
+	for _, password := range h.Passwords {
+		a, err = p.do(ctx, request{method: http.MethodGet, url: base + "/status", header: map[string]string{"Authorization": "Bearer " + password}})
+		if err != nil || a.status != http.StatusUnauthorized {
+			break
+		}
+	}
+	var status hostStatus
+	switch {
+	case a == nil && err == nil:
+		return []Finding{Failed(CheckHost, h.Name, "It has no password.", "Set it with `bellhop hosts update`.")}
+	case err != nil:
+		return []Finding{unreachable(CheckHost, h.Name, err, "Its log names the reason.")}
+	case a.status == http.StatusUnauthorized:
+		return []Finding{Failed(CheckHost, h.Name, "It refuses the password.", "Set the one it was started with: `bellhop hosts update`.")}
+	case a.status != http.StatusOK || json.Unmarshal(a.body, &status) != nil:
+		return []Finding{Failed(CheckHost, h.Name, fmt.Sprintf("GET /status is answered %d, not by a host.", a.status), "Let proxies pass it.")}
+	}
+	found := []Finding{Good(CheckHost, h.Name, "It accepts the password.")}
+	if status.Sandbox != "" {
+		found = append(found, Good(CheckHost, h.Name, "Its sandbox is "+status.Sandbox+"."))
+	}
+	for _, notice := range status.Notices {
+		found = append(found, Warn(CheckHost, h.Name, notice, "Its log and its /status say more."))
+	}
+	return append(found, deliveries(h, &status)...)
+}
+
+// deliveries looks at what the host has not been able to send to the broker.
+func deliveries(h Host, status *hostStatus) []Finding {
+	var found []Finding
+	for _, s := range status.Sessions {
+		if s.Unacknowledged > 0 && s.OutboxError != "" {
+			found = append(found, Failed(CheckDelivery, h.Name,
+				fmt.Sprintf("%d events of session %s do not reach the broker: %s.", s.Unacknowledged, s.ID, s.OutboxError),
+				"Set BELLHOP_WEBHOOK_URL of the broker to an address that this host reaches."))
+			break // the others most likely have the same reason
+		}
+	}
+	if n := len(status.DeadLetters); n > 0 {
+		found = append(found, Warn(CheckDelivery, h.Name, fmt.Sprintf("The broker has refused %d events for good.", n), "Look at deadLetters in its /status."))
+	}
+	if len(found) == 0 {
+		found = append(found, Good(CheckDelivery, h.Name, "Nothing is held back."))
+	}
+	return found
+}

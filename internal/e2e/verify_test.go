@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// copies names a table, and its column with the session's id.
+type copies struct{ table, column string }
+
+// multiply adds a session for each n of the series that have everything of the session id except its name. The digest of an
+// event does not contain the session's name.
+func multiply(t testing.TB, driver, url, id, series string, tables []copies) {
+	t.Helper()
+	db, err := sql.Open(driver, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, c := range tables {
+		columns := columnsOf(t, db, c.table)
+		chosen := strings.Join(columns, ", ")
+		copied := strings.Replace(", "+chosen+",", ", "+c.column+",", ", x."+c.column+" || '-' || copy.n,", 1)
+		query := series + " INSERT INTO " + c.table + " (" + chosen + ") SELECT " + strings.Trim(copied, ", ") +
+			" FROM " + c.table + " x, copy WHERE x." + c.column + " = '" + id + "'"
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+}
+
+func columnsOf(t testing.TB, db *sql.DB, table string) []string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" WHERE 1 = 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err := errors.Join(err, rows.Err()); err != nil {
+		t.Fatal(err)
+	}
+	return columns
+}
+
+// A real session of some hundred events is copied, in the journal and in the database, until both
+// have a million. The times go to docs/benchmarks.md.
+//
+// It takes long, so only `make test-long` runs it in full.
+func TestVerifyReadsAMillionEvents(t *testing.T) {
+	turns, want := 4, 2000
+	if os.Getenv("BELLHOP_LONG") != "" {
+		turns, want = 100, 1_000_000
+	}
+	s := newStack(t, postgres)
+	task := s.task("verified")
+	for range turns {
+		s.recorded(t, task, "list")
+	}
+	s.arrived(task)
+	events := int(s.epochOf(task).Seq)
+	n := want/events + 1
+	s.broker.kill()
+	s.host.kill()
+	multiply(t, "pgx", s.dbURL, task, fmt.Sprintf("WITH copy AS (SELECT generate_series(1, %d) AS n)", n),
+		[]copies{{"tasks", "id"}, {"events", "task_id"}, {"messages", "task_id"}})
+	multiply(t, "sqlite3", "file:"+s.journal(), task, fmt.Sprintf("WITH RECURSIVE copy(n) AS (VALUES(1) UNION ALL SELECT n+1 FROM copy WHERE n < %d)", n),
+		[]copies{{"sessions", "id"}, {"events", "session_id"}})
+	s.host.start()
+	for name, args := range map[string][]string{"from the host": {"verify", "--json"}, "from the file": {"verify", "--json", "--journal", s.journal()}} {
+		began := time.Now()
+		var report struct {
+			OK       bool
+			Sessions int
+			Events   int
+		}
+		cmd := exec.Command(binary(t), args...)
+		cmd.Env = append(baseEnv(), s.database()...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Logf("%s: %d sessions of %d events in %v, CPU time %v", name, n+1, events, time.Since(began).Round(time.Millisecond),
+			cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+		if err := json.Unmarshal(out, &report); err != nil || !report.OK || report.Sessions != n+1 || report.Events != events*(n+1) {
+			t.Errorf("%s: %+v, %v; want %d sessions, %d events", name, report, err, n+1, events*(n+1))
+		}
+	}
+}
