@@ -3,12 +3,14 @@ package e2e
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,21 +60,23 @@ func (s *stack) examine(env ...string) (report doctor.Report, code int) {
 	return report, code
 }
 
-// expect checks that the report has a finding with a remedy. The exit code follows the level.
-func expect(t *testing.T, report doctor.Report, code int, level doctor.Level, check, message string) {
+// expect runs the doctor until its report has a finding, with a remedy: on a machine that is busy,
+// a request may reach its limit before that. The exit code follows the worst level.
+func (s *stack) expect(t *testing.T, env []string, level doctor.Level, check, message string) {
 	t.Helper()
-	if (code == 0) != report.OK || report.OK != (level != doctor.Error) {
-		t.Errorf("exit code %d, ok %v", code, report.OK)
-	}
-	for _, f := range report.Findings {
-		if f.Check == check && f.Level == level && strings.Contains(f.Message, message) {
-			if f.Remedy == "" {
-				t.Errorf("%+v has no remedy", f)
-			}
-			return
+	why := ""
+	defer func() {
+		if t.Failed() {
+			t.Log(why)
 		}
-	}
-	t.Errorf("no finding %s, %s: %q in %+v", level, check, message, report.Findings)
+	}()
+	eventually(t, fmt.Sprintf("the doctor finds %s, %s: %q", level, check, message), func() bool {
+		report, code := s.examine(env...)
+		why = fmt.Sprintf("exit code %d, %+v", code, report)
+		return (code == 0) == report.OK && report.OK == (level != doctor.Error) && slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool {
+			return f.Check == check && f.Level == level && strings.Contains(f.Message, message) && (f.Remedy == "") == (level == doctor.OK)
+		})
+	})
 }
 
 func TestTheDoctorNamesMisconfigurations(t *testing.T) {
@@ -80,9 +84,7 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 	s.host.env = append(s.host.env, "BELLHOP_HOST_ALLOWED_ORIGINS="+s.broker.url)
 	s.host.start()
 	s.broker.start()
-	if report, code := s.examine(); code != 0 || !report.OK {
-		t.Fatalf("a stack without faults: %d, %+v", code, report)
-	}
+	s.expect(t, nil, doctor.OK, doctor.CheckRenewal, "arrive") // nothing is wrong
 	for name, tt := range map[string]struct {
 		env            func(t *testing.T) []string
 		level          doctor.Level
@@ -129,8 +131,7 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 		"browsers refuse the host": {fixed("BELLHOP_PUBLIC_URL=https://127.0.0.1:1"), doctor.Error, doctor.CheckTLS, "Browsers refuse"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, code := s.examine(tt.env(t)...)
-			expect(t, report, code, tt.level, tt.check, tt.message)
+			s.expect(t, tt.env(t), tt.level, tt.check, tt.message)
 		})
 	}
 	s.misconfiguredHosts(t)
@@ -142,8 +143,7 @@ func (s *stack) misconfiguredHosts(t *testing.T) {
 		run(t, append(s.database(), "BELLHOP_HOST_PASSWORD="+password), "hosts", "add", "--name", name, "--url", url)
 	}
 	examine := func(check, message string) {
-		report, code := s.examine()
-		expect(t, report, code, doctor.Error, check, message)
+		s.expect(t, nil, doctor.Error, check, message)
 	}
 	add("away", "http://127.0.0.1:1", hostPassword)
 	examine(doctor.CheckHost, "cannot be reached")
