@@ -26,6 +26,7 @@ require (
 	github.com/hashicorp/hcl/v2 v2.25.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/labstack/echo/v4 v4.16.0
+	github.com/landlock-lsm/go-landlock v0.11.0
 	github.com/lestrrat-go/jwx/v2 v2.1.7
 	github.com/moby/buildkit v0.31.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
@@ -49,6 +50,7 @@ require (
 	gorm.io/gorm v1.31.2
 	mvdan.cc/sh/v3 v3.14.1
 	pgregory.net/rapid v1.3.0
+	kernel.org/pub/linux/libs/security/libcap/psx v1.2.78
 )
 
 require (

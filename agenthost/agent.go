@@ -12,6 +12,7 @@ import (
 	"bellhop/agenthost/core"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/token"
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -26,6 +27,8 @@ type agentSlot struct {
 	agent Agent
 	key   string
 	of    core.AgentStarted // what the agent was opened for, without a turn
+
+	dir, stateDir string // its directories
 }
 
 // open returns the session's agent, a new one when the session now asks for
@@ -61,11 +64,13 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 	agent, err := provider.Open(ctx, AgentSpec{
 		SessionID: a.s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
 		Env: append(slices.Clone(a.s.host.opts.Env(a.s.id)), env...), Native: rec.Native, Local: local,
-		Log: a.s.host.opts.Log.With("session", a.s.id),
+		Log:     a.s.host.opts.Log.With("session", a.s.id),
+		Confine: a.s.host.confine(Confined{Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open agent %s: %w", rec.Agent, err)
 	}
+	a.dir, a.stateDir = dir, stateDir
 	a.agent, a.key, a.of = agent, key, core.AgentStarted{Agent: rec.Agent, Project: rec.Project}
 	return agent, nil
 }
@@ -211,7 +216,28 @@ func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error
 	if err != nil {
 		return nil, fmt.Errorf("terminal client of %s: %w", name, err)
 	}
-	return terminal, nil
+	return s.agent.confineTerminal(terminal)
+}
+
+// confineTerminal returns the terminal client as it runs in the sandbox.
+func (a *agentSlot) confineTerminal(t *Terminal) (*Terminal, error) {
+	confine := a.s.host.confine(Confined{Agent: a.of.Agent, Project: a.of.Project, Dir: a.dir, StateDir: a.stateDir})
+	if confine == nil {
+		return t, nil
+	}
+	c, err := confine(process.Command{Args: t.Command, Dir: t.Dir, Env: t.Env})
+	if err != nil {
+		return nil, fmt.Errorf("terminal client: %w", err)
+	}
+	return &Terminal{Command: c.Args, Dir: c.Dir, Env: c.Env}, nil
+}
+
+// confine returns what confines programs to a session, nil without a sandbox.
+func (h *Host) confine(to Confined) func(process.Command) (process.Command, error) {
+	if h.opts.Sandbox == nil {
+		return nil
+	}
+	return func(c process.Command) (process.Command, error) { return h.opts.Sandbox.Confine(to, c) }
 }
 
 // TerminalOpen says that a terminal client is open on the session: its program is

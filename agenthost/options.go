@@ -11,6 +11,7 @@ import (
 	"bellhop/agenthost/delivery"
 	"bellhop/agenthost/stream"
 	"bellhop/crypto/seal"
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -39,6 +40,20 @@ type DiskCounter interface {
 	DiskUse(ctx context.Context) (int64, error)
 }
 
+// Confined names what a program may use: the directories of a session. Agent is ""
+// for a command of the project.
+type Confined struct{ Agent, Project, Dir, StateDir string }
+
+// Sandbox confines the programs of sessions.
+type Sandbox interface {
+	// Confine changes a command so that it runs confined.
+	Confine(to Confined, c process.Command) (process.Command, error)
+	// Status is shown in the host's status, as JSON.
+	Status() any
+	// Notices describe a sandbox that does not keep the essential things.
+	Notices() []string
+}
+
 // Poster sends the requests of delivery; an *http.Client is one. It must not follow
 // redirects: they would send the webhook token elsewhere.
 type Poster = delivery.Poster
@@ -50,6 +65,7 @@ type Options struct {
 	Providers    map[string]Provider // by agent id
 	DefaultAgent string
 	Workspaces   Workspaces
+	Sandbox      Sandbox     // nil: programs run as they are
 	Poster       Poster      // nil: a client that refuses redirects
 	Password     seal.Secret // the bearer of webhook renewals
 	PublicURL    string      // what browsers use; becomes streamUrl when set
@@ -175,6 +191,10 @@ type AgentSpec struct {
 	Native    string   // the agent's own session id of an earlier life, "" at first
 	Local     *Local   // what of the host the agent can reach; nil: nothing
 	Log       *slog.Logger
+
+	// Confine confines a program to the session. Providers set it on every command
+	// that they start; nil: no sandbox.
+	Confine func(process.Command) (process.Command, error)
 }
 
 // Local is the host's listener for its own agents, on the loopback. Providers

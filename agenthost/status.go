@@ -10,6 +10,7 @@ import (
 
 	"bellhop/agenthost/activity"
 	"bellhop/agenthost/core"
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -22,7 +23,8 @@ type HostStatus struct {
 	Workspaces     []WorkspaceStatus `json:"workspaces"`
 	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent when it is not known
 	DeadLetters    []DeadLetter      `json:"deadLetters"`
-	Notices        []string          `json:"notices"` // a journal that was set aside, a policy that is wrong
+	Sandbox        any               `json:"sandbox,omitempty"` // what agents are kept from; absent without a sandbox
+	Notices        []string          `json:"notices"`           // a journal that was set aside, a policy that is wrong, a sandbox with holes
 }
 
 // SessionStatus is one session of a HostStatus.
@@ -67,6 +69,10 @@ func (h *Host) Status(ctx context.Context) (*HostStatus, error) {
 	}
 	if h.opts.Policy != nil {
 		out.Notices = append(out.Notices, h.opts.Policy.Notices()...)
+	}
+	if h.opts.Sandbox != nil {
+		out.Sandbox = h.opts.Sandbox.Status()
+		out.Notices = append(out.Notices, h.opts.Sandbox.Notices()...)
 	}
 	for _, s := range h.all() {
 		one := s.status()
@@ -280,6 +286,15 @@ func (p *Programs) LocalPath(g LocalGrant) (string, error) {
 func (p *Programs) Home(ctx context.Context, g LocalGrant) (string, error) {
 	_, home, err := p.h.opts.Workspaces.Dir(ctx, g.SessionID, g.Project)
 	return home, err
+}
+
+// Confine changes a command so that it runs confined to a workspace of the grant.
+func (p *Programs) Confine(g LocalGrant, home string, c process.Command) (process.Command, error) {
+	confine := p.h.confine(Confined{Project: g.Project, Dir: g.Path, StateDir: home})
+	if confine == nil {
+		return c, nil
+	}
+	return confine(c)
 }
 
 // showOthers shows the broker of an idle session what other programs do in its

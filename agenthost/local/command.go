@@ -69,7 +69,10 @@ func (s *Server) executeCommand(ctx context.Context, in *commandInput) (*command
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return s.runCommand(ctx, args, g.Path, append(inheritedEnvironment(), "HOME="+home))
+	return s.runCommand(ctx, process.Command{
+		Args: args, Dir: g.Path, Env: append(inheritedEnvironment(), "HOME="+home), Records: s.Records,
+		Confine: func(c process.Command) (process.Command, error) { return s.Host.Confine(g, home, c) },
+	})
 }
 
 func (in *commandInput) timeout() (time.Duration, error) {
@@ -93,9 +96,10 @@ func inheritedEnvironment() []string {
 	return env
 }
 
-func (s *Server) runCommand(ctx context.Context, args []string, dir string, env []string) (*commandOutput, error) {
+func (s *Server) runCommand(ctx context.Context, command process.Command) (*commandOutput, error) {
 	output := &tailBuffer{}
-	child, err := process.Start(process.Command{Args: args, Dir: dir, Env: env, Output: output, Records: s.Records})
+	command.Output = output
+	child, err := process.Start(command)
 	if err != nil {
 		return nil, &protocol.Error{
 			Code: protocol.CodeInvalid, Message: "The command cannot be started",

@@ -10,6 +10,7 @@ import (
 // hostAgentsFlag is agentsFlag with the flag name --agents-dir.
 type hostAgentsFlag struct {
 	AgentsDir string `env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Directory in which 'bellhop agents install' put agents' programs. Default: bellhop/agents in your cache directory."`
+	NoSandbox bool   `env:"BELLHOP_HOST_NO_SANDBOX" help:"Run agents without a sandbox: they can read the host's data, its password and other sessions."`
 }
 
 // agentEnvironment returns the variables of our environment that agents may get.

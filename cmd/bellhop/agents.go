@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"bellhop/agenthost/sandbox"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
 	"bellhop/protocol"
@@ -189,8 +190,30 @@ func (c agentsCheckCommand) Run(env *environment) error {
 			return err
 		}
 	}
+	if err := printSandbox(env); err != nil {
+		return err
+	}
 	if failures > 0 {
 		return fmt.Errorf("%d of %d agents cannot be used", failures, len(names))
 	}
 	return nil
+}
+
+// printSandbox prints what this machine's sandbox keeps from agents.
+func printSandbox(env *environment) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bellhop-sandbox-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	opened, err := sandbox.Open(env.ctx, sandbox.Options{Self: self, Data: dir})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.stdout, "sandbox %s\n", opened.Level().Summary())
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bellhop/agenthost/sandbox"
 	"bellhop/internal/app"
 )
 
@@ -48,10 +49,13 @@ func (c devCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if err := sandbox.Undumpable(); err != nil {
+		return err
+	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
 		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, AllowedOrigins: c.AllowOrigin, HostAllowedOrigins: c.HostOrigin, Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
 		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self),
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, Version: version, Log: env.log,
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, Version: version, Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"bellhop/agenthost/sandbox"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
 )
@@ -61,10 +62,13 @@ func (c hostCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	if err := sandbox.Undumpable(); err != nil {
+		return err
+	}
 	host, err := app.AwaitHost(env.ctx, app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
 		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self),
-		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, DiskWarning: int64(c.DiskWarning), Log: env.log,
+		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {
 		return fmt.Errorf("host: %w", err)

@@ -34,6 +34,7 @@ type DevConfig struct {
 	AgentsDir string // as in HostConfig
 	AgentEnv  map[string]string
 	Record    string // as in HostConfig
+	NoSandbox bool   // as in HostConfig
 
 	VerifyWorker []string // as in BrokerConfig
 	Version      string
@@ -119,7 +120,7 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 	d.Host, err = OpenHost(HostConfig{
 		Listen: c.HostListen, listenFlag: "--host-listen", Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
 		AllowedOrigins: slices.Concat([]string{d.Broker.URL}, c.AllowedOrigins, c.HostAllowedOrigins), DemoAgent: c.DemoAgent,
-		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version, NoSandbox: c.NoSandbox,
 		DiskWarning: diskspace.DefaultWarnBelow, Log: c.Log,
 	})
 	return err

@@ -50,6 +50,7 @@ type HostConfig struct {
 	AgentEnv       map[string]string // values of agents.Variables that are set
 	Version        string            // of the program, for the recording
 	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
+	NoSandbox      bool              // run agents without a sandbox, whatever File says
 	Log            *slog.Logger
 
 	// Providers are further agents, by id, for tests and benchmarks.
@@ -170,6 +171,10 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	if err != nil {
 		return nil, errors.Join(err, eventJournal.Close())
 	}
+	confinement, err := c.openSandbox(workspaces)
+	if err != nil {
+		return nil, errors.Join(err, eventJournal.Close())
+	}
 	secrets := c.secretValues()
 	record, recordInput, err := c.openRecording()
 	if err != nil {
@@ -178,7 +183,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets: func(string) []string { return secrets }, Record: recordInput,
-		Workspaces: workspaces, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
+		Workspaces: workspaces, Sandbox: confinement, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, record.Close(), eventJournal.Close())

@@ -22,6 +22,7 @@ type HostFile struct {
 	Projects map[string]ProjectFile  `yaml:"projects"`
 	Default  string                  `yaml:"default"` // agent of sessions that name none
 	Policy   yaml.Node               `yaml:"policy"`  // rules, or the path of a file with rules
+	Sandbox  SandboxFile             `yaml:"sandbox"` // what agents can use of this machine
 
 	path string // "" = no file
 }
@@ -69,7 +70,7 @@ func (f HostFile) check() error {
 			return err
 		}
 	}
-	return nil
+	return f.Sandbox.check(f)
 }
 
 func (f HostFile) hasAgent(name string) bool { return slices.Contains(f.agentNames(), name) }

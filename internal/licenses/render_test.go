@@ -66,9 +66,9 @@ var kinds = []struct{ kind, phrase string }{
 }
 
 func kindOf(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, k := range kinds {
-		if strings.Contains(text, k.phrase) {
+		if strings.Contains(text, strings.ToLower(k.phrase)) {
 			return k.kind
 		}
 	}

@@ -1,5 +1,5 @@
 // Package process runs child programs and cleans up after them (reliability PROC-1): each child
-// leads its own process group and is killed when its parent dies. When it ends or is stopped,
+// leads its own session and process group and is killed when its parent dies. When it ends or is stopped,
 // its whole group is killed.
 //
 // The package owns starting, stopping, the tail of stderr and the records of running children.

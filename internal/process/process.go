@@ -27,6 +27,10 @@ type Command struct {
 	Dir  string
 	Env  []string // the complete environment: nothing is inherited
 
+	// Confine changes the command before it starts, such as to run it in a sandbox;
+	// nil = start it as it is.
+	Confine func(Command) (Command, error)
+
 	// Output receives stdout and stderr over one pipe, so that their order is kept. Without it,
 	// stdout is read from Process.Stdout and stderr is kept for Tail.
 	Output io.Writer
@@ -55,6 +59,10 @@ func Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}
+	c, err := c.confined()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+	}
 	p := &Process{stderr: &tail{}, mark: newMark(), done: make(chan struct{})}
 	p.cmd = exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // a context would kill the child without its group
 	p.cmd.Dir, p.cmd.WaitDelay = c.Dir, outputGrace
@@ -77,6 +85,17 @@ func Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
 	return p, nil
+}
+
+func (c Command) confined() (Command, error) {
+	if c.Confine == nil {
+		return c, nil
+	}
+	confined, err := c.Confine(c)
+	if err != nil {
+		return c, err
+	}
+	return confined, nil
 }
 
 // connect creates the child's pipes and returns the child's end of stdout. It does not use

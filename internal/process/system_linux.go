@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// groupAttributes make the child the leader of a session of its own, and so of a
+// process group: it has no terminal of the host.
 func groupAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // awaitExit waits for the child's end without reaping it.

@@ -13,7 +13,7 @@ import (
 )
 
 func groupAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
+	return &syscall.SysProcAttr{Setsid: true}
 }
 
 // awaitExit: these systems cannot wait without reaping.

@@ -166,7 +166,7 @@ func (a *Agent[M]) running(ctx context.Context) (*link[M], error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.start(process.Command{Args: args, Dir: a.spec.Dir, Env: env, Records: a.config.Records})
+	return a.start(process.Command{Args: args, Dir: a.spec.Dir, Env: env, Records: a.config.Records, Confine: a.spec.Confine})
 }
 
 func (a *Agent[M]) start(command process.Command) (*link[M], error) {

@@ -1,0 +1,421 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// bait is what the hostile program tries to reach: a host's process, its data,
+// another session and another user.
+type bait struct {
+	Pid       int    // of the host
+	Host      string // directory of the host's data
+	Other     string // another session's workspace
+	OtherHome string // and its state
+	User      string // home of another user
+	Workspace string // the program's own
+	Home      string
+	Mark      string // name of files in directories that all users share
+	Abstract  string
+	Socket    string
+	Port      int
+	UDP       int
+	Terminal  string // of the host
+	Shared    int    // id of shared memory
+}
+
+// escape is one attempt. try returns nil if it succeeded.
+type escape struct {
+	name string
+	try  func(b bait) error
+}
+
+var escapes = []escape{
+	// The host's process.
+	{"read the host's environment", func(b bait) error { return reads(procOf(b, "environ")) }},
+	{"read the host's memory", func(b bait) error { return reads(procOf(b, "mem")) }},
+	{"read the host's memory map", func(b bait) error { return reads(procOf(b, "maps")) }},
+	{"read memory by process_vm_readv", readMemory},
+	{"write memory by process_vm_writev", writeMemory},
+	{"trace the host", func(b bait) error { return unix.PtraceAttach(b.Pid) }},
+	{"seize the host", func(b bait) error { return unix.PtraceSeize(b.Pid) }},
+	{"list the host's open files", func(b bait) error { return lists(procOf(b, "fd")) }},
+	{"follow the host's root", func(b bait) error { return reads(procOf(b, "root") + b.Host + "/journal.db") }},
+	{"follow the host's directory", func(b bait) error { return lists(procOf(b, "cwd")) }},
+	{"take a file of the host", takeFile},
+	{"terminate the host", func(b bait) error { return unix.Kill(b.Pid, 0) }},
+	{"signal the host's group", signalGroup},
+	{"signal through a descriptor", signalByDescriptor},
+	{"change the host's priority", func(b bait) error { return setPriority(b.Pid) }},
+	{"change the host's limits", changeLimits},
+	{"choose the host for the end of memory", func(b bait) error { return writes(procOf(b, "oom_score_adj"), "1000") }},
+
+	// Files.
+	{"read the journal", func(b bait) error { return reads(b.Host + "/journal.db") }},
+	{"read the keyset", func(b bait) error { return reads(b.Host + "/keyset") }},
+	{"list the host's data", func(b bait) error { return lists(b.Host) }},
+	{"write the journal", func(b bait) error { return writes(b.Host+"/journal.db", "x") }},
+	{"truncate the journal", func(b bait) error { return os.Truncate(b.Host+"/journal.db", 0) }},
+	{"remove the journal", func(b bait) error { return os.Remove(b.Host + "/removable") }},
+	{"rename over the journal", func(b bait) error { return renameOver(b, b.Host+"/journal.db") }},
+	{"make a file in the host's data", func(b bait) error { return writes(b.Host+"/new", "x") }},
+	{"make a directory in the host's data", func(b bait) error { return os.Mkdir(b.Host+"/new-directory", 0o700) }},
+	{"read another workspace", func(b bait) error { return reads(b.Other + "/secret") }},
+	{"write another workspace", func(b bait) error { return writes(b.Other+"/new", "x") }},
+	{"read another session's home", func(b bait) error { return reads(b.OtherHome + "/login") }},
+	{"leave the workspace by ..", func(b bait) error { return reads(b.Workspace + "/../other/secret") }},
+	{"leave by a symbolic link", func(b bait) error { return throughLink(b, b.Other+"/secret") }},
+	{"leave by a link to the root", func(b bait) error { return throughLink(b, "/root/.bashrc") }},
+	{"leave by a hard link", func(b bait) error { return os.Link(b.Other+"/secret", b.Workspace+"/hard") }},
+	{"leave by a directory that was open", func(b bait) error { return openAt(b) }},
+	{"leave by a file handle", openByHandle},
+	{"read another user's home", func(b bait) error { return reads(b.User + "/.ssh/id_ed25519") }},
+	{"list all homes", func(bait) error { return lists("/home") }},
+	{"read root's home", func(bait) error { return reads("/root/.bashrc") }},
+	{"read the system's passwords", func(bait) error { return reads("/etc/shadow") }},
+	{"write into /etc", func(bait) error { return writes("/etc/bellhop-escape", "x") }},
+	{"write into /usr", func(bait) error { return writes("/usr/bellhop-escape", "x") }},
+	{"write into the host's /tmp", func(b bait) error { return writes("/tmp/"+b.Mark, "x") }},
+	{"write into the host's /dev/shm", func(b bait) error { return writes("/dev/shm/"+b.Mark, "x") }},
+	{"read the kernel's log", func(bait) error { return reads("/dev/kmsg") }},
+	{"read the disk", readDisk},
+	{"make a device file", makeDevice},
+	{"set the core pattern", func(bait) error { return writes("/proc/sys/kernel/core_pattern", "|/bin/false") }},
+	{"set the program that loads modules", func(bait) error { return writes("/proc/sys/kernel/modprobe", "/bin/false") }},
+	{"trigger a SysRq", func(bait) error { return writes("/proc/sysrq-trigger", "h") }},
+	{"add a control group", func(bait) error { return os.Mkdir("/sys/fs/cgroup/bellhop-escape", 0o700) }},
+
+	// The kernel.
+	{"mount over the host's data", func(b bait) error { return unix.Mount(b.Workspace, b.Host, "", unix.MS_BIND, "") }},
+	{"mount a file system", func(b bait) error { return unix.Mount("tmpfs", b.Workspace, "tmpfs", 0, "") }},
+	{"make a user namespace", func(bait) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
+	{"make a mount namespace", func(bait) error { return unix.Unshare(unix.CLONE_NEWNS) }},
+	{"enter the host's namespaces", enterNamespaces},
+	{"change the root", func(b bait) error { return unix.Chroot(b.Workspace) }},
+	{"become another user", func(bait) error { return unix.Setuid(12345) }},
+	{"gain privileges by a setuid program", gainPrivileges},
+	{"load a module", func(bait) error { return unix.FinitModule(0, "", 0) }},
+	{"load a BPF program", func(bait) error { return call(unix.SYS_BPF, 0, 0, 0) }},
+	{"watch the system's performance", func(bait) error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) }},
+	{"read the kernel's keys", func(bait) error { return keyring() }},
+	{"set the host's name", func(bait) error { return unix.Sethostname([]byte("escaped")) }},
+	{"set the clock", func(bait) error { return unix.ClockSettime(unix.CLOCK_REALTIME, &unix.Timespec{}) }},
+	{"restart the machine", func(bait) error { return call(unix.SYS_REBOOT, 0, 0, 0) }},
+	{"use io_uring around the filter", func(bait) error { return call(unix.SYS_IO_URING_SETUP, 0, 0, 0) }},
+
+	// Sockets, shared memory and terminals.
+	{"connect to an abstract socket", func(b bait) error { return connects("unix", b.Abstract) }},
+	{"connect to a socket file", func(b bait) error { return connects("unix", b.Socket) }},
+	{"open a raw socket", func(bait) error { return opens(unix.AF_INET, unix.SOCK_RAW) }},
+	{"open a packet socket", func(bait) error { return opens(unix.AF_PACKET, unix.SOCK_DGRAM) }},
+	{"open a socket of the hypervisor", func(bait) error { return opens(unix.AF_VSOCK, unix.SOCK_STREAM) }},
+	{"type into the host's terminal", typeInto},
+	{"attach shared memory of the host", attachShared},
+	{"see the host's processes", func(b bait) error { return reads(procOf(b, "cmdline")) }},
+	{"change the mode of the host's files", func(b bait) error { return os.Chmod(b.Host+"/keyset", 0o644) }},
+	{"change the owner of the host's files", func(b bait) error { return os.Chown(b.Host+"/keyset", os.Getuid(), os.Getgid()) }},
+	{"change the time of the host's files", func(b bait) error { return unix.Utimes(b.Host+"/keyset", nil) }},
+	{"see that a file of the host exists", func(b bait) error { _, err := os.Stat(b.Host + "/keyset"); return err }},
+	{"connect to a port of the host", func(b bait) error { return connects("tcp", loopback(b.Port)) }},
+	{"connect to a port by IPv6", func(b bait) error { return connects("tcp", "[::ffff:127.0.0.1]:"+strconv.Itoa(b.Port)) }},
+	{"send to a UDP port of the host", sendUDP},
+	{"start more processes than allowed", forkBomb},
+	{"write a file above the limit", func(b bait) error { return os.Truncate(newFile(b), maxFileSize+1) }},
+	{"leave a core", leaveCore},
+}
+
+func procOf(b bait, name string) string { return "/proc/" + strconv.Itoa(b.Pid) + "/" + name }
+
+func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+func reads(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+func lists(path string) error {
+	_, err := os.ReadDir(path)
+	return err
+}
+
+func writes(path, content string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	_ = file.Close()
+	return err
+}
+
+func call(number, a, b, c uintptr) error {
+	_, _, errno := unix.Syscall(number, a, b, c)
+	switch errno {
+	case unix.EPERM, unix.EACCES, unix.ENOSYS:
+		return errno
+	default: // the kernel looked at the arguments
+		return nil
+	}
+}
+
+func vectors() ([]unix.Iovec, []unix.RemoteIovec) {
+	buffer := make([]byte, 8)
+	return []unix.Iovec{{Base: &buffer[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}
+}
+
+func readMemory(b bait) error {
+	local, remote := vectors()
+	_, err := unix.ProcessVMReadv(b.Pid, local, remote, 0)
+	return unlessFault(err)
+}
+
+func writeMemory(b bait) error {
+	local, remote := vectors()
+	_, err := unix.ProcessVMWritev(b.Pid, local, remote, 0)
+	return unlessFault(err)
+}
+
+// unlessFault returns nil for an address that is not mapped: the access was allowed.
+func unlessFault(err error) error {
+	if errors.Is(err, unix.EFAULT) {
+		return nil
+	}
+	return err
+}
+
+func takeFile(b bait) error {
+	pidfd, err := unix.PidfdOpen(b.Pid, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.PidfdGetfd(pidfd, 0, 0)
+	return err
+}
+
+func signalByDescriptor(b bait) error {
+	pidfd, err := unix.PidfdOpen(b.Pid, 0)
+	if err != nil {
+		return err
+	}
+	return unix.PidfdSendSignal(pidfd, 0, nil, 0)
+}
+
+func signalGroup(b bait) error {
+	group, err := unix.Getpgid(b.Pid)
+	if err != nil {
+		return err
+	}
+	return unix.Kill(-group, 0)
+}
+
+func changeLimits(b bait) error {
+	return unix.Prlimit(b.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+}
+
+func setPriority(pid int) error {
+	_, _, errno := unix.Syscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(pid), 5)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func renameOver(b bait, target string) error {
+	return os.Rename(newFile(b), target)
+}
+
+// newFile makes a file in the workspace.
+func newFile(b bait) string {
+	file, err := os.CreateTemp(b.Workspace, "new-")
+	if err != nil {
+		return ""
+	}
+	_ = file.Close()
+	return file.Name()
+}
+
+func throughLink(b bait, target string) error {
+	link := filepath.Join(b.Workspace, "link-"+filepath.Base(target))
+	_ = os.Remove(link)
+	if err := os.Symlink(target, link); err != nil {
+		return err
+	}
+	return reads(link)
+}
+
+// openAt uses a descriptor of the parent directory.
+func openAt(b bait) error {
+	dir, err := unix.Open(filepath.Dir(b.Workspace), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Openat(dir, "other/secret", unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+func openByHandle(b bait) error {
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, b.Other+"/secret", 0)
+	if err != nil {
+		return err
+	}
+	root, err := unix.Open(b.Workspace, unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.OpenByHandleAt(root, handle, unix.O_RDONLY)
+	return err
+}
+
+func readDisk(bait) error {
+	disks, _ := filepath.Glob("/sys/class/block/*")
+	names, _ := filepath.Glob("/dev/[svn][dv]*")
+	for _, name := range append(names, disks...) {
+		if reads(filepath.Join("/dev", filepath.Base(name))) == nil {
+			return nil
+		}
+	}
+	return unix.EACCES
+}
+
+func makeDevice(b bait) error {
+	path := filepath.Join(b.Workspace, "device")
+	return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
+}
+
+func enterNamespaces(b bait) error {
+	pidfd, err := unix.PidfdOpen(b.Pid, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Setns(pidfd, unix.CLONE_NEWNS|unix.CLONE_NEWUTS)
+}
+
+// gainPrivileges reports success if a program with the setuid bit would run with
+// another user's privileges.
+func gainPrivileges(bait) error {
+	set, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err == nil && set == 1 {
+		return unix.EPERM
+	}
+	return err
+}
+
+func keyring() error {
+	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)
+	return err
+}
+
+func connects(network, address string) error {
+	conn, err := net.Dial(network, address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func opens(family, kind int) error {
+	fd, err := unix.Socket(family, kind, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+// typeInto puts a character into the terminal that the program got as its input.
+func typeInto(b bait) error {
+	terminal, err := os.OpenFile(b.Terminal, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer terminal.Close()
+	character := byte('x')
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, terminal.Fd(), tiocsti, uintptr(unsafe.Pointer(&character)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func attachShared(b bait) error {
+	memory, err := unix.SysvShmAttach(b.Shared, 0, 0)
+	if err != nil {
+		return err
+	}
+	return unix.SysvShmDetach(memory)
+}
+
+// sendUDP succeeds if the datagram can be handed to the kernel and is not refused by
+// the other side's absence.
+func sendUDP(b bait) error {
+	conn, err := net.Dial("udp", loopback(b.UDP))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.Write([]byte("escaped"))
+	return err
+}
+
+// forkBomb starts sleeping processes until the system refuses. It is bounded, so
+// that a system without a limit is not harmed.
+func forkBomb(bait) error {
+	var started []*exec.Cmd
+	defer func() {
+		for _, cmd := range started {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}()
+	for range 600 {
+		cmd := exec.Command("/bin/sleep", "60")
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		started = append(started, cmd)
+	}
+	return nil
+}
+
+func leaveCore(bait) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	if limit.Max == 0 {
+		return unix.EPERM
+	}
+	return nil
+}
+
+// runHostile is the hostile program: it tries the escapes and prints which ones
+// succeeded, with the errors of the others.
+func runHostile(encoded string) error {
+	var b bait
+	if err := json.Unmarshal([]byte(encoded), &b); err != nil {
+		return err
+	}
+	results := map[string]string{}
+	for _, e := range escapes {
+		results[e.name] = "escaped"
+		if err := e.try(b); err != nil {
+			results[e.name] = strings.ToValidUTF8(fmt.Sprint(err), "")
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(results)
+}

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	kernel "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
+)
+
+// launch confines this process and becomes the program. It returns only errors.
+func launch(args []string) error {
+	// Rules belong to threads; execve keeps those of the caller.
+	runtime.LockOSThread()
+	spec, program, err := parseCommandLine(args)
+	if err != nil {
+		return err
+	}
+	if spec.Namespaces {
+		return runInNamespaces(spec, program)
+	}
+	if err := confine(spec); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
+	}
+	if err := unix.Exec(program[0], program, os.Environ()); err != nil {
+		return fmt.Errorf("start %s in the sandbox: %w", program[0], err)
+	}
+	return nil
+}
+
+// confine applies all rules to every thread of this process, and so to all that it
+// executes.
+func confine(spec Spec) error {
+	if err := errors.Join(limitResources(), dropCapabilities()); err != nil {
+		return err
+	}
+	if err := kernel.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if err := restrictFiles(spec); err != nil {
+		return err
+	}
+	return filterCalls(spec)
+}
+
+// Limits of every program in a sandbox. There is none on the address space: V8 and
+// Go reserve far more than they use.
+const (
+	maxFileSize  = 64 << 30
+	maxProcesses = 8192 // of the user; the kernel does not count those of root
+)
+
+func limitResources() error {
+	for resource, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_NPROC: maxProcesses} {
+		var current unix.Rlimit
+		if err := unix.Getrlimit(resource, &current); err != nil {
+			return fmt.Errorf("limits: %w", err)
+		}
+		limit = min(limit, current.Max)
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return fmt.Errorf("limits: %w", err)
+		}
+	}
+	return nil
+}
+
+// dropCapabilities gives up all privileges of root in every thread. Programs of a host that runs as
+// root keep its user id, but not its powers.
+func dropCapabilities() error {
+	for capability := 0; ; capability++ {
+		set, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(capability), 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // behind the last one
+		}
+		if err != nil || set == 0 {
+			continue
+		}
+		// A process without CAP_SETPCAP has nothing to give up.
+		err = kernel.AllThreadsPrctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0)
+		if err != nil && (!errors.Is(err, unix.EPERM) || os.Geteuid() == 0) {
+			return fmt.Errorf("give up capability %d: %w", capability, err)
+		}
+	}
+	_ = kernel.AllThreadsPrctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
+	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	none := &[2]unix.CapUserData{}
+	var pinner runtime.Pinner // several threads get the addresses
+	pinner.Pin(header)
+	pinner.Pin(none)
+	defer pinner.Unpin()
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(none)), 0)
+	if errno != 0 {
+		return fmt.Errorf("give up capabilities: %w", errno)
+	}
+	return nil
+}
+
+// Undumpable hides this process from others of its user: they cannot read its
+// memory and environment, and it leaves no core.
+func Undumpable() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Level is what the kernel keeps from a program in the sandbox, as measured when the
+// host started.
+type Level struct {
+	Mode     Mode     `json:"mode"`
+	Landlock int      `json:"landlock"` // version of the kernel's interface; 0 = none
+	Blocked  []string `json:"blocked"`  // escapes that failed, as they must
+	Open     []string `json:"open"`     // escapes that succeeded
+	Error    string   `json:"error,omitempty"`
+
+	Namespaces   bool   `json:"namespaces"`             // files, processes and shared memory of its own
+	NoNamespaces string `json:"noNamespaces,omitempty"` // why it has none
+}
+
+// The escapes that a host tries at its start. A level without the first four is no
+// sandbox.
+const (
+	escapeRead     = "read the host's files"
+	escapeWrite    = "write outside the workspace"
+	escapeMemory   = "read the host's memory and environment"
+	escapeSignal   = "signal the host"
+	escapeAbstract = "connect to abstract sockets of the host"
+	escapeSocket   = "connect to socket files of the host"
+	escapeCalls    = "use system calls for administration"
+	escapeProcess  = "see the host's processes"
+	escapeMode     = "change the mode of the host's files"
+	escapeLoopback = "connect to ports of this machine"
+)
+
+var essentialEscapes = []string{escapeRead, escapeWrite, escapeMemory, escapeSignal}
+
+// IsEnough reports whether the level deserves the name: what "required" demands.
+func (l *Level) IsEnough() bool {
+	return l.Mode != ModeOff && l.Error == "" && !slices.ContainsFunc(essentialEscapes, func(escape string) bool {
+		return !slices.Contains(l.Blocked, escape)
+	})
+}
+
+// Summary describes the level in one line for people.
+func (l *Level) Summary() string {
+	switch {
+	case l.Mode == ModeOff:
+		return "off: agents can read the host's data and other sessions"
+	case l.Error != "":
+		return "cannot be set up: " + l.Error
+	}
+	summary := "on (Landlock " + strconv.Itoa(l.Landlock)
+	if l.Namespaces {
+		summary += ", namespaces"
+	}
+	summary += ")"
+	if l.NoNamespaces != "" {
+		summary += ", without namespaces (" + l.NoNamespaces + ")"
+	}
+	if len(l.Open) > 0 {
+		summary += ", but programs can " + strings.Join(l.Open, ", ")
+	}
+	return summary
+}
+
+// probeTargets are the baits that a program in the sandbox tries to reach.
+type probeTargets struct {
+	Pid      int    `json:"pid"` // of the host
+	File     string `json:"file"`
+	Abstract string `json:"abstract"`
+	Socket   string `json:"socket"`
+	Port     int    `json:"port"`
+}
+
+// probeTimeout is long enough for a slow machine; the probe takes some milliseconds.
+const probeTimeout = 20 * time.Second
+
+// measure runs the probe in the sandbox and returns the escapes that succeeded, by
+// name.
+func measure(ctx context.Context, self, dir string, wrap func(args []string) ([]string, error)) (map[string]bool, error) {
+	if runtime.GOOS != "linux" {
+		return nil, errors.ErrUnsupported
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	targets, closeTargets, err := layBaits(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer closeTargets()
+	encoded, err := json.Marshal(targets)
+	if err != nil {
+		return nil, err
+	}
+	args, err := wrap([]string{self, probeCommand, string(encoded)})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	succeeded := map[string]bool{}
+	return succeeded, json.Unmarshal(stdout.Bytes(), &succeeded)
+}
+
+// layBaits makes a file, sockets and a port that a confined program must not reach.
+// Those that the system does not have are left out.
+func layBaits(dir string) (*probeTargets, func(), error) {
+	path, err := os.MkdirTemp(dir, ".probe-")
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &probeTargets{Pid: os.Getpid(), File: filepath.Join(path, "bait"), Socket: filepath.Join(path, "s"), Abstract: "@bellhop-" + filepath.Base(path)}
+	var listeners []net.Listener
+	release := func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+		_ = os.RemoveAll(path)
+	}
+	if err := os.WriteFile(t.File, []byte("bait\n"), 0o600); err != nil {
+		release()
+		return nil, nil, err
+	}
+	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", t.Socket}, {"unix", t.Abstract}} {
+		l, err := net.Listen(address[0], address[1]) //nolint:noctx // closed below
+		if err != nil {
+			continue // such as a socket whose path is too long
+		}
+		listeners = append(listeners, l)
+		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+			t.Port = tcp.Port
+		}
+	}
+	return t, release, nil
+}
+
+// newLevel sorts the result of a probe.
+func newLevel(mode Mode, succeeded map[string]bool, err error) *Level {
+	level := &Level{Mode: mode, Landlock: landlockVersion(), Blocked: []string{}, Open: []string{}}
+	for _, escape := range slices.Sorted(maps.Keys(succeeded)) {
+		if succeeded[escape] {
+			level.Open = append(level.Open, escape)
+		} else {
+			level.Blocked = append(level.Blocked, escape)
+		}
+	}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		level.Error = "this system has no sandbox that Bellhop knows"
+	case err != nil:
+		level.Error = err.Error()
+	}
+	return level
+}

@@ -1,0 +1,66 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// probe tries to escape and prints which attempts succeeded.
+func probe(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: %s TARGETS", probeCommand)
+	}
+	var t probeTargets
+	if err := json.Unmarshal([]byte(args[0]), &t); err != nil {
+		return err
+	}
+	process := "/proc/" + strconv.Itoa(t.Pid) + "/"
+	return json.NewEncoder(os.Stdout).Encode(map[string]bool{
+		escapeRead:     canRead(t.File),
+		escapeWrite:    canWrite(t.File) || canWrite(t.File+"-new"),
+		escapeMemory:   canRead(process+"environ") || canRead(process+"mem"),
+		escapeSignal:   unix.Kill(t.Pid, 0) == nil,
+		escapeAbstract: canConnect("unix", t.Abstract),
+		escapeSocket:   canConnect("unix", t.Socket),
+		escapeCalls:    unix.Unshare(unix.CLONE_NEWUSER) == nil || canUseKeys(),
+		escapeProcess:  canRead(process + "cmdline"),
+		escapeMode:     unix.Chmod(t.File, 0o644) == nil,
+		escapeLoopback: canConnect("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.Port))),
+	})
+}
+
+// canRead reports whether a file can be opened. Memory can be opened only by those
+// who may read it, so nothing need be read.
+func canRead(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	return file.Close() == nil
+}
+
+func canWrite(path string) bool {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return false
+	}
+	return file.Close() == nil
+}
+
+func canConnect(network, address string) bool {
+	conn, err := net.Dial(network, address) //nolint:noctx // local, so it never waits
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+func canUseKeys() bool {
+	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, false)
+	return err == nil
+}

@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bellhop/internal/process"
+	"bellhop/protocol"
+)
+
+// Mode says what a host does if the sandbox cannot be set up.
+type Mode string
+
+// Modes.
+const (
+	ModeOn       Mode = "on"       // run agents with what the system has, and report gaps
+	ModeRequired Mode = "required" // do not start
+	ModeOff      Mode = "off"      // no sandbox
+)
+
+// Options configure the sandbox of a host. Self and Data are required.
+type Options struct {
+	Self string // path of the launcher: this binary
+	Data string // the host's data directory, where the probe lays its baits
+	Mode Mode   // "" = ModeOn
+
+	Programs string // directory of installed agents' programs; they can be read
+
+	Read  []string // further files and directories that programs can read
+	Write []string // further ones that they can change
+
+	// Processes limits the processes and threads of a session, where the system can
+	// count them; 0 = 4096.
+	Processes int
+	// NoNamespaces leaves namespaces out, for systems where they make trouble.
+	NoNamespaces bool
+
+	Others []string // paths that sessions will name; they are only checked
+}
+
+// Sandbox starts programs through the launcher.
+type Sandbox struct {
+	options Options
+	home    string // of the host's user
+	level   *Level
+
+	namespaces bool
+}
+
+// Session is what a program may use of a session.
+type Session struct {
+	Home  string   // the session's state directory
+	Write []string // its workspace, and what belongs to that
+	Read  []string
+}
+
+// Open measures what the system's sandbox keeps. CodeUnavailable: it is required and
+// does not keep the essential things. CodeInvalid: a path that is not absolute, or
+// would open the host's data.
+func Open(ctx context.Context, options Options) (*Sandbox, error) {
+	if options.Mode == "" {
+		options.Mode = ModeOn
+	}
+	home, _ := os.UserHomeDir()
+	s := &Sandbox{options: options, home: home}
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	if options.Mode == ModeOff {
+		s.level = newLevel(ModeOff, nil, nil)
+		return s, nil
+	}
+	s.level = s.measureBest(ctx)
+	if options.Mode == ModeRequired && !s.level.IsEnough() {
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "The sandbox is required, and " + s.level.Summary(),
+			Hint: "It needs Linux 6.12 or newer with Landlock. 'mode: on' in the host's configuration runs agents with less.",
+		}
+	}
+	return s, nil
+}
+
+// measureBest measures the sandbox with namespaces, and without them if the system
+// has none.
+func (s *Sandbox) measureBest(ctx context.Context) *Level {
+	o := s.options
+	try := func(namespaces bool) *Level {
+		s.namespaces = namespaces
+		succeeded, err := measure(ctx, o.Self, o.Data, func(args []string) ([]string, error) {
+			return s.spec(Session{}, args, os.Getenv("PATH")).commandLine(o.Self, args)
+		})
+		level := newLevel(o.Mode, succeeded, err)
+		level.Namespaces = namespaces && err == nil
+		return level
+	}
+	if o.NoNamespaces {
+		return try(false)
+	}
+	level := try(true)
+	if level.Error == "" {
+		return level
+	}
+	reason := level.Error
+	level = try(false)
+	level.NoNamespaces = reason
+	return level
+}
+
+func (o Options) check() error {
+	if !slices.Contains([]Mode{ModeOn, ModeRequired, ModeOff}, o.Mode) {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown mode %q", o.Mode), Hint: "Modes are on, required and off.",
+		}
+	}
+	for _, path := range slices.Concat(o.Read, o.Write, o.Others) {
+		if !filepath.IsAbs(path) {
+			return protocol.Errorf(protocol.CodeInvalid, "sandbox: %s is not an absolute path", path)
+		}
+		if !MayOpen(path, o.Data) {
+			return &protocol.Error{
+				Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: %s would open the host's data directory %s to agents", path, o.Data),
+				Hint: "Name a directory that neither contains it nor lies in it.",
+			}
+		}
+	}
+	return nil
+}
+
+// MayOpen reports whether a path can be opened to programs: it neither contains the
+// host's data nor lies there.
+func MayOpen(path, data string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	realData, err := filepath.EvalSymlinks(data)
+	if err != nil {
+		realData = data
+	}
+	return !contains(real, realData) && !contains(realData, real)
+}
+
+// Level returns the result of the measurement.
+func (s *Sandbox) Level() *Level { return s.level }
+
+// isActive reports whether programs are started through the launcher. Where the
+// launcher itself failed, they run without it, as the level says.
+func (s *Sandbox) isActive() bool { return s.options.Mode != ModeOff && s.level.Error == "" }
+
+// temporary is the directory below a session's home that its programs get for
+// temporary files: those of other programs are below /tmp.
+const temporary = ".tmp"
+
+// Confine returns a command that runs confined to a session.
+func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, error) {
+	if !s.isActive() || len(c.Args) == 0 {
+		return c, nil
+	}
+	program, err := exec.LookPath(c.Args[0])
+	if err != nil {
+		return c, err
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return c, err
+	}
+	tmp := filepath.Join(session.Home, temporary)
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return c, fmt.Errorf("sandbox: %w", err)
+	}
+	args := slices.Concat([]string{program}, c.Args[1:])
+	c.Env = slices.Concat(c.Env, []string{"TMPDIR=" + tmp, "TMP=" + tmp, "TEMP=" + tmp})
+	path := cmp.Or(lookup(c.Env, "PATH"), os.Getenv("PATH"))
+	c.Args, err = s.spec(session, args, path).commandLine(s.options.Self, args)
+	return c, err
+}
+
+// spec returns what a command of a session may use.
+func (s *Sandbox) spec(session Session, args []string, path string) Spec {
+	spec := Spec{
+		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces, Processes: cmp.Or(s.options.Processes, defaultProcesses),
+		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
+	}
+	if session.Home != "" {
+		spec.Write = append(spec.Write, session.Home)
+		spec.Private = filepath.Join(session.Home, temporary)
+	}
+	spec.Read = slices.Concat(session.Read, s.options.Read, toolPaths(path, s.home), programPaths(args, s.home))
+	if s.options.Programs != "" {
+		spec.Read = append(spec.Read, s.options.Programs)
+	}
+	slices.Sort(spec.Read)
+	spec.Read = slices.Compact(spec.Read)
+	return spec
+}
+
+const defaultProcesses = 4096
+
+// unixSocketVersion is the first version of Landlock that guards sockets with paths.
+const unixSocketVersion = 9
+
+// lookup returns the last value of a variable: the one that counts.
+func lookup(env []string, name string) string {
+	for _, variable := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
