@@ -24,14 +24,16 @@ EXPOSE 7700
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:7700/readyz || exit 1
 CMD ["bellhop", "serve"]
 
-# The host runs agents, so it needs git, and an init process that reaps their child processes.
-FROM debian:bookworm-slim AS host
+# The host runs agents, so it needs git, Node for those that are written in JavaScript, and an init process that reaps
+# their child processes. /agents is for their programs (bellhop agents install).
+FROM node:22-bookworm-slim AS host
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl git openssh-client tini && rm -rf /var/lib/apt/lists/* \
-	&& useradd --system --uid 10001 --create-home bellhop && install -d -o bellhop -g bellhop -m 0700 /data
+	&& useradd --system --uid 10001 --create-home bellhop && install -d -o bellhop -g bellhop -m 0700 /data /agents
+ENV BELLHOP_AGENTS_DIR=/agents
 COPY --from=build /bellhop /usr/local/bin/bellhop
 USER bellhop
 EXPOSE 7701
-VOLUME /data
+VOLUME /data /agents
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:7701/readyz || exit 1
 ENTRYPOINT ["tini", "--"]
 CMD ["bellhop", "host"]

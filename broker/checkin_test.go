@@ -194,7 +194,7 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	k.mustSend(task.ID, second.TurnID, `{'type':'text','id':'text-1','text':'b','timestamp':2}`)
 	k.clock.Advance(14 * time.Minute)
 	k.upkeep.Sweep(k.ctx)
-	if open := k.get(task.ID).OpenTurn; open != second.TurnID {
+	if open := openTurn(k.get(task.ID)); open != second.TurnID {
 		t.Errorf("after 14 minutes the open turn is %q", open)
 	}
 	k.clock.Advance(time.Minute)

@@ -25,7 +25,7 @@ func (k *kit) brief(id string) any {
 		}
 		rows = append(rows, row)
 	}
-	view := map[string]any{"status": task.AgentStatus, "open": task.OpenTurn, "messages": rows}
+	view := map[string]any{"status": task.AgentStatus, "open": openTurn(task), "messages": rows}
 	if task.Reason != "" {
 		view["reason"] = task.Reason
 	}

@@ -296,3 +296,11 @@ func (h *fakeHost) lastPasswords() []string {
 	}
 	return all
 }
+
+// openTurn returns the id of a task's open turn, "" for none.
+func openTurn(task *protocol.Task) string {
+	if task.OpenTurn == nil {
+		return ""
+	}
+	return *task.OpenTurn
+}

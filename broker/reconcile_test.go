@@ -80,7 +80,7 @@ func TestReconcile(t *testing.T) {
 	t.Run("a running turn stays open", func(t *testing.T) {
 		k, task, _, turn := restarted(t)
 		k.must(k.reconciler.Task(k.ctx, task.ID))
-		if open := k.get(task.ID).OpenTurn; open != turn {
+		if open := openTurn(k.get(task.ID)); open != turn {
 			t.Errorf("open turn %q", open)
 		}
 	})
@@ -128,7 +128,7 @@ func TestReconcile(t *testing.T) {
 		if err := k.reconciler.Task(k.ctx, task.ID); protocol.CodeOf(err) != protocol.CodeBadGateway {
 			t.Errorf("%v", err)
 		}
-		if open := k.get(task.ID).OpenTurn; open != turn {
+		if open := openTurn(k.get(task.ID)); open != turn {
 			t.Errorf("open turn %q", open)
 		}
 	})
@@ -154,8 +154,8 @@ func TestReconcile(t *testing.T) {
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		got := k.get(task.ID)
 		same(t, got.LastTurn, `{'id':'`+turn+`','finishReason':'other','reason':'host-lost','usage':null}`)
-		if got.OpenTurn != "t9" || got.AgentStatus != protocol.StatusBusy {
-			t.Errorf("open turn %q, %s", got.OpenTurn, got.AgentStatus)
+		if openTurn(got) != "t9" || got.AgentStatus != protocol.StatusBusy {
+			t.Errorf("open turn %q, %s", openTurn(got), got.AgentStatus)
 		}
 	})
 	t.Run("a host restored from an older copy is behind until its next session", func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestCreateTask(t *testing.T) {
 		task, err := k.tasks.Create(k.ctx, k.user, &protocol.CreateTaskRequest{Title: " New "})
 		k.must(err)
 		same(t, task, `{'id':'`+task.ID+`','title':'New','mode':'agent','agent':'demo','project':'','hostId':'','agentUrl':'','agentStatus':'none',
-			'reason':'','openTurn':'','lastTurn':null,'openInteractions':0,'readRev':0,'rev':0,'archived':false,
+			'reason':'','openTurn':null,'lastTurn':null,'openInteractions':0,'readRev':0,'rev':0,'archived':false,
 			'createdAt':'2026-03-04T05:06:07.000891Z','lastActivityAt':'2026-03-04T05:06:07.000891Z'}`)
 	})
 }

@@ -25,8 +25,8 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 		)
 		same(t, answer, `{'success':true,'accepted':4,'duplicates':0,'cursor':{'epoch':1,'seq':4}}`)
 		busy := k.get(task.ID)
-		if busy.AgentStatus != "busy" || busy.OpenTurn != in.TurnID {
-			t.Errorf("status %s, open turn %q", busy.AgentStatus, busy.OpenTurn)
+		if busy.AgentStatus != "busy" || openTurn(busy) != in.TurnID {
+			t.Errorf("status %s, open turn %q", busy.AgentStatus, openTurn(busy))
 		}
 		answer = k.mustSend(task.ID, "", seqd(1, 5, in.TurnID, finishStop+`,'totalUsage':{'inputTokens':3}`))
 		same(t, answer, `{'success':true,'accepted':1,'duplicates':0,'cursor':{'epoch':1,'seq':5}}`)
@@ -45,7 +45,7 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 			 'message':'','artifacts':[{'id':'`+tool.Artifacts[0].ID+`','type':'TOOL_USE','content':{'toolCallId':'c1','toolName':'read',
 			 'input':{'path':'a<b'},'output':'ok','isError':false,'state':'done'}}],'eventId':'e1-3','createdAt':'2026-03-04T05:06:07.000891Z'}]`)
 		same(t, k.get(task.ID), `{'id':'`+task.ID+`','title':'Fix it','mode':'agent','agent':'','project':'','hostId':'',
-			'agentUrl':'https://agent.example','agentStatus':'idle','reason':'','openTurn':'',
+			'agentUrl':'https://agent.example','agentStatus':'idle','reason':'','openTurn':null,
 			'lastTurn':{'id':'`+in.TurnID+`','finishReason':'stop','reason':'','usage':{'inputTokens':3}},'openInteractions':0,
 			'readRev':0,'rev':6,'archived':false,'createdAt':'2026-03-04T05:06:07.000891Z','lastActivityAt':'2026-03-04T05:06:07.000891Z'}`)
 		if rev := k.notified.rev(task.ID); rev != 6 {

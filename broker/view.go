@@ -6,7 +6,7 @@ import "bellhop/protocol"
 func (t *Task) View() *protocol.Task {
 	v := &protocol.Task{
 		ID: t.ID, Title: t.Title, Mode: t.Mode, Agent: t.Agent, Project: t.Project, HostID: t.HostID,
-		AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: t.OpenTurn,
+		AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: optional(t.OpenTurn),
 		OpenInteractions: t.OpenQuestions, ReadRev: t.ReadRev, Rev: t.Rev, Archived: t.Archived,
 		CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
 	}
@@ -31,4 +31,12 @@ func (h *Host) View() *protocol.Host {
 	return &protocol.Host{
 		ID: h.ID, Name: h.Name, URL: h.URL, Health: h.Health, Reach: h.Reach, OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,
 	}
+}
+
+// optional returns nil for "".
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }

@@ -106,7 +106,7 @@ type Task struct {
 	AgentURL         string       `json:"agentUrl"`
 	AgentStatus      Status       `json:"agentStatus"`
 	Reason           StatusReason `json:"reason"`
-	OpenTurn         string       `json:"openTurn"` // id of the open turn, "" if there is none
+	OpenTurn         *string      `json:"openTurn"` // id of the open turn; null if there is none
 	LastTurn         *LastTurn    `json:"lastTurn"`
 	OpenInteractions int          `json:"openInteractions"`
 	ReadRev          int64        `json:"readRev"`

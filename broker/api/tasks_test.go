@@ -8,7 +8,7 @@ import (
 )
 
 const taskBody = `{"id":"<id1>","title":"A task","mode":"agent","agent":"","project":"","hostId":"","agentUrl":"http://agents.example",` +
-	`"agentStatus":"none","reason":"","openTurn":"","lastTurn":null,"openInteractions":0,"readRev":0,"rev":0,"archived":false,` +
+	`"agentStatus":"none","reason":"","openTurn":null,"lastTurn":null,"openInteractions":0,"readRev":0,"rev":0,"archived":false,` +
 	`"createdAt":"+0s","lastActivityAt":"+0s"}`
 
 func TestTasksFromCreationToDeletion(t *testing.T) {

@@ -46,7 +46,7 @@ func (c *chat) converse(ctx context.Context) error {
 	if err := c.showHistory(ctx); err != nil {
 		return err
 	}
-	if c.task.OpenTurn != "" {
+	if c.task.OpenTurn != nil {
 		stream, err := c.client.Watch(ctx, c.task.ID)
 		if err != nil {
 			return err

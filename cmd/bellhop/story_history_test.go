@@ -84,7 +84,7 @@ func (w *storyState) brokerHistory(ts *testscript.TestScript, id string) (string
 			_, _ = fmt.Fprintf(&out, "tool %s %s\n", use.ToolName, use.ToolCallID)
 		}
 	}
-	if turn := task.LastTurn; turn != nil && task.OpenTurn == "" {
+	if turn := task.LastTurn; turn != nil && task.OpenTurn == nil {
 		_, _ = fmt.Fprintf(&out, "finish %s %s %s\n", turn.ID, turn.FinishReason, turn.Reason)
 	}
 	return out.String(), nil

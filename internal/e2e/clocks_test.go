@@ -65,7 +65,7 @@ func (c *clocked) turn(prompt string, between func()) {
 	}
 	eventually(c.t, "the turn has ended", func() bool {
 		task, err := c.client().Task(c.t.Context(), c.id)
-		return err == nil && task.OpenTurn == "" && task.LastTurn != nil && task.LastTurn.ID == stream.TurnID
+		return err == nil && task.OpenTurn == nil && task.LastTurn != nil && task.LastTurn.ID == stream.TurnID
 	})
 	var texts []string
 	for _, m := range historyOf(c.t, c.client(), c.id)[before:] {

@@ -175,7 +175,7 @@ func (s *stack) quiescent(tasks []string) bool {
 	}
 	for _, id := range tasks {
 		task, err := s.user().Task(s.t.Context(), id)
-		if err != nil || task.OpenTurn != "" || task.AgentStatus == protocol.StatusBusy {
+		if err != nil || task.OpenTurn != nil || task.AgentStatus == protocol.StatusBusy {
 			return false
 		}
 	}

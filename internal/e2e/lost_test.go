@@ -115,7 +115,7 @@ func TestAHostThatLostItsDiskContinuesUnderAHigherEpoch(t *testing.T) {
 		}
 		eventually(t, "the broker knows of the turn", func() bool {
 			got, err := s.user().Task(t.Context(), task)
-			return err == nil && got.OpenTurn == stream.TurnID
+			return err == nil && got.OpenTurn != nil && *got.OpenTurn == stream.TurnID
 		})
 		s.host.kill()
 		if err := os.RemoveAll(s.hostData()); err != nil {

@@ -56,7 +56,7 @@ func settle(t testing.TB, c *client.Client, task string) *protocol.Task {
 			return false
 		}
 		last = got
-		return got.OpenTurn == "" && got.LastTurn != nil
+		return got.OpenTurn == nil && got.LastTurn != nil
 	})
 	return last
 }

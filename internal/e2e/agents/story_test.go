@@ -137,7 +137,7 @@ func (d *dev) settled(task string) {
 	d.t.Helper()
 	eventually(d.t, "all events have arrived", func() bool {
 		got, err := d.user.Task(d.t.Context(), task)
-		if err != nil || got.OpenTurn != "" || got.LastTurn == nil {
+		if err != nil || got.OpenTurn != nil || got.LastTurn == nil {
 			return false
 		}
 		for _, s := range d.status().Sessions {

@@ -122,7 +122,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     );
     // For a cursor that it does not know, the host replays the last turn.
     const cursor = grant.streamCursor ?? (turnId && '0-0');
-    return cursor ? new Turn(this, taskId, { ...grant, turnId: turnId ?? openTurn }, undefined, cursor) : null;
+    return cursor ? new Turn(this, taskId, { ...grant, turnId: turnId ?? openTurn ?? '' }, undefined, cursor) : null;
   }
 
   #post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {

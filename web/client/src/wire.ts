@@ -176,8 +176,8 @@ export interface Task {
   agentUrl: string;
   agentStatus: Status;
   reason: StatusReason;
-  /** id of the open turn, "" if there is none */
-  openTurn: string;
+  /** id of the open turn; null if there is none */
+  openTurn: string | null;
   lastTurn: LastTurn | null;
   openInteractions: number;
   readRev: number;

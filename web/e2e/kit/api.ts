@@ -83,7 +83,7 @@ export class Api {
 export interface Task {
   id: string;
   agent: string;
-  openTurn: string;
+  openTurn: string | null;
   agentStatus: string;
   lastTurn: { id: string; finishReason: string; reason: string } | null;
 }

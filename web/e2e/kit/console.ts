@@ -48,7 +48,7 @@ export class Console {
       .poll(async () => ((await this.api.task(id)).lastTurn ? (await this.api.task(id)).openTurn : 'not begun'), {
         timeout: 20_000,
       })
-      .toBe('');
+      .toBeNull();
     await expect(this.stop).toBeHidden();
   }
 

@@ -29,7 +29,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const interactions = (useOpenInteractions().data ?? []).filter((i) => i.taskId === task.id);
 
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
-  const busy = streaming || task.openTurn !== '';
+  const busy = streaming || task.openTurn !== null;
   const unsent = useUnsent(task.id, state, chat.pending);
   const failed = (chat.status === 'error' && !busy && notDelivered(chat.error)) || unsent !== undefined;
   const groups = useGroups(state.rows);
@@ -84,7 +84,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
 function Reconnecting({ task, chat, connected }: { task: Task; chat: LiveChat; connected: boolean }) {
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   // The turn runs and nothing streams it: the client is still trying to attach.
-  const unattached = task.openTurn !== '' && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
+  const unattached = task.openTurn !== null && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
   const dropped = chat.connection.lostAt !== undefined && streaming;
   return (
     <ReconnectBanner

@@ -17,7 +17,7 @@ const task = (change: Partial<Task> = {}): Task => ({
   agentUrl: '',
   agentStatus: 'idle',
   reason: '',
-  openTurn: '',
+  openTurn: null,
   lastTurn: null,
   openInteractions: 0,
   readRev: 0,
@@ -83,14 +83,14 @@ describe('a task that is open', () => {
   it('accepts its row after a hint with a later rev', () => {
     const c = client();
     applyHint(c, hint);
-    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
-    expect(findTask(c, 't')).toMatchObject({ openTurn: '', agentStatus: 'idle' });
+    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: null }));
+    expect(findTask(c, 't')).toMatchObject({ openTurn: null, agentStatus: 'idle' });
   });
   it('keeps newer frames when an older read arrives late', () => {
     const c = client();
     const late = task({ rev: 6, agentStatus: 'busy', openTurn: 'turn' });
-    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: '' }));
-    expect(newer(c, late)).toMatchObject({ rev: 7, openTurn: '' });
+    patchTask(c, 't', task({ rev: 7, agentStatus: 'idle', openTurn: null }));
+    expect(newer(c, late)).toMatchObject({ rev: 7, openTurn: null });
     expect(newer(c, task({ rev: 9 }))).toMatchObject({ rev: 9 });
   });
 });

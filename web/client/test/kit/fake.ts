@@ -164,7 +164,7 @@ export class FakeBellhop {
           streamCursor: last && !last.over ? `${last.epoch}-0` : null,
         });
       case 'GET /api/tasks/task':
-        return json(200, { id: 'task', openTurn: last && !last.over ? last.id : '' });
+        return json(200, { id: 'task', openTurn: last && !last.over ? last.id : null });
       case 'POST /api/agent/interrupt':
         last?.send({ type: 'abort', reason: 'aborted' });
         return json(200, { success: true });

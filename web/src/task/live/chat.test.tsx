@@ -59,10 +59,10 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 let taskNumber = 0;
-function show(openTurn = '') {
+function show(openTurn: string | null = null) {
   const id = `task-${++taskNumber}`;
-  const task = (open: string) => ({ id, openTurn: open }) as Task;
-  const hook = renderHook(({ open }: { open: string }) => useLiveChat(id, task(open), true), {
+  const task = (open: string | null) => ({ id, openTurn: open }) as Task;
+  const hook = renderHook(({ open }: { open: string | null }) => useLiveChat(id, task(open), true), {
     initialProps: { open: openTurn },
   });
   const textOf = (turnId: string) =>

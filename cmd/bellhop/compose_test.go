@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"bellhop/internal/app"
+)
+
+func TestComposeRunsARealAgent(t *testing.T) {
+	host := loadCompose(t).Services["host"]
+	mounts := map[string]types.ServiceVolumeConfig{}
+	for _, v := range host.Volumes {
+		mounts[v.Target] = v
+	}
+	if dir := value(host, "BELLHOP_AGENTS_DIR"); mounts[dir].Type != types.VolumeTypeVolume {
+		t.Errorf("the agents' programs in %q do not survive the container", dir)
+	}
+	config := mounts[value(host, "BELLHOP_HOST_CONFIG")]
+	file, err := app.ReadHostFile(config.Source)
+	if err != nil || !config.ReadOnly {
+		t.Errorf("the mounted configuration: %v, read-only %v", err, config.ReadOnly)
+	}
+	if file.Default == "" || file.Default == "demo" {
+		t.Errorf("the default agent is %q", file.Default)
+	}
+	if len(host.EnvFiles) != 1 || bool(host.EnvFiles[0].Required) {
+		t.Errorf("the models' keys: %+v", host.EnvFiles)
+	}
+}
+
+func value(s types.ServiceConfig, name string) string {
+	if v := s.Environment[name]; v != nil {
+		return *v
+	}
+	return ""
+}
+
+// Agents run programs that they choose, so nothing of theirs may reach the database.
+func TestComposeKeepsTheDatabaseOffTheAgentsNetwork(t *testing.T) {
+	project := loadCompose(t)
+	for name := range project.Services["postgres"].Networks {
+		if _, shared := project.Services["host"].Networks[name]; shared || name == "default" {
+			t.Errorf("postgres and host share the network %s", name)
+		}
+		if !project.Networks[name].Internal {
+			t.Errorf("the network %s of the database reaches outside", name)
+		}
+	}
+	for _, secret := range project.Services["host"].Secrets {
+		if secret.Source != "host_password" {
+			t.Errorf("the host is given the secret %s", secret.Source)
+		}
+	}
+}
+
+// A password in a command line is seen by every process of the machine.
+func TestComposeShowsNoPasswordInACommandLine(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(projectRoot, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(content), "--password") {
+		t.Error("the file shows a password as an argument")
+	}
+}
+
+// No image is built here. What can be checked are the stages, the files that they copy and what
+// the host's stage needs for real agents.
+func TestTheDockerfileHasWhatAgentsNeed(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(projectRoot, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.Parse(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages := map[string][]string{} // instructions by stage
+	stage := ""
+	for _, n := range parsed.AST.Children {
+		if strings.EqualFold(n.Value, "from") {
+			words := strings.Fields(n.Original)
+			stage = words[len(words)-1]
+		}
+		stages[stage] = append(stages[stage], n.Original)
+		expectSources(t, n)
+	}
+	for service, target := range map[string]string{"broker": "broker", "host": "host"} {
+		if got := loadCompose(t).Services[service].Build.Target; got != target || stages[target] == nil {
+			t.Errorf("service %s builds stage %q", service, got)
+		}
+	}
+	host := strings.Join(stages["host"], "\n")
+	for _, want := range []string{"FROM node:22", "git", "tini", "/data /agents", "USER bellhop", "VOLUME /data /agents"} {
+		if !strings.Contains(host, want) {
+			t.Errorf("the host's image lacks %q", want)
+		}
+	}
+}
+
+// expectSources checks that what a COPY takes from the project exists.
+func expectSources(t *testing.T, n *parser.Node) {
+	t.Helper()
+	if !strings.EqualFold(n.Value, "copy") || slices.ContainsFunc(n.Flags, func(f string) bool { return strings.HasPrefix(f, "--from") }) {
+		return
+	}
+	var paths []string
+	for word := n.Next; word != nil; word = word.Next {
+		paths = append(paths, word.Value)
+	}
+	for _, source := range paths[:len(paths)-1] {
+		if _, err := os.Stat(filepath.Join(projectRoot, source)); err != nil {
+			t.Errorf("%s: %v", n.Original, err)
+		}
+	}
+}
