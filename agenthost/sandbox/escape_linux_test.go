@@ -25,6 +25,7 @@ type bait struct {
 	User      string // home of another user
 	Workspace string // the program's own
 	Home      string
+	Mark      string // name of files in directories that all users share
 	Abstract  string
 	Socket    string
 	Port      int
@@ -80,12 +81,12 @@ var escapes = []escape{
 	{"leave by a file handle", openByHandle},
 	{"read another user's home", func(b bait) error { return reads(b.User + "/.ssh/id_ed25519") }},
 	{"list all homes", func(bait) error { return lists("/home") }},
-	{"read root's home", func(bait) error { return lists("/root") }},
+	{"read root's home", func(bait) error { return reads("/root/.bashrc") }},
 	{"read the system's passwords", func(bait) error { return reads("/etc/shadow") }},
 	{"write into /etc", func(bait) error { return writes("/etc/bellhop-escape", "x") }},
 	{"write into /usr", func(bait) error { return writes("/usr/bellhop-escape", "x") }},
-	{"write into the host's /tmp", func(b bait) error { return writes("/tmp/"+filepath.Base(b.Host)+"-escape", "x") }},
-	{"write into the host's /dev/shm", func(b bait) error { return writes("/dev/shm/"+filepath.Base(b.Host)+"-escape", "x") }},
+	{"write into the host's /tmp", func(b bait) error { return writes("/tmp/"+b.Mark, "x") }},
+	{"write into the host's /dev/shm", func(b bait) error { return writes("/dev/shm/"+b.Mark, "x") }},
 	{"read the kernel's log", func(bait) error { return reads("/dev/kmsg") }},
 	{"read the disk", readDisk},
 	{"make a device file", makeDevice},

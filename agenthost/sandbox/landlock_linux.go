@@ -53,6 +53,9 @@ func restrictFiles(spec Spec) error {
 	add([]string{"/proc"}, readRights, readFileRights)
 	add(devices, deviceRights, deviceFileRights)
 	add([]string{"/dev"}, landlock.AccessFSSet(kernel.AccessFSReadDir), 0)
+	if spec.Namespaces { // there is nothing else to be listed
+		add([]string{"/"}, landlock.AccessFSSet(kernel.AccessFSReadDir), 0)
+	}
 	add(spec.Read, readRights, readFileRights)
 	write := writeRights
 	if landlockVersion() < 2 { // it cannot grant moves between directories, and best effort would give up

@@ -5,17 +5,23 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"unsafe"
 
+	kernel "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // launch confines this process and becomes the program. It returns only errors.
 func launch(args []string) error {
-	// Capabilities and filters belong to a thread; execve keeps those of the caller.
+	// Rules belong to threads; execve keeps those of the caller.
 	runtime.LockOSThread()
 	spec, program, err := parseCommandLine(args)
 	if err != nil {
 		return err
+	}
+	if spec.Namespaces {
+		return runInNamespaces(spec, program)
 	}
 	if err := confine(spec); err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: %w", err)
@@ -26,12 +32,13 @@ func launch(args []string) error {
 	return nil
 }
 
-// confine applies all rules to this thread and to what it executes.
+// confine applies all rules to every thread of this process, and so to all that it
+// executes.
 func confine(spec Spec) error {
 	if err := errors.Join(limitResources(), dropCapabilities()); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	if err := kernel.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
 	if err := restrictFiles(spec); err != nil {
@@ -61,7 +68,7 @@ func limitResources() error {
 	return nil
 }
 
-// dropCapabilities gives up all privileges of root. Programs of a host that runs as
+// dropCapabilities gives up all privileges of root in every thread. Programs of a host that runs as
 // root keep its user id, but not its powers.
 func dropCapabilities() error {
 	for capability := 0; ; capability++ {
@@ -73,16 +80,21 @@ func dropCapabilities() error {
 			continue
 		}
 		// A process without CAP_SETPCAP has nothing to give up.
-		err = unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0)
+		err = kernel.AllThreadsPrctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0)
 		if err != nil && (!errors.Is(err, unix.EPERM) || os.Geteuid() == 0) {
 			return fmt.Errorf("give up capability %d: %w", capability, err)
 		}
 	}
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil {
-		return fmt.Errorf("give up capabilities: %w", err)
+	_ = kernel.AllThreadsPrctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
+	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	none := &[2]unix.CapUserData{}
+	var pinner runtime.Pinner // several threads get the addresses
+	pinner.Pin(header)
+	pinner.Pin(none)
+	defer pinner.Unpin()
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(none)), 0)
+	if errno != 0 {
+		return fmt.Errorf("give up capabilities: %w", errno)
 	}
 	return nil
 }

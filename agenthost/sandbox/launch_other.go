@@ -7,6 +7,8 @@ import "errors"
 // launch exists on Linux only.
 func launch([]string) error { return errors.ErrUnsupported }
 
+func runInit([]string) error { return errors.ErrUnsupported }
+
 func probe([]string) error { return errors.ErrUnsupported }
 
 func landlockVersion() int { return 0 }

@@ -26,6 +26,9 @@ type Level struct {
 	Blocked  []string `json:"blocked"`  // escapes that failed, as they must
 	Open     []string `json:"open"`     // escapes that succeeded
 	Error    string   `json:"error,omitempty"`
+
+	Namespaces   bool   `json:"namespaces"`             // files, processes and shared memory of its own
+	NoNamespaces string `json:"noNamespaces,omitempty"` // why it has none
 }
 
 // The escapes that a host tries at its start. A level without the first four is no
@@ -59,11 +62,19 @@ func (l *Level) Summary() string {
 		return "off: agents can read the host's data and other sessions"
 	case l.Error != "":
 		return "cannot be set up: " + l.Error
-	case len(l.Open) == 0:
-		return "on (Landlock " + strconv.Itoa(l.Landlock) + ")"
-	default:
-		return "on (Landlock " + strconv.Itoa(l.Landlock) + "), but programs can " + strings.Join(l.Open, ", ")
 	}
+	summary := "on (Landlock " + strconv.Itoa(l.Landlock)
+	if l.Namespaces {
+		summary += ", namespaces"
+	}
+	summary += ")"
+	if l.NoNamespaces != "" {
+		summary += ", without namespaces (" + l.NoNamespaces + ")"
+	}
+	if len(l.Open) > 0 {
+		summary += ", but programs can " + strings.Join(l.Open, ", ")
+	}
+	return summary
 }
 
 // probeTargets are the baits that a program in the sandbox tries to reach.
@@ -100,7 +111,7 @@ func measure(ctx context.Context, self, dir string, wrap func(args []string) ([]
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

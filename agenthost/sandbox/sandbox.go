@@ -35,6 +35,12 @@ type Options struct {
 	Read  []string // further files and directories that programs can read
 	Write []string // further ones that they can change
 
+	// Processes limits the processes and threads of a session, where the system can
+	// count them; 0 = 4096.
+	Processes int
+	// NoNamespaces leaves namespaces out, for systems where they make trouble.
+	NoNamespaces bool
+
 	Others []string // paths that sessions will name; they are only checked
 }
 
@@ -43,6 +49,8 @@ type Sandbox struct {
 	options Options
 	home    string // of the host's user
 	level   *Level
+
+	namespaces bool
 }
 
 // Session is what a program may use of a session.
@@ -68,10 +76,7 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 		s.level = newLevel(ModeOff, nil, nil)
 		return s, nil
 	}
-	succeeded, err := measure(ctx, options.Self, options.Data, func(args []string) ([]string, error) {
-		return s.spec(Session{}, args, os.Getenv("PATH")).commandLine(options.Self, args)
-	})
-	s.level = newLevel(options.Mode, succeeded, err)
+	s.level = s.measureBest(ctx)
 	if options.Mode == ModeRequired && !s.level.IsEnough() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeUnavailable, Message: "The sandbox is required, and " + s.level.Summary(),
@@ -79,6 +84,32 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 		}
 	}
 	return s, nil
+}
+
+// measureBest measures the sandbox with namespaces, and without them if the system
+// has none.
+func (s *Sandbox) measureBest(ctx context.Context) *Level {
+	o := s.options
+	try := func(namespaces bool) *Level {
+		s.namespaces = namespaces
+		succeeded, err := measure(ctx, o.Self, o.Data, func(args []string) ([]string, error) {
+			return s.spec(Session{}, args, os.Getenv("PATH")).commandLine(o.Self, args)
+		})
+		level := newLevel(o.Mode, succeeded, err)
+		level.Namespaces = namespaces && err == nil
+		return level
+	}
+	if o.NoNamespaces {
+		return try(false)
+	}
+	level := try(true)
+	if level.Error == "" {
+		return level
+	}
+	reason := level.Error
+	level = try(false)
+	level.NoNamespaces = reason
+	return level
 }
 
 func (o Options) check() error {
@@ -151,9 +182,13 @@ func (s *Sandbox) Confine(session Session, c process.Command) (process.Command, 
 
 // spec returns what a command of a session may use.
 func (s *Sandbox) spec(session Session, args []string, path string) Spec {
-	spec := Spec{Write: slices.Concat(session.Write, s.options.Write), UnixSockets: landlockVersion() >= unixSocketVersion}
+	spec := Spec{
+		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces, Processes: cmp.Or(s.options.Processes, defaultProcesses),
+		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
+	}
 	if session.Home != "" {
 		spec.Write = append(spec.Write, session.Home)
+		spec.Private = filepath.Join(session.Home, temporary)
 	}
 	spec.Read = slices.Concat(session.Read, s.options.Read, toolPaths(path, s.home), programPaths(args, s.home))
 	if s.options.Programs != "" {
@@ -163,6 +198,8 @@ func (s *Sandbox) spec(session Session, args []string, path string) Spec {
 	spec.Read = slices.Compact(spec.Read)
 	return spec
 }
+
+const defaultProcesses = 4096
 
 // unixSocketVersion is the first version of Landlock that guards sockets with paths.
 const unixSocketVersion = 9

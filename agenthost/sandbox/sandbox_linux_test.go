@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,7 +62,7 @@ func newGround(t *testing.T, options Options) *ground {
 	}
 	g.program = os.Args[0]
 	g.serve()
-	options.Self, options.Data = os.Args[0], g.Host
+	options.Self, options.Data, options.Processes = os.Args[0], g.Host, 512
 	var err error
 	g.sandbox, err = Open(t.Context(), options)
 	must(t, err)
@@ -74,6 +75,7 @@ func (g *ground) serve() {
 	host := exec.CommandContext(g.Context(), "/bin/sleep", "1000")
 	must(g.T, host.Start())
 	g.Cleanup(func() { _ = host.Process.Kill(); _ = host.Wait() })
+	g.Mark = "bellhop-escape-" + strconv.Itoa(host.Process.Pid)
 	g.Pid, g.Abstract, g.Socket = host.Process.Pid, "@"+filepath.Base(filepath.Dir(g.Host))+g.Name(), filepath.Join(g.Host, "socket")
 	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", g.Socket}, {"unix", g.Abstract}} {
 		listener, err := net.Listen(address[0], address[1])
@@ -133,6 +135,12 @@ func (g *ground) attack() map[string]string {
 	must(g.T, err)
 	results := map[string]string{}
 	must(g.T, json.Unmarshal([]byte(out), &results))
+	for _, shared := range []string{"/tmp", "/dev/shm"} { // a directory of the sandbox's own is no escape
+		name := "write into the host's " + shared
+		if err := os.Remove(filepath.Join(shared, g.Mark)); results[name] == "escaped" && err != nil {
+			results[name] = "its own " + shared
+		}
+	}
 	if len(results) != len(escapes) {
 		g.Fatalf("%d results of %d escapes", len(results), len(escapes))
 	}
@@ -147,16 +155,12 @@ const (
 
 // The published matrix is what a hostile program really achieves.
 func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
-	results := newGround(t, Options{}).attack()
+	alone, full := newGround(t, Options{NoNamespaces: true}).attack(), newGround(t, Options{}).attack()
 	var table strings.Builder
-	table.WriteString("\n| a program tries to | Landlock |\n|---|---|\n")
+	table.WriteString("\n| a program tries to | Landlock alone | with namespaces |\n|---|---|---|\n")
 	for _, e := range escapes {
-		cell := "blocked"
-		if results[e.name] == "escaped" {
-			cell = "**open**"
-		}
-		t.Logf("%s: %s", e.name, results[e.name])
-		_, _ = fmt.Fprintf(&table, "| %s | %s |\n", e.name, cell)
+		t.Logf("%s: %s; %s", e.name, alone[e.name], full[e.name])
+		_, _ = fmt.Fprintf(&table, "| %s | %s | %s |\n", e.name, cell(alone[e.name]), cell(full[e.name]))
 	}
 	table.WriteString("\n")
 	page, err := os.ReadFile(matrixPage)
@@ -175,15 +179,31 @@ func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
 	}
 }
 
+func cell(result string) string {
+	if result == "escaped" {
+		return "**open**"
+	}
+	return "blocked"
+}
+
 // A user without privileges gets no further than root.
 func TestAProgramOfAnotherUserGetsNoFurther(t *testing.T) {
-	g := newGround(t, Options{})
+	for _, options := range []Options{{NoNamespaces: true}, {}} {
+		attackAsAnotherUser(t, newGround(t, options))
+	}
+}
+
+func attackAsAnotherUser(t *testing.T, g *ground) {
+	t.Helper()
 	asRoot := g.attack()
 	must(t, os.Chmod(filepath.Dir(filepath.Dir(g.Host)), 0o755)) //nolint:gosec // others reach the ground
 	binary := filepath.Join(filepath.Dir(g.Host), "hostile")
 	copyProgram(t, os.Args[0], binary)
 	g.sandbox.options.Self, g.program = binary, binary
-	for _, path := range []string{g.Workspace, g.Home, filepath.Join(g.Home, temporary)} {
+	tmp := filepath.Join(g.Home, temporary)
+	must(t, os.RemoveAll(tmp))
+	must(t, os.Mkdir(tmp, 0o700))
+	for _, path := range []string{g.Workspace, g.Home, tmp} {
 		must(t, os.Chown(path, 65534, 65534))
 	}
 	g.user = &syscall.Credential{Uid: 65534, Gid: 65534}
@@ -215,9 +235,10 @@ func TestProgramsWorkInTheSandbox(t *testing.T) {
 		"look up names":              `getent hosts localhost >/dev/null`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newGround(t, Options{})
-			if out, err := g.run("sh", "-e", "-c", script); err != nil {
-				t.Errorf("%s, %v", out, err)
+			for _, options := range []Options{{NoNamespaces: true}, {}} {
+				if out, err := newGround(t, options).run("sh", "-e", "-c", script); err != nil {
+					t.Errorf("%+v: %s, %v", options, out, err)
+				}
 			}
 		})
 	}
@@ -249,7 +270,7 @@ func TestConfiguredPathsAreOpened(t *testing.T) {
 func TestTheLevelIsMeasured(t *testing.T) {
 	g := newGround(t, Options{Mode: ModeRequired})
 	level := g.sandbox.Level()
-	if !level.IsEnough() || level.Landlock < 6 || !strings.HasPrefix(level.Summary(), "on (Landlock") {
+	if !level.IsEnough() || level.Landlock < 6 || !level.Namespaces || !strings.HasPrefix(level.Summary(), "on (Landlock") {
 		t.Errorf("%+v", level)
 	}
 	if left, err := filepath.Glob(filepath.Join(g.Host, ".probe-*")); err != nil || len(left) != 0 {

@@ -12,6 +12,7 @@ import (
 // The hidden commands of the binary. The tests' binaries have them too.
 const (
 	launchCommand = "sandbox-exec"
+	initCommand   = "sandbox-init"
 	probeCommand  = "sandbox-probe"
 )
 
@@ -20,6 +21,12 @@ const (
 type Spec struct {
 	Write []string `json:"write"` // files and directories that can be changed
 	Read  []string `json:"read"`  // files and directories that can be read and executed
+
+	// Namespaces gives the program a file system, processes and shared memory of its
+	// own. Private is then its /tmp, and Processes the limit of its processes.
+	Namespaces bool   `json:"namespaces,omitempty"`
+	Private    string `json:"private,omitempty"`
+	Processes  int    `json:"processes,omitempty"`
 
 	// UnixSockets allows sockets with a path: another guard keeps the program from
 	// those outside the sandbox.
@@ -57,6 +64,8 @@ func init() {
 	switch os.Args[1] {
 	case launchCommand:
 		err = launch(os.Args[1:])
+	case initCommand:
+		err = runInit(os.Args[1:])
 	case probeCommand:
 		err = probe(os.Args[2:])
 	default:

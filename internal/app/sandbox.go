@@ -22,11 +22,12 @@ import (
 // SandboxFile configures the sandbox of agents in the host's configuration file. A
 // string is short for an object with only a mode.
 type SandboxFile struct {
-	Mode     sandbox.Mode            `yaml:"mode"`
-	Read     []string                `yaml:"read"`
-	Write    []string                `yaml:"write"`
-	Agents   map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
-	Projects map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
+	Mode       sandbox.Mode            `yaml:"mode"`
+	Namespaces *bool                   `yaml:"namespaces"` // false: none, even if the system has them
+	Read       []string                `yaml:"read"`
+	Write      []string                `yaml:"write"`
+	Agents     map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
+	Projects   map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
 }
 
 // SandboxPaths are absolute paths that programs can read, or change.
@@ -43,7 +44,7 @@ func (s *SandboxFile) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		return node.Decode(&s.Mode)
 	}
-	if err := checkKeys(node, "sandbox", "mode", "read", "write", "agents", "projects"); err != nil {
+	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "agents", "projects"); err != nil {
 		return err
 	}
 	return node.Decode((*sandboxFields)(s))
@@ -90,7 +91,9 @@ func (s SandboxFile) check(f HostFile) error {
 // options returns the options of package sandbox, with the paths of all entries, so
 // that all of them are checked.
 func (s SandboxFile) options() sandbox.Options {
-	return sandbox.Options{Mode: s.Mode, Read: s.Read, Write: s.Write, Others: s.otherPaths()}
+	return sandbox.Options{
+		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces, Read: s.Read, Write: s.Write, Others: s.otherPaths(),
+	}
 }
 
 func (s SandboxFile) otherPaths() []string {
@@ -130,10 +133,10 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager) (*hostSandbox, er
 		return nil, err
 	}
 	level := opened.Level()
-	if level.IsEnough() && len(level.Open) == 0 {
-		c.Log.Info("agents run in a sandbox", "landlock", level.Landlock)
+	if level.IsEnough() {
+		c.Log.Info("agents run in a sandbox", "sandbox", level.Summary())
 	} else {
-		c.Log.Warn("the sandbox of agents is incomplete", "sandbox", level.Summary())
+		c.Log.Warn("agents run without a complete sandbox", "sandbox", level.Summary())
 	}
 	return &hostSandbox{Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data}, nil
 }

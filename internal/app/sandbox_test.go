@@ -27,11 +27,12 @@ agents: {mine: {command: [/bin/true]}}
 projects: {shop: /tmp}
 sandbox:
   mode: required
+  namespaces: false
   read: [/srv/tools]
   agents: {mine: {write: [/srv/cache]}, demo: {read: [/srv/demo]}}
   projects: {shop: {read: [/srv/shop]}}
 `)
-	if err != nil || file.Sandbox.Mode != sandbox.ModeRequired || !slices.Equal(file.Sandbox.otherPaths(), []string{"/srv/demo", "/srv/cache", "/srv/shop"}) {
+	if err != nil || file.Sandbox.Mode != sandbox.ModeRequired || !file.Sandbox.options().NoNamespaces || !slices.Equal(file.Sandbox.otherPaths(), []string{"/srv/demo", "/srv/cache", "/srv/shop"}) {
 		t.Errorf("%+v, %v", file.Sandbox, err)
 	}
 	short, err := readHostFile(t, "sandbox: off")
@@ -62,7 +63,7 @@ type confinedHost struct {
 
 func newConfinedHost(t *testing.T, change func(*HostConfig)) *confinedHost {
 	t.Helper()
-	dir := t.TempDir()
+	dir := directory(t)
 	h := &confinedHost{t: t, data: filepath.Join(dir, "data"), shop: filepath.Join(dir, "shop")}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main", h.shop},
@@ -91,6 +92,17 @@ func newConfinedHost(t *testing.T, change func(*HostConfig)) *confinedHost {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// directory makes a directory outside /tmp, which the sandbox replaces.
+func directory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "bellhop-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // shell runs a script as an agent of the session and reports whether it succeeded.
@@ -122,7 +134,8 @@ func TestAnAgentWorksInItsCloneAlone(t *testing.T) {
 		`echo x >"$SHOP/.git/hooks/pre-commit"`:               false,
 		`echo x >"$SHOP/.git/objects/x"`:                      false,
 		`echo x >"$SHOP/file"`:                                false,
-		`ls "$DATA/workspaces"`:                               false,
+		`ls "$DATA/workspaces" | grep -v s1`:                  false,
+		`ls "$DATA/workspaces/.records"`:                      false,
 		`ls "$DATA/workspaces/.mirrors/s1"`:                   false,
 		`cat "$DATA"/workspaces/.records/s1.json`:             false,
 		`mkdir "$DATA/state/s2"`:                              false,
@@ -138,8 +151,8 @@ func TestAnAgentWorksInItsCloneAlone(t *testing.T) {
 }
 
 func TestAnAgentsEntryOpensItsFiles(t *testing.T) {
-	login := filepath.Join(t.TempDir(), "auth.json")
-	home, shared := t.TempDir(), t.TempDir()
+	login := filepath.Join(directory(t), "auth.json")
+	home, shared := directory(t), directory(t)
 	for _, path := range []string{login, filepath.Join(home, "x"), filepath.Join(shared, "x")} {
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
@@ -159,7 +172,7 @@ func TestAnAgentsEntryOpensItsFiles(t *testing.T) {
 		{"one", "cat " + shared + "/x", true},
 		{"one", "echo y >" + shared + "/x", false},
 		{"two", "cat " + login, false},
-		{"two", `ls "$DATA"`, false}, // its HOME holds the host's data
+		{"two", `ls "$DATA/workspaces/.records"`, false}, // its HOME holds the host's data
 	} {
 		if got := h.shell(c.agent, c.script); got != c.want {
 			t.Errorf("%s as %s: %v", c.script, c.agent, got)

@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// runInNamespaces starts the program's init in namespaces of its own, waits for its
+// end and ends with its exit code.
+func runInNamespaces(spec Spec, program []string) error {
+	args, err := spec.commandLine("/proc/self/exe", program)
+	if err != nil {
+		return err
+	}
+	args[1] = initCommand
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // its parent's death ends it
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+		// The init needs privileges in a user namespace, and keeps the user's id.
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: namespaces: %w", err)
+	}
+	go passSignals(signals, cmd.Process.Pid)
+	if err := releaseStreams(); err != nil {
+		return err
+	}
+	err = cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		os.Exit(128 + int(syscall.SIGKILL))
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+	return nil
+}
+
+// passSignals forwards SIGTERM, which a caller may send to this process alone. The
+// others reach the whole process group; handling them keeps this process alive.
+func passSignals(signals <-chan os.Signal, pid int) {
+	for s := range signals {
+		if s == syscall.SIGTERM {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
+}
+
+// releaseStreams lets the program alone hold its streams: when it closes them, its
+// reader sees the end.
+func releaseStreams() error {
+	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	for fd := range 3 {
+		if err := unix.Dup2(null, fd); err != nil {
+			return err
+		}
+	}
+	return unix.Close(null)
+}
+
+// runInit is the first process of the namespaces: it makes the view of the file
+// system, confines itself, runs the program and collects processes without parent.
+func runInit(args []string) error {
+	runtime.LockOSThread()
+	spec, program, err := parseCommandLine(args)
+	if err != nil {
+		return err
+	}
+	// The program must not control its init, some threads of which have seen more.
+	if err := Undumpable(); err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(makeView(spec), limitProcesses(spec.Processes)); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
+	}
+	spec.Write = append(spec.Write, "/tmp", "/dev/shm")
+	if err := confine(spec); err != nil {
+		return fmt.Errorf("the sandbox cannot be set up: %w", err)
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	pid, err := syscall.ForkExec(program[0], program, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return fmt.Errorf("start %s in the sandbox: %w", program[0], err)
+	}
+	go passSignals(signals, pid)
+	if err := releaseStreams(); err != nil {
+		return err
+	}
+	os.Exit(collect(pid))
+	return nil
+}
+
+// collect waits for the program and for processes that have lost their parent. It
+// returns the program's exit code. When the init ends, the kernel kills the rest.
+func collect(pid int) int {
+	for {
+		var status syscall.WaitStatus
+		ended, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return launchFailed
+		case ended == pid && status.Exited():
+			return status.ExitStatus()
+		case ended == pid && status.Signaled():
+			return 128 + int(status.Signal())
+		}
+	}
+}
+
+// limitProcesses limits the processes and threads of the namespace. Before Linux
+// 6.14 the setting belongs to the machine, and stays.
+func limitProcesses(limit int) error {
+	if limit <= 0 || !isAtLeast(6, 14) {
+		return nil
+	}
+	err := os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(limit)), 0)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // in a user namespace the limit of the user's processes holds
+	}
+	return err
+}
+
+// isAtLeast compares the version of the kernel.
+func isAtLeast(major, minor int) bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	parts := strings.SplitN(unix.ByteSliceToString(name.Release[:]), ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	first, err1 := strconv.Atoi(parts[0])
+	second, err2 := strconv.Atoi(strings.TrimRightFunc(parts[1], func(r rune) bool { return r < '0' || r > '9' }))
+	return err1 == nil && err2 == nil && (first > major || first == major && second >= minor)
+}
