@@ -140,7 +140,7 @@ func (t *tree) attach() error {
 		}
 		return err
 	}
-	defer unix.Close(t.fd)
+	defer func() { _ = unix.Close(t.fd) }()
 	if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
 		if err := makeTarget(target, t.directory); err != nil {
 			return err
