@@ -2,8 +2,8 @@ import type { Answer, Attached, CheckedIn, CheckIn } from './contract.js';
 import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
-import { Turn, type PromptOptions } from './turn.js';
-import type { Interaction, Task } from './wire.js';
+import { Turn, type PromptOptions, type TurnEnd } from './turn.js';
+import type { Interaction, InterruptResponse, Task } from './wire.js';
 
 /** Limit of the retries of a request that a user waits for. */
 const maxRetries = 4;
@@ -91,9 +91,17 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#grant('agent/attach', { taskId }, signal);
   }
 
-  /** Stops the task's turn; resolves when the agent has stopped. */
-  async interrupt(taskId: string): Promise<void> {
-    await this.#post('agent/interrupt', { taskId });
+  /**
+   * Stops the task's turn; resolves when the agent has stopped. `closeStream` means that the host is basic: close the
+   * stream to stop its agent. `Turn.interrupt` does.
+   */
+  interrupt(taskId: string): Promise<InterruptResponse> {
+    return this.#post('agent/interrupt', { taskId });
+  }
+
+  /** Reports how a turn of a basic host ended, which only the reader of its stream knows. */
+  async finish(taskId: string, turnId: string, end: TurnEnd): Promise<void> {
+    await this.#persist(() => this.#post('agent/finish', { taskId, turnId, ...end }));
   }
 
   /**
