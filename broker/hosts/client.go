@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,6 +104,12 @@ func (c *Client) CloseIdleConnections() {
 // Open implements broker.Link.
 func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", body: req})
+	if errors.Is(err, errTimeout) {
+		return nil, &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: err,
+			Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",
+		}
+	}
 	if err != nil {
 		return nil, unreachable(err)
 	}

@@ -186,7 +186,10 @@ func TestASlowHostTimesOut(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })
 	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Open(t.Context(), target(url, password), openRequest)
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+		Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",
+	})
 }
 
 func TestOpen(t *testing.T) {
