@@ -30,6 +30,7 @@ type Server struct {
 	Agent     echo.MiddlewareFunc // admits users and their agents
 	Caller    func(ctx context.Context) notebook.Caller
 	Version   string
+	PublicURL string // where clients see the broker
 	Log       *slog.Logger
 }
 
@@ -42,8 +43,12 @@ func (s *Server) Routes(e *echo.Echo) {
 		// internal/httpapi checks Host and knows the public URL's name.
 		DisableLocalhostProtection: true,
 	})
-	e.POST("/mcp", s.serve(handler), httpapi.NoStore(), bearerOnly, s.Agent)
-	e.GET("/mcp", noStream, httpapi.NoStore(), bearerOnly, s.Agent)
+	format := httpapi.FormatErrors(s.formatError)
+	e.POST("/mcp", s.serve(handler), format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET("/mcp", noStream, format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET(metadataPath, s.metadata)
+	e.GET(metadataPath+"/mcp", s.metadata)
+	e.POST("/register", refuseRegistration, httpapi.NoStore())
 }
 
 // static returns one server for all requests: callers differ only by their context.
@@ -65,7 +70,7 @@ func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Request().Header.Get("Authorization") == "" {
 			return &protocol.Error{
 				Code: protocol.CodeUnauthorized, Message: "Unauthorized",
-				Hint: "Send Authorization: Bearer and an API token of kind agent",
+				Hint: tokenHint,
 			}
 		}
 		return next(c)
@@ -84,6 +89,11 @@ func (s *Server) serve(handler http.Handler) echo.HandlerFunc {
 		raw, err := httpapi.ReadBody(c, maxBody)
 		if err != nil {
 			return err
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+			return &protocol.Error{
+				Code: protocol.CodeInvalid, Message: "JSON-RPC batches are not supported", Hint: "Send one message in each request",
+			}
 		}
 		if err := protocol.ParseObject(raw); err != nil {
 			return err
