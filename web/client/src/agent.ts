@@ -77,10 +77,10 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
 
   /**
    * Answers a permission or a question. Repeating the same answer is no error; a different one fails with code
-   * `answered`. The stream shows a question a little before the broker knows it, so "not found" is retried for a while.
+   * `answered`. The stream may show a question before the broker knows it; the broker then waits for it.
    */
   answer(interactionId: string, answer: Answer): Promise<Interaction> {
-    return this.#persist(() => this.#post(`interactions/${interactionId}`, answer), undefined, 404);
+    return this.#persist(() => this.#post(`interactions/${interactionId}`, answer));
   }
 
   checkIn(body: CheckIn, signal?: AbortSignal): Promise<CheckedIn> {
@@ -142,7 +142,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#post(path, { ...body, reach: relay ? 'relay' : undefined }, signal);
   }
 
-  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal, early?: number): Promise<T> {
+  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const retry = new Backoff(Math.min(maxRetries, this.options.maxRetries ?? maxRetries));
     for (;;) {
       try {
@@ -150,7 +150,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
       } catch (error) {
         const { status = 0, code } = error as Partial<BellhopError>;
         // A 502 with a code is from the broker: the agent host failed, and the user should see that at once.
-        const final = isFinal(error) ? status !== early : status === 502 && code;
+        const final = isFinal(error) || (status === 502 && code);
         if (signal?.aborted || final) throw error;
         await retry.wait(error, signal);
       }
