@@ -253,7 +253,7 @@ func (s readers) replayFinished(ctx context.Context, turnID, cursor string) (*St
 	return s.resume(ctx, rec, cursor)
 }
 
-// noCursor names no frame: whoever continues after it is told about a gap.
+// noCursor names no frame: a reader that continues after it gets a gap.
 const noCursor = "?"
 
 // resume continues the newest turn after a cursor in it. Another cursor is a gap, and

@@ -60,7 +60,7 @@ func TestAnAnswerToNoQuestionIsNotFound(t *testing.T) {
 		_, err := k.questions.Answer(k.ctx, user, "q1", &protocol.AnswerRequest{Approved: &yes})
 		return fault(err)
 	}
-	k.questions.Patience = time.Hour // nobody works, so nothing is waited for
+	k.questions.Patience = time.Hour // no turn is open, so the answer comes at once
 	same(t, answer(k.user.UserID), absent)
 	in := k.checkIn(task.ID, "go")
 	eve := k.newUser("eve@example.org", false)

@@ -178,7 +178,7 @@ func (e *streamEnd) parse() {
 	}
 }
 
-// result is a stop if the stream ended without saying why.
+// result is a stop if the stream ended without a reason.
 func (e *streamEnd) result() protocol.LastTurn {
 	if e.end == nil {
 		return protocol.LastTurn{FinishReason: protocol.FinishStop}

@@ -42,7 +42,7 @@ func (r *streamReader) frame(frame sse.Frame) error {
 	return nil
 }
 
-// report tells the broker how the turn of a basic host ended. If that fails, the next
+// report sends the broker the end of a basic host's turn. If that fails, the next
 // check-in ends the turn.
 func (r *streamReader) report(ctx context.Context) {
 	if r.TurnID == "" {

@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +33,7 @@ type BasicOptions struct {
 type basicServer struct {
 	options BasicOptions
 	http    *http.Client
-	hook    *httptest.Server
+	hook    string // URL of the webhook
 
 	mu       sync.Mutex
 	posts    []basicPost
@@ -50,15 +50,22 @@ type basicPost struct {
 
 // Basic tests a server of the basic flow: /session, /stream/:id?token= and the webhook of
 // single events.
-func Basic(ctx context.Context, options BasicOptions) *Report {
+// It returns an error if the webhook cannot listen.
+func Basic(ctx context.Context, options BasicOptions) (*Report, error) {
 	options.URL = strings.TrimRight(options.URL, "/")
 	options.Prompt = cmp.Or(options.Prompt, "Say hello")
 	options.Patience = cmp.Or(options.Patience, 30*time.Second)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	b := &basicServer{options: options, http: &http.Client{Transport: transport}, changed: make(chan struct{})}
-	b.hook = httptest.NewServer(http.HandlerFunc(b.receive))
-	defer b.hook.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	if err != nil {
+		return nil, fmt.Errorf("webhook receiver: %w", err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(b.receive), ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	b.hook = "http://" + listener.Addr().String()
 	return perform(ctx, "basic server: "+options.URL, b, options.only, []check[*basicServer]{
 		{"the password", "POST /session without the password is 401 or 403", checkBasicPassword},
 		{"a session", "POST /session {sessionId, webhookUrl} answers {token} within 10 s; other members are ignored", checkBasicSession},
@@ -70,7 +77,7 @@ func Basic(ctx context.Context, options BasicOptions) *Report {
 		{"a webhook that fails", "an event that was answered with 503 is posted again", checkBasicRetry},
 		{"a second turn", "the same session takes another turn, with a new token", checkBasicAgain},
 		{"a reader that leaves", "the server works after a reader has left in the middle of a turn", checkBasicLeave},
-	})
+	}), nil
 }
 
 // receive is the webhook.
@@ -105,7 +112,7 @@ func (b *basicServer) receive(w http.ResponseWriter, r *http.Request) {
 func (b *basicServer) open(s *scope, id string) string {
 	token := rand32()
 	body, err := json.Marshal(map[string]any{
-		"sessionId": id, "webhookUrl": b.hook.URL + "/webhook?token=" + token,
+		"sessionId": id, "webhookUrl": b.hook + "/webhook?token=" + token,
 		"brokerId": "conformance", "cursor": protocol.Cursor{}, "turn": protocol.AnnouncedTurn{ID: token}, // a basic server ignores these
 	})
 	if err != nil {

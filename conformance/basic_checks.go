@@ -11,7 +11,7 @@ import (
 )
 
 func checkBasicPassword(s *scope, b *basicServer) {
-	body := `{"sessionId":"conformance-none","webhookUrl":"` + b.hook.URL + `/webhook"}`
+	body := `{"sessionId":"conformance-none","webhookUrl":"` + b.hook + `/webhook"}`
 	for what, header := range map[string][]string{"no password": nil, "another password": {"Authorization: Bearer wrong"}} {
 		if a := b.call(s, http.MethodPost, "/session", body, header...); a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
 			s.failf("with %s, POST /session answers %s: anyone could run the agent", what, a)

@@ -40,13 +40,22 @@ func TestTheExampleServersConform(t *testing.T) {
 				t.Errorf("%d lines of code", n)
 			}
 			url := runExample(t, command)
-			for _, c := range Basic(t.Context(), BasicOptions{URL: url, Password: password}).Checks {
+			for _, c := range checkBasic(t, BasicOptions{URL: url, Password: password}).Checks {
 				if c.Result != Pass {
 					t.Errorf("%s: %s %q", c.Name, c.Result, c.Problems)
 				}
 			}
 		})
 	}
+}
+
+func checkBasic(t *testing.T, options BasicOptions) *Report {
+	t.Helper()
+	report, err := Basic(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
 }
 
 // codeLines counts the lines that are neither blank nor a comment.
@@ -128,7 +137,7 @@ func TestBasicFindsFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(c.spoil(&basic.Host{Password: password, Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}))
 			t.Cleanup(server.Close)
-			report := Basic(t.Context(), BasicOptions{URL: server.URL, Password: password, Patience: time.Second, only: []string{c.check}})
+			report := checkBasic(t, BasicOptions{URL: server.URL, Password: password, Patience: time.Second, only: []string{c.check}})
 			if found, _ := json.Marshal(report.Checks); report.Passed > 0 || !strings.Contains(strings.Join(report.Checks[0].Problems, " "), c.want) {
 				t.Errorf("found %s", found)
 			}
@@ -136,7 +145,7 @@ func TestBasicFindsFaults(t *testing.T) {
 	}
 	server := httptest.NewServer(&basic.Host{Password: password})
 	t.Cleanup(server.Close)
-	if report := Basic(t.Context(), BasicOptions{URL: server.URL, Password: password, only: []string{"the texts", "a turn", "a second turn", "the stream token"}}); report.Failed > 0 {
+	if report := checkBasic(t, BasicOptions{URL: server.URL, Password: password, only: []string{"the texts", "a turn", "a second turn", "the stream token"}}); report.Failed > 0 {
 		t.Errorf("a basic host fails: %+v", report.Checks)
 	}
 }

@@ -32,9 +32,13 @@ The exit code is 1 when a check fails.`
 
 // Run checks the server and prints the report.
 func (c conformanceBasic) Run(env *environment) error {
-	return showReport(env, c.JSON, conformance.Basic(env.ctx, conformance.BasicOptions{
+	report, err := conformance.Basic(env.ctx, conformance.BasicOptions{
 		URL: c.URL, Password: c.Password.Reveal(), Prompt: c.Prompt, Patience: c.Timeout,
-	}))
+	})
+	if err != nil {
+		return err
+	}
+	return showReport(env, c.JSON, report)
 }
 
 type conformanceHeadless struct {

@@ -41,7 +41,7 @@ func answer(r *http.Request, s body, words []string, show func(event) error) {
 	}
 	post(s, event{"type": "text", "id": id, "text": text})
 	_ = show(event{"type": "text-end", "id": id})
-	post(s, event{"type": "finish", "finishReason": "stop"}) // ends the turn, even if nobody reads the stream
+	post(s, event{"type": "finish", "finishReason": "stop"}) // ends the turn, even if no frontend reads the stream
 	_ = show(event{"type": "finish", "finishReason": "stop"})
 }
 

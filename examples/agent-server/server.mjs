@@ -35,7 +35,7 @@ async function answer(session, prompt, response) {
   }
   await post(session, { type: 'text', id, text });
   show({ type: 'text-end', id });
-  await post(session, { type: 'finish', finishReason }); // ends the turn, even if nobody reads the stream
+  await post(session, { type: 'finish', finishReason }); // ends the turn, even if no frontend reads the stream
   show({ type: 'finish', finishReason });
   response.end();
 }

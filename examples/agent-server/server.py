@@ -52,7 +52,7 @@ class Server(BaseHTTPRequestHandler):
         except OSError:  # the reader left: stop the agent
             reason = "other"
         post(session, {"type": "text", "id": ident, "text": text})
-        post(session, {"type": "finish", "finishReason": reason})  # ends the turn, even if nobody reads the stream
+        post(session, {"type": "finish", "finishReason": reason})  # ends the turn, even if no frontend reads the stream
         if reason == "stop":
             show(type="text-end", id=ident)
             show(type="finish", finishReason=reason)

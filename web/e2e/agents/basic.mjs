@@ -8,7 +8,7 @@ const webhooks = new Map();
 const password = process.env.AGENT_PASSWORD;
 const cors = {
   'access-control-allow-origin': '*',
-  // A header with the token is refused, as by servers that never heard of it.
+  // A header with the token is refused, as by servers that do not expect it.
   'access-control-allow-headers': 'content-type',
   'access-control-allow-methods': 'POST',
 };
