@@ -330,7 +330,7 @@ func TestSessionCallsRefused(t *testing.T) {
 	t.Run("a 404 that no agent host wrote is no missing session", func(t *testing.T) {
 		c, to := newClient(t, hosts.Options{}), target(serve(t, answering(404, `not found`)), password)
 		wantError(t, c.Interrupt(t.Context(), to, "s"), protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt"})
-		_, err := c.Events(t.Context(), to, "s", protocol.Cursor{Epoch: 1}, 10)
+		_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "Check the agent URL: nothing there answers as an agent host"})
 	})
 }
