@@ -242,7 +242,7 @@ type readers struct{ *session }
 
 // replayFinished answers a request to start a turn that is over, or can no longer be
 // started. The session's lock is held.
-func (s readers) replayFinished(ctx context.Context, turnID string) (*Stream, error) {
+func (s readers) replayFinished(ctx context.Context, turnID, cursor string) (*Stream, error) {
 	rec, err := s.host.opts.Journal.Turn(ctx, s.id, turnID)
 	if protocol.CodeOf(err) == protocol.CodeNotFound || err == nil && rec.Started.IsZero() {
 		return nil, core.ErrSuperseded()
@@ -250,7 +250,29 @@ func (s readers) replayFinished(ctx context.Context, turnID string) (*Stream, er
 	if err != nil {
 		return nil, err
 	}
-	return s.replay(ctx, rec)
+	return s.resume(ctx, rec, cursor)
+}
+
+// noCursor names no frame: a reader that continues after it gets a gap.
+const noCursor = "?"
+
+// resume continues the newest turn after a cursor in it. Another cursor is a gap, and
+// without one the turn is replayed.
+func (s readers) resume(ctx context.Context, rec *TurnRecord, cursor string) (*Stream, error) {
+	if cursor == "" {
+		return s.replay(ctx, rec)
+	}
+	if id, err := protocol.ParseStreamID(cursor); err != nil || id.Offset < rec.FirstOffset {
+		cursor = noCursor
+	}
+	turns, err := streamJournal{s.session}.TurnsFrom(ctx, -1)
+	if err != nil {
+		return nil, err
+	}
+	if len(turns) != 1 || turns[0].ID != rec.ID {
+		return s.replay(ctx, rec)
+	}
+	return s.stream.Attach(ctx, streamJournal{s.session}, s.streamState(), cursor, false)
 }
 
 func (s readers) replay(ctx context.Context, rec *TurnRecord) (*Stream, error) {

@@ -271,6 +271,13 @@ func (t *turn) ended(within time.Duration) bool {
 // is replayed and attached to, with any prompt. CodeBusy: another turn is open;
 // CodeNoTurn: this grant can start nothing; CodePromptMismatch; CodeStorageFull.
 func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) (*Stream, error) {
+	return h.StartAfter(ctx, g, req, "")
+}
+
+// StartAfter is Start for a client that repeats its request after a cut. If the turn has
+// started and the frame with the id cursor belongs to it, the stream continues there. A
+// nil Stream means that the turn is over and the client has all of it.
+func (h *Host) StartAfter(ctx context.Context, g Grant, req *protocol.PromptRequest, cursor string) (*Stream, error) {
 	if err := checkWhenBusy(req.WhenBusy); err != nil {
 		return nil, err
 	}
@@ -290,9 +297,9 @@ func (h *Host) Start(ctx context.Context, g Grant, req *protocol.PromptRequest) 
 	case core.PlaceQueued:
 		return prompts{s}.waiting(g.TurnID, &Stream{TurnID: g.TurnID, Live: s.entering[g.TurnID].Subscribe()})
 	case core.PlaceOpen:
-		return readers{s}.replay(ctx, &s.state.Turn.Record)
+		return readers{s}.resume(ctx, &s.state.Turn.Record, cursor)
 	case core.PlaceGone:
-		return readers{s}.replayFinished(ctx, g.TurnID)
+		return readers{s}.replayFinished(ctx, g.TurnID, cursor)
 	}
 	return prompts{s}.prompt(ctx, core.Prompted{TurnID: g.TurnID, Request: *req})
 }

@@ -35,6 +35,7 @@ func (s *Sessions) CheckIn(ctx context.Context, userID string, req *protocol.Che
 	return &protocol.CheckInResponse{
 		Success: true, SessionID: c.task.ID, StreamToken: response.Token, StreamURL: streamURL, Reach: reach,
 		MessageID: c.messageID, TurnID: c.turnID, ExpiresAt: s.expiry(response),
+		Capabilities: response.Capabilities,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func TestCheckInRefuses(t *testing.T) {
 		{"not in agent mode", "", protocol.CheckInRequest{TaskID: chat, Message: "x"}, `{'code':'invalid','error':'Task is not in agent mode'}`},
 		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`},
 		{"no password", "", protocol.CheckInRequest{TaskID: passwordless, Message: "x"}, `{'code':'invalid','error':'Agent password not configured'}`},
-		{"no message", "", protocol.CheckInRequest{TaskID: agent}, `{'code':'invalid','error':'message is required'}`},
+		{"no message", "", protocol.CheckInRequest{TaskID: agent}, `{'code':'invalid','error':'message is required','hint':'It may be empty only beside an artifact'}`},
 		{"message over 1 MiB", "", protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)}, `{'code':'invalid','error':'message is longer than 1 MiB'}`},
 		{"messageId over 128", "", protocol.CheckInRequest{TaskID: agent, Message: "x", MessageID: strings.Repeat("é", 129)}, `{'code':'invalid','error':'messageId is longer than 128 characters'}`},
 		{"21 artifacts", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: make([]protocol.ArtifactInput, 21)}, `{'code':'invalid','error':'There are more than 20 artifacts'}`},
@@ -50,7 +51,6 @@ func TestCheckInRefuses(t *testing.T) {
 		{"artifact type", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("a", `1`)}, `{'code':'invalid','error':'artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}'}`},
 		{"TOOL_USE is ours", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("TOOL_USE", `1`)}, `{'code':'invalid','error':'artifacts[0].type TOOL_USE is reserved'}`},
 		{"DIFF is ours", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("DIFF", `1`)}, `{'code':'invalid','error':'artifacts[0].type DIFF is reserved'}`},
-		{"artifact without content", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: artifact("A", ``)}, `{'code':'invalid','error':'artifacts[0].content is required'}`},
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestCheckInIsIdempotent(t *testing.T) {
 	req.Artifacts = []protocol.ArtifactInput{{Type: "A", Content: json.RawMessage(`{"a":2, "b":1.0}`)}}
 	again, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &req)
 	k.must(err)
-	if *first != *again || len(k.host.opened) != 2 || k.host.lastOpen().Turn.ID != first.TurnID {
+	if !reflect.DeepEqual(first, again) || len(k.host.opened) != 2 || k.host.lastOpen().Turn.ID != first.TurnID {
 		t.Errorf("%+v\n%+v", first, again)
 	}
 	if n := len(k.messages(task.ID)); n != 1 {
@@ -187,7 +187,7 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	k.mustSend(task.ID, first.TurnID, `{'type':'text','id':'text-1','text':'a','timestamp':1}`)
 	k.clock.Advance(time.Minute)
 	second := k.checkIn(task.ID, "two")
-	same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'`+first.TurnID+`','finishReason':'other','reason':'no-finish','usage':null},'messages':[
+	same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'`+first.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null},'messages':[
 		{'role':'USER','turn':'`+first.TurnID+`','status':'SENT','text':'one'},
 		{'role':'ASSISTANT','turn':'`+first.TurnID+`','status':'SENT','text':'a'},
 		{'role':'USER','turn':'`+second.TurnID+`','status':'SENT','text':'two'}]}`)
@@ -199,7 +199,7 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	}
 	k.clock.Advance(time.Minute)
 	k.upkeep.Sweep(k.ctx)
-	same(t, k.get(task.ID).LastTurn, `{'id':'`+second.TurnID+`','finishReason':'other','reason':'no-finish','usage':null}`)
+	same(t, k.get(task.ID).LastTurn, `{'id':'`+second.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null}`)
 }
 
 func TestMessageStuckInSending(t *testing.T) {
@@ -277,15 +277,23 @@ func TestAttach(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	k := newKit(t)
 	task := k.task()
-	k.must(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID))
+	stop := func() (any, any) {
+		done, err := k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)
+		return done, fault(err)
+	}
+	k.checkIn(task.ID, "x") // after this the broker knows that the host has events
+	done, err := stop()
+	same(t, []any{done, err}, `[{'success':true},null]`)
 	same(t, k.host.interrupts, `['`+task.ID+`']`)
 	k.host.failure = &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: errors.New("refused")}
-	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
-	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Not found")
-	same(t, fault(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID)), `{'code':'bad_gateway','error':'The agent host cannot interrupt'}`)
-	k.checkIn(task.ID, "x") // after this the broker knows that the host has events
+	_, err = stop()
+	same(t, err, `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
+	k.host.failure = protocol.Errorf(protocol.CodeMethodNotAllowed, "Not found")
+	_, err = stop()
+	same(t, err, `{'code':'bad_gateway','error':'The agent host cannot interrupt','hint':'Check the agent URL: nothing there answers as an agent host'}`)
 	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Session not found")
-	k.must(k.sessions.Interrupt(k.ctx, k.user.UserID, task.ID))
+	done, err = stop()
+	same(t, []any{done, err}, `[{'success':true},null]`)
 }
 
 func TestRenew(t *testing.T) {

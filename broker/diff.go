@@ -19,10 +19,10 @@ const (
 )
 
 // Diff asks the task's host for the changes that its session made, and stores them
-// as a message with a DIFF artifact. If the diff equals the last one, it returns
-// the stored message.
+// as a message with a DIFF artifact. If the diff equals the last one, the response
+// names the position of that message instead. A basic host has no diffs.
 // CodeConflict: the host has nothing to compare with, or the task has no session
-// yet. CodeBadGateway: the host does not support diffs, or cannot be reached.
+// yet. CodeBadGateway: the host cannot be reached.
 func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.DiffResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
@@ -30,32 +30,35 @@ func (s *Sessions) Diff(ctx context.Context, userID, taskID string) (*protocol.D
 	}
 	diff, err := s.Link.Diff(ctx, at.target, taskID)
 	if err != nil {
-		return nil, noDiff(at.task, err)
+		return noDiff(at.task, err)
 	}
 	cleanDiff(diff)
 	if len(diff.Files) == 0 {
 		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
 	}
-	message, err := s.storeDiff(ctx, userID, taskID, diff)
-	if err != nil {
-		return nil, err
-	}
-	return &protocol.DiffResponse{Success: true, Message: message}, nil
+	return s.storeDiff(ctx, userID, taskID, diff)
 }
 
 // noDiff explains why a host refused. The explanation depends on whether the host
-// has the session.
-func noDiff(task *Task, err error) error {
-	if protocol.CodeOf(err) != protocol.CodeNotFound {
-		return err
-	}
-	if task.HostEvents || task.LastTurn == nil && task.OpenTurn == "" {
-		return &protocol.Error{
+// has the session. A basic host has no diffs.
+func noDiff(task *Task, err error) (*protocol.DiffResponse, error) {
+	code := protocol.CodeOf(err)
+	noSession := code == protocol.CodeNotFound && (task.HostEvents || task.LastTurn == nil && task.OpenTurn == "")
+	switch {
+	case noSession:
+		return nil, &protocol.Error{
 			Code: protocol.CodeConflict, Message: "The agent host has no session of this task",
 			Hint: "Send a message first: the diff is against what the session began with", Err: err,
 		}
+	case !task.HostEvents && (code == protocol.CodeNotFound || code == protocol.CodeMethodNotAllowed):
+		return &protocol.DiffResponse{Success: true, NoDiffs: true}, nil
+	case code == protocol.CodeMethodNotAllowed:
+		return nil, &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs",
+			Hint: "Only hosts with the capability diff do", Err: err,
+		}
 	}
-	return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs", Err: err}
+	return nil, err
 }
 
 // cleanDiff limits and sanitizes a host's diff before it is stored.
@@ -77,18 +80,18 @@ func cleanDiff(d *protocol.Diff) {
 }
 
 // storeDiff adds the message, unless the last diff was the same.
-func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *protocol.Diff) (*protocol.Message, error) {
+func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *protocol.Diff) (*protocol.DiffResponse, error) {
 	content, err := protocol.Marshal(diff)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(content)
 	hash := diffHash + hex.EncodeToString(sum[:])
-	var message *Message
+	response := &protocol.DiffResponse{Success: true}
 	_, err = s.Updater.updateTask(ctx, userID, taskID, func(ctx context.Context, tx *taskTx) error {
-		var err error
-		message, err = s.Store.LastWithHash(ctx, taskID, diffHash)
+		message, err := s.Store.LastWithHash(ctx, taskID, diffHash)
 		if err == nil && message.BodyHash == hash {
+			response.NoDiffs, response.UnchangedSince = true, message.Seq
 			return nil
 		}
 		if err != nil && protocol.CodeOf(err) != protocol.CodeNotFound {
@@ -98,12 +101,13 @@ func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *p
 			TurnID: tx.task.currentTurn(), Role: protocol.RoleAssistant, Status: protocol.MessageSent,
 			Artifacts: []protocol.Artifact{{ID: protocol.NewID(), Type: protocol.ArtifactDiff, Content: content}},
 		}})
+		response.Message = &message.Message
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &message.Message, nil
+	return response, nil
 }
 
 // currentTurn returns the open turn, else the last one.

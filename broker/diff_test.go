@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,7 +42,8 @@ func TestDiffIsAMessage(t *testing.T) {
 		t.Errorf("got %+v, notified of %d, not %d", first.Message, k.notified.rev(task.ID), rev)
 	}
 	again := ask(diffOf("diff --git a/x b/x\n+<x>\x00\n", "x\x00"))
-	if again.Message.ID != first.Message.ID || k.get(task.ID).Rev != rev {
+	same(t, again, fmt.Sprintf(`{'success':true,'noDiffs':true,'unchangedSince':%d}`, first.Message.Seq))
+	if k.get(task.ID).Rev != rev {
 		t.Error("the same diff was stored twice")
 	}
 	other := ask(diffOf("diff --git a/y b/y\n+y\n", "y"))
@@ -86,7 +88,12 @@ func TestARefusedDiffIsExplained(t *testing.T) {
 		"a host that lost it": {
 			events: true, turns: true, err: absent, want: `{'code':'conflict','error':'The agent host has no session of this task','hint':'Send a message first: the diff is against what the session began with'}`,
 		},
-		"a basic host": {turns: true, err: absent, want: `{'code':'bad_gateway','error':'The agent host makes no diffs'}`},
+		"a host without the route": {
+			events: true, turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"),
+			want: `{'code':'bad_gateway','error':'The agent host makes no diffs','hint':'Only hosts with the capability diff do'}`,
+		},
+		"a basic host":                   {turns: true, err: absent, want: `null`},
+		"a basic host without the route": {turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"), want: `null`},
 		"the host's own words": {
 			err:  &protocol.Error{Code: protocol.CodeConflict, Message: "There is nothing to compare with", Hint: "Begin another"},
 			want: `{'code':'conflict','error':'There is nothing to compare with','hint':'Begin another'}`,
@@ -105,8 +112,11 @@ func TestARefusedDiffIsExplained(t *testing.T) {
 				k.mustSend(task.ID, sent.TurnID, `{'type':'text','id':'t','text':'x','timestamp':1}`)
 			}
 			k.host.onDiff = func() (*protocol.Diff, error) { return nil, c.err }
-			_, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
+			answer, err := k.sessions.Diff(k.ctx, k.user.UserID, task.ID)
 			same(t, fault(err), c.want)
+			if err == nil {
+				same(t, answer, `{'success':true,'noDiffs':true}`)
+			}
 		})
 	}
 	k := newKit(t)

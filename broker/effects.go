@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"bellhop/broker/sequencer"
 	"bellhop/protocol"
@@ -191,10 +190,7 @@ func (e *effects) failure(ctx context.Context, in *incomingEvent) error {
 	if err != nil || t == nil || t.State == TurnClosed {
 		return err
 	}
-	t.Reason = in.event.Message
-	if len(t.Reason) > maxReason {
-		t.Reason = strings.ToValidUTF8(t.Reason[:maxReason], "") + "…"
-	}
+	t.Reason = shortReason(in.event.Message)
 	e.saveTurn(t)
 	return nil
 }

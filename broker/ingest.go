@@ -159,18 +159,22 @@ func (s *Ingest) decide(ctx context.Context, task *Task, events []incomingEvent,
 	state, order := sequencer.State{Cursor: task.Cursor}, sequenced(events)
 	if lookup || !state.Continues(order) {
 		var err error
-		if state.Known, err = s.known(ctx, task.ID, order); err != nil {
+		if state.Known, err = s.known(ctx, task.ID, events); err != nil {
 			return sequencer.Decision{}, err
 		}
 	}
 	return sequencer.Decide(state, order), nil
 }
 
-// known loads the stored events that have the same ids as these events.
-func (s *Ingest) known(ctx context.Context, taskID string, events []sequencer.Event) (map[string]sequencer.Known, error) {
-	ids := make([]string, len(events))
+// known loads the stored events that have the same ids as these events. An event under
+// its former derived id is the same one only if its content is.
+func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEvent) (map[string]sequencer.Known, error) {
+	ids := make([]string, 0, len(events))
 	for i := range events {
-		ids[i] = events[i].ID
+		ids = append(ids, events[i].id)
+		if former := events[i].former; former != "" && former != events[i].id {
+			ids = append(ids, former)
+		}
 	}
 	found, err := s.Store.KnownEvents(ctx, taskID, ids)
 	if err != nil {
@@ -180,6 +184,13 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []sequencer.Ev
 	for i := range found {
 		known[found[i].EventID] = sequencer.Known{
 			Digest: found[i].Digest, Position: protocol.Cursor{Epoch: found[i].Epoch, Seq: found[i].Seq}, Late: found[i].Late,
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		_, stored := known[e.id]
+		if former, found := known[e.former]; found && !stored && former.Digest == e.digest {
+			known[e.id] = former
 		}
 	}
 	return known, nil

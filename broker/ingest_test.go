@@ -155,7 +155,7 @@ func TestIngestOfAnotherTask(t *testing.T) {
 		k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
 		_, err = k.send(task.ID, "", seqd(1, 2, "t", text("y")))
 		same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
-		_, err = k.tasks.Get(k.ctx, k.user.UserID, task.ID)
+		_, err = k.tasks.Get(k.ctx, k.user.UserID, task.ID, broker.Await{})
 		same(t, fault(err), `{'code':'not_found','error':'Task not found'}`)
 		k.clock.Advance(47 * time.Hour)
 		k.upkeep.Prune(k.ctx)

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,11 +32,11 @@ type Interaction struct {
 
 // Interactions lists and answers the questions of all tasks of a user.
 type Interactions struct {
-	Store   InteractionStore
-	Targets *Targets
-	Link    Link
-
-	Reconciler *Reconciler // woken after a doubtful response; may be nil
+	Store      InteractionStore
+	Targets    *Targets
+	Link       Link
+	Reconciler *Reconciler   // woken for an unknown question or a doubtful response; may be nil
+	Patience   time.Duration // how long an answer waits for its question; 0 = 5 s
 }
 
 // InteractionStore is what Interactions reads.
@@ -46,6 +47,8 @@ type InteractionStore interface {
 	// Interaction returns the user's newest interaction with this id, open ones
 	// first.
 	Interaction(ctx context.Context, userID, id string) (*Interaction, error)
+	// UnfinishedTasks returns the ids of the user's newest tasks with a turn that has not ended.
+	UnfinishedTasks(ctx context.Context, userID string) ([]string, error)
 }
 
 // List returns the user's interactions in a state ("" means all), newest first.
@@ -70,7 +73,7 @@ func (s *Interactions) List(ctx context.Context, userID, state string, limit int
 // answer came first, CodeExpired when it is too late, CodeBadGateway when the host
 // cannot be reached. Only the host's event changes the stored interaction.
 func (s *Interactions) Answer(ctx context.Context, userID, id string, req *protocol.AnswerRequest) (*protocol.Interaction, error) {
-	q, err := s.Store.Interaction(ctx, userID, id)
+	q, err := s.await(ctx, userID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +114,38 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 		q = current
 	}
 	return q.View(), nil
+}
+
+// await returns the question. Its part in the stream can be faster than its webhook, so
+// while a turn of the user is unfinished, await waits for it and has the hosts asked.
+func (s *Interactions) await(ctx context.Context, userID, id string) (*Interaction, error) {
+	q, err := s.Store.Interaction(ctx, userID, id)
+	if protocol.CodeOf(err) != protocol.CodeNotFound {
+		return q, err
+	}
+	tasks, failure := s.Store.UnfinishedTasks(ctx, userID)
+	if failure != nil || len(tasks) == 0 {
+		return nil, cmp.Or(failure, err)
+	}
+	ask := func() {
+		for _, task := range tasks {
+			if s.Reconciler != nil {
+				s.Reconciler.Wake(task)
+			}
+		}
+	}
+	found, failure := lookUntil(ctx, cmp.Or(s.Patience, awaitDefault), func() (bool, error) {
+		row, err := s.Store.Interaction(ctx, userID, id)
+		if protocol.CodeOf(err) == protocol.CodeNotFound {
+			return false, nil
+		}
+		q = row
+		return err == nil, err
+	}, ask)
+	if failure == nil && !found {
+		failure = err
+	}
+	return q, failure
 }
 
 // check refuses an answer that does not fit the question.

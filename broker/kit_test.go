@@ -104,7 +104,7 @@ func (k *kit) task() *protocol.Task {
 
 func (k *kit) get(id string) *protocol.Task {
 	k.t.Helper()
-	task, err := k.tasks.Get(k.ctx, k.user.UserID, id)
+	task, err := k.tasks.Get(k.ctx, k.user.UserID, id, broker.Await{})
 	k.must(err)
 	return task
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"bellhop/protocol"
 )
 
 // Maintenance does the work that is due by time alone.
@@ -33,7 +35,7 @@ const (
 	sweepEvery     = 10 * time.Second
 	pruneEvery     = 10 * time.Minute
 	sendingLimit   = 30 * time.Second
-	basicSilence   = 15 * time.Minute // of a turn on a host without events
+	basicSilence   = protocol.BasicSilence
 	tombstoneLife  = 48 * time.Hour
 	changesPerTask = 10_000
 	sweepBatch     = 500

@@ -3,6 +3,7 @@ package broker
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"regexp"
 	"unicode/utf8"
 
@@ -22,8 +23,10 @@ func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
 		return nil, protocol.Errorf(protocol.CodeInvalid, format, args...)
 	}
 	switch {
-	case req.Message == "":
-		return invalid("message is required")
+	case req.Message == "" && len(req.Artifacts) == 0:
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "message is required", Hint: "It may be empty only beside an artifact",
+		}
 	case len(req.Message) > protocol.MaxMessage:
 		return invalid("message is longer than 1 MiB")
 	case utf8.RuneCountInString(req.MessageID) > protocol.MaxMessageID:
@@ -40,10 +43,11 @@ func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
 			return invalid("artifacts[%d].type must match [A-Z][A-Z0-9_]{0,31}", i)
 		case a.Type == protocol.ArtifactToolUse || a.Type == protocol.ArtifactDiff:
 			return invalid("artifacts[%d].type %s is reserved", i, a.Type)
-		case len(a.Content) == 0:
-			return invalid("artifacts[%d].content is required", i)
 		case len(a.Content) > protocol.MaxArtifact:
 			return invalid("artifacts[%d].content is larger than 256 KiB", i)
+		}
+		if len(a.Content) == 0 {
+			a.Content = json.RawMessage("null")
 		}
 		canonical, err := protocol.Canonical(a.Content)
 		if err != nil {

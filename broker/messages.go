@@ -11,15 +11,21 @@ import (
 type MessageQuery struct {
 	After, Before, Since *int64
 	Limit                int
+	Await                Await
 }
 
 // Messages returns a page of a task's messages, ascending by seq. With Before but
 // without After the page ends at Before. NextAfter continues after the last
-// message; an empty page repeats the After of the query.
+// message; an empty page repeats the After of the query. With Await the page is read
+// when the rows are there, or the time has passed (Behind).
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
 	q.Limit = clamp(q.Limit)
+	behind, err := s.await(ctx, userID, id, q.Await)
+	if err != nil {
+		return nil, err
+	}
 	list := &protocol.MessageList{}
-	err := s.Store.Read(ctx, func(ctx context.Context) error {
+	err = s.Store.Read(ctx, func(ctx context.Context) error {
 		task, err := s.Store.Task(ctx, userID, id)
 		if err != nil {
 			return err
@@ -28,7 +34,7 @@ func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery)
 		if err != nil {
 			return err
 		}
-		*list = protocol.MessageList{Messages: make([]protocol.Message, len(messages)), Rev: task.Rev}
+		*list = protocol.MessageList{Messages: make([]protocol.Message, len(messages)), Rev: task.Rev, Behind: behind}
 		if q.After != nil {
 			list.NextAfter = max(*q.After, 0)
 		}

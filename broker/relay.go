@@ -52,7 +52,7 @@ type RelayStore interface {
 
 // Relay forwards the stream of a task's host to a browser that cannot reach the
 // host (protocol 1.6).
-func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, error) {
+func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*Relayed, error) {
 	task, err := s.Store.AnyTask(ctx, r.SessionID)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,25 @@ func (s *Sessions) Relay(ctx context.Context, r *RelayRequest) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return s.Relayer.Relay(ctx, target, r)
+	response, err := s.Relayer.Relay(ctx, target, r)
+	if err != nil {
+		return nil, err
+	}
+	relayed := &Relayed{Response: response}
+	if !task.HostEvents && r.Method == http.MethodPost && response.StatusCode == http.StatusOK {
+		if relayed.Turn, err = s.relayedTurn(ctx, task); err != nil {
+			_ = response.Body.Close()
+			return nil, err
+		}
+	}
+	return relayed, nil
+}
+
+// Relayed is a host's response. Turn is set for a basic host that has started a turn:
+// the caller writes the stream to it.
+type Relayed struct {
+	*http.Response
+	Turn *RelayedTurn
 }
 
 // route returns the URL from which a browser streams a session. If its origin is

@@ -80,33 +80,41 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 	return &protocol.AttachResponse{
 		Success: true, SessionID: at.task.ID, StreamToken: response.Token, StreamURL: streamURL, Reach: reach,
 		ExpiresAt: s.expiry(response), AgentStatus: cmp.Or(response.Status, at.task.AgentStatus), StreamCursor: response.StreamCursor,
+		Capabilities: response.Capabilities,
 	}, nil
 }
 
 // Interrupt stops the open turn and returns when the agent has stopped. If the host
 // does not have the session, nothing is running and Interrupt succeeds. After a
-// response that may not be the host's, the host is asked for its state soon.
-func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) error {
+// response that may not be the host's, the host is asked for its state soon. For a
+// basic host Interrupt ends the turn at the broker; the caller must close the stream.
+func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*protocol.InterruptResponse, error) {
 	at, err := s.find(ctx, userID, taskID)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	done := &protocol.InterruptResponse{Success: true, CloseStream: !at.task.HostEvents}
 	err = s.Link.Interrupt(ctx, at.target, taskID)
-	switch protocol.CodeOf(err) {
-	case protocol.CodeNotFound:
-		if at.task.HostEvents {
-			s.wake(taskID)
-			return nil
+	code := protocol.CodeOf(err)
+	absent := code == protocol.CodeNotFound || code == protocol.CodeMethodNotAllowed || errors.Is(err, ErrDoubtful)
+	switch {
+	case !at.task.HostEvents && (err == nil || absent):
+		return done, s.abortBasic(ctx, userID, taskID)
+	case code == protocol.CodeNotFound:
+		s.wake(taskID)
+		return done, nil
+	case code == protocol.CodeMethodNotAllowed:
+		return nil, &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host cannot interrupt",
+			Hint: "Check the agent URL: nothing there answers as an agent host", Err: err,
 		}
-		fallthrough
-	case protocol.CodeMethodNotAllowed: // a basic host does not have this route
-		return &protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host cannot interrupt", Err: err}
-	default:
-		if errors.Is(err, ErrDoubtful) {
-			s.wake(taskID)
-		}
-		return err
+	case errors.Is(err, ErrDoubtful):
+		s.wake(taskID)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
 // find returns the session of a user's task.

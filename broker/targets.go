@@ -14,9 +14,10 @@ const passwordGrace = 24 * time.Hour
 
 // Targets finds the agent hosts of tasks.
 type Targets struct {
-	Store          TargetStore
-	CustomAgentURL string // overrides every task's host and URL, and needs no password
-	Now            func() time.Time
+	Store           TargetStore
+	CustomAgentURL  string // overrides every task's host and URL, and needs no password
+	CustomPasswords bool   // CustomAgentURL gets the password of the task or its host
+	Now             func() time.Time
 }
 
 // TargetStore opens the sealed passwords of a task's host.
@@ -40,7 +41,11 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	}
 	target.Events = task.HostEvents
 	if f.CustomAgentURL != "" {
-		return Target{URL: trimURL(f.CustomAgentURL), Passwords: target.Passwords, Events: target.Events}, nil
+		custom := Target{URL: trimURL(f.CustomAgentURL), Events: target.Events}
+		if f.CustomPasswords {
+			custom.Passwords = target.Passwords
+		}
+		return custom, nil
 	}
 	if target.URL == "" {
 		return Target{}, &protocol.Error{

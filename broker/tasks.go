@@ -20,6 +20,7 @@ type Tasks struct {
 	Updater      *Updater
 	Targets      *Targets
 	Link         Link
+	Reconciler   *Reconciler               // woken while a reader waits for rows; may be nil
 	DefaultAgent string                    // for tasks created without agent, host and URL
 	CheckURL     func(rawURL string) error // the outbound guard for a non-administrator's agentUrl; may be nil
 	Now          func() time.Time
@@ -174,7 +175,10 @@ func parsePosition(s string) (*TaskPosition, error) {
 }
 
 // Get returns one task.
-func (s *Tasks) Get(ctx context.Context, userID, id string) (*protocol.Task, error) {
+func (s *Tasks) Get(ctx context.Context, userID, id string, a Await) (*protocol.Task, error) {
+	if _, err := s.await(ctx, userID, id, a); err != nil {
+		return nil, err
+	}
 	task, err := s.Store.Task(ctx, userID, id)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,9 @@ func (e *effects) toolCall(in *incomingEvent) error {
 	if m == nil {
 		m = e.toolRow(in, PhaseCall) // the same call again, before any result
 	}
+	if m != nil && m.Phase == PhaseCall && in.event.Epoch == 0 {
+		m = nil // another call of a basic host: the same call would be a redelivery
+	}
 	return e.mergeTool(in, m, func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
 		use.ToolName, use.Input = in.event.ToolName, in.event.Input
 		if phase == PhaseResult || phase == PhaseBoth {

@@ -16,7 +16,7 @@ func TestTurnFromCheckInToFinish(t *testing.T) {
 		in := k.checkIn(task.ID, "Please fix")
 		same(t, in, `{'success':true,'sessionId':'`+task.ID+`','streamToken':'stream-token',
 			'streamUrl':'https://agent.example/stream/`+task.ID+`','messageId':'`+in.MessageID+`','turnId':'`+in.TurnID+`',
-			'expiresAt':'2026-03-04T05:16:07.000891Z'}`)
+			'expiresAt':'2026-03-04T05:16:07.000891Z','capabilities':['events']}`)
 		answer := k.mustSend(task.ID, "",
 			seqd(1, 1, in.TurnID, `'type':'status','status':'busy'`),
 			seqd(1, 2, in.TurnID, text("Hello <you>")),

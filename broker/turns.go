@@ -121,7 +121,7 @@ func (tx *taskTx) reopenTurn(ctx context.Context, closed string) error {
 }
 
 // closeUnreported ends the unfinished turns that match. It is for hosts that do not
-// report the end of a turn.
+// report the end of a turn. A turn with events and without an error counts as done.
 func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) error {
 	turns, err := tx.unfinishedTurns(ctx)
 	if err != nil {
@@ -131,7 +131,10 @@ func (tx *taskTx) closeUnreported(ctx context.Context, match func(*Turn) bool) e
 		if !match(t) {
 			continue
 		}
-		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: reasonNoFinish}
+		end := protocol.LastTurn{FinishReason: protocol.FinishOther, Reason: cmp.Or(t.Reason, reasonNoFinish)}
+		if t.State == TurnOpen && t.Reason == "" {
+			end.FinishReason = protocol.FinishStop // the agent worked, and no error is known
+		}
 		if err := tx.closeTurn(ctx, t, end); err != nil {
 			return err
 		}

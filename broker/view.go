@@ -9,6 +9,7 @@ func (t *Task) View() *protocol.Task {
 		AgentURL: t.AgentURL, AgentStatus: t.AgentStatus, Reason: t.Reason, OpenTurn: optional(t.OpenTurn),
 		OpenInteractions: t.OpenQuestions, ReadRev: t.ReadRev, Rev: t.Rev, Archived: t.Archived,
 		CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
+		BasicHost: !t.HostEvents && (t.OpenTurn != "" || t.LastTurn != nil),
 	}
 	if t.LastTurn != nil {
 		last := *t.LastTurn

@@ -181,7 +181,7 @@ func TestSessionCookieStaysWithTheBroker(t *testing.T) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		cookies = append(cookies, r.URL.Path+" "+r.Header.Get("Cookie"))
 		if r.URL.Path == "/api/agent/attach" {
-			_, _ = fmt.Fprintf(w, `{"streamUrl":"http://%s/stream/t"}`, r.Host)
+			_, _ = fmt.Fprintf(w, `{"streamUrl":"http://%s/stream/t","capabilities":["events"]}`, r.Host)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)

@@ -21,8 +21,6 @@ type Error struct {
 	Origin string
 	Status int
 	Err    error
-
-	nonStandard bool // the response was not in the protocol's error format
 }
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
@@ -36,13 +34,6 @@ func StatusOf(err error) int {
 		return e.Status
 	}
 	return 0
-}
-
-// fromBasicHost reports an error of a host that may accept tokens only in the query, as the
-// original contract did.
-func fromBasicHost(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.nonStandard
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -61,9 +52,7 @@ func noResponse(u *url.URL, err error) error {
 
 // responseError turns an error response into an *Error.
 func responseError(u *url.URL, status int, body []byte) error {
-	var decoded protocol.ErrorBody
-	nonStandard := json.Unmarshal(body, &decoded) != nil || decoded.Code == ""
-	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body), nonStandard: nonStandard}
+	return &Error{Origin: origin(u), Status: status, Err: parseError(status, body)}
 }
 
 func parseError(status int, body []byte) error {

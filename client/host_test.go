@@ -31,6 +31,15 @@ type stage struct {
 	checked []string // requests to the broker: path and messageId
 	cursor  *string  // streamCursor in the response to attach
 	away    int      // how many times attach answers 503
+	basic   bool     // the host announces no capabilities
+	ends    []string // reports of the end of a turn
+}
+
+func (s *stage) capabilities() []string {
+	if s.basic {
+		return nil
+	}
+	return []string{protocol.CapabilityEvents}
 }
 
 func newStage(t *testing.T, script ...reply) *stage {
@@ -40,6 +49,12 @@ func newStage(t *testing.T, script ...reply) *stage {
 	broker := http.NewServeMux()
 	broker.HandleFunc("POST /api/agent", s.checkIn)
 	broker.HandleFunc("POST /api/agent/attach", s.attach)
+	broker.HandleFunc("POST /api/agent/finish", func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ends = append(s.ends, string(body))
+	})
 	s.broker = httptest.NewServer(broker)
 	t.Cleanup(func() {
 		close(s.done)
@@ -65,7 +80,7 @@ func (s *stage) checkIn(w http.ResponseWriter, r *http.Request) {
 	n := s.note("check-in " + req.MessageID)
 	_ = json.NewEncoder(w).Encode(protocol.CheckInResponse{
 		Success: true, SessionID: req.TaskID, StreamToken: fmt.Sprint("token-canary-", n),
-		StreamURL: s.host.URL + "/stream/" + req.TaskID, MessageID: req.MessageID, TurnID: "turn",
+		StreamURL: s.host.URL + "/stream/" + req.TaskID, MessageID: req.MessageID, TurnID: "turn", Capabilities: s.capabilities(),
 	})
 }
 
@@ -77,7 +92,7 @@ func (s *stage) attach(w http.ResponseWriter, _ *http.Request) {
 	}
 	_ = json.NewEncoder(w).Encode(protocol.AttachResponse{
 		Success: true, SessionID: "t", StreamToken: fmt.Sprint("token-canary-", n),
-		StreamURL: s.host.URL + "/stream/t", StreamCursor: s.cursor,
+		StreamURL: s.host.URL + "/stream/t", StreamCursor: s.cursor, Capabilities: s.capabilities(),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"bellhop/internal/sse"
@@ -31,11 +32,40 @@ func (r *streamReader) frame(frame sse.Frame) error {
 		r.cursor, r.failed = frame.ID, 0
 	}
 	r.ended = part.Terminal() && !r.Follow
+	if r.ended {
+		r.last = part
+	}
 	r.emit(Event{ID: frame.ID, Part: part})
 	if r.ended || r.stopped {
 		return sse.ErrStop
 	}
 	return nil
+}
+
+// report sends the broker the end of a basic host's turn. If that fails, the next
+// check-in ends the turn.
+func (r *streamReader) report(ctx context.Context) {
+	if r.TurnID == "" {
+		return
+	}
+	req := &protocol.FinishTurnRequest{TaskID: r.TaskID, TurnID: r.TurnID}
+	if r.last != nil {
+		req.FinishReason, req.Reason = endOf(r.last)
+	}
+	_ = r.client.call(ctx, http.MethodPost, "/api/agent/finish", nil, req, nil)
+}
+
+// endOf returns the end of a turn that a terminal part shows.
+func endOf(part *protocol.Part) (protocol.FinishReason, string) {
+	switch {
+	case part.Type == protocol.PartAbort:
+		return protocol.FinishOther, protocol.ReasonAborted
+	case part.Type == protocol.PartError:
+		return protocol.FinishError, ""
+	case slices.Contains(protocol.FinishReasons, part.FinishReason):
+		return part.FinishReason, ""
+	}
+	return protocol.FinishStop, ""
 }
 
 func (r *streamReader) resumed(part *protocol.Part) error {

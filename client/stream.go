@@ -42,6 +42,10 @@ type Stream struct {
 	checkIn *protocol.CheckInRequest // repeated to renew the token while the turn may not have started
 	prompt  *protocol.PromptRequest  // starts the turn; nil = only watch
 	cursor  string                   // id of the last frame read
+
+	// basic is a host without capabilities: it takes its token in the query, cannot resume,
+	// and leaves it to the reader of the stream to report the end of the turn.
+	basic bool
 }
 
 // Send checks a message in and returns the stream of its turn. The turn starts when Events is
@@ -72,7 +76,7 @@ func (c *Client) Open(in *protocol.CheckInResponse, prompt *protocol.PromptReque
 	}
 	return &Stream{
 		TaskID: in.SessionID, MessageID: in.MessageID, TurnID: in.TurnID,
-		client: c, url: u, token: in.StreamToken, prompt: prompt,
+		client: c, url: u, token: in.StreamToken, prompt: prompt, basic: len(in.Capabilities) == 0,
 	}, nil
 }
 
@@ -83,7 +87,7 @@ func (c *Client) Watch(ctx context.Context, taskID string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{TaskID: taskID, client: c}
+	s := &Stream{TaskID: taskID, client: c, basic: len(got.Capabilities) == 0}
 	if got.StreamCursor != nil {
 		s.cursor = *got.StreamCursor
 	}
@@ -119,14 +123,14 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 type streamReader struct {
 	*Stream
 	yield   func(Event, error) bool
-	watches bool // started without a prompt
-	stopped bool // by the consumer
-	ended   bool // by a terminal part
-	frames  bool // a part was received
-	resumes bool // the host supports resuming
-	inQuery bool // the host accepts its token only in the query
-	renewed bool // the token was renewed since the last connection
-	failed  int  // failed attempts in a row
+	watches bool           // started without a prompt
+	stopped bool           // by the consumer
+	ended   bool           // by a terminal part
+	frames  bool           // a part was received
+	resumes bool           // the host supports resuming
+	renewed bool           // the token was renewed since the last connection
+	failed  int            // failed attempts in a row
+	last    *protocol.Part // the terminal part
 	opened  time.Time
 }
 
@@ -134,8 +138,14 @@ type streamReader struct {
 var errBasicEnd = errors.New("the stream of a host that cannot resume is over")
 
 func (r *streamReader) run(ctx context.Context) error {
+	if r.basic && r.prompt == nil {
+		return nil // such a host has no stream to watch
+	}
 	for {
 		err := r.follow(ctx)
+		if r.basic && (r.ended || errors.Is(err, errBasicEnd)) {
+			r.report(ctx)
+		}
 		if r.ended || r.stopped || errors.Is(err, errBasicEnd) {
 			return nil
 		}
@@ -147,8 +157,6 @@ func (r *streamReader) run(ctx context.Context) error {
 			return nil // the task is idle and nothing newer exists
 		case status == http.StatusNoContent:
 			return &Error{Origin: origin(r.url), Status: status, Err: protocol.Errorf(protocol.CodeGone, "the turn is not there any more")}
-		case status == http.StatusUnauthorized && !r.inQuery && fromBasicHost(err):
-			r.inQuery = true
 		case status == http.StatusUnauthorized && !r.renewed:
 			r.renewed = true
 			if err := r.renew(ctx); err != nil {
@@ -164,6 +172,9 @@ func (r *streamReader) follow(ctx context.Context) error {
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	opts := r.client.opts
+	if r.basic {
+		opts.Idle = protocol.BasicSilence // such a host sends no pings
+	}
 	err := sse.Follow(following, sse.FollowOptions{
 		Client:     r.client.stream,
 		LastID:     r.cursor,
@@ -189,7 +200,7 @@ func (r *streamReader) request(ctx context.Context, lastID string) (*http.Reques
 	} else if r.Follow {
 		query.Set("follow", "true")
 	}
-	if r.inQuery {
+	if r.basic {
 		query.Set("token", r.token)
 	}
 	u.RawQuery = query.Encode()
@@ -197,7 +208,7 @@ func (r *streamReader) request(ctx context.Context, lastID string) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	if !r.inQuery {
+	if !r.basic {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
 	req.Header.Set("Accept", "text/event-stream")

@@ -160,16 +160,6 @@ func TestSend(t *testing.T) {
 			want:   "3-1 text-start,3-2 text-delta,3-3 text-delta,3-4 text-end,3-5 abort", asked: []string{post(1)},
 		},
 		{
-			name:   "a basic host's stream ends without ids and without a finish",
-			script: []reply{sending(closing, `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`, "[DONE]")},
-			want:   "text-start,text-delta", asked: []string{post(1)},
-		},
-		{
-			name:   "a basic host's stream that breaks cannot be resumed",
-			script: []reply{sending(breaking, `{"type":"text-start","id":"a"}`)},
-			want:   "text-start,error unavailable", asked: []string{post(1)}, text: "-",
-		},
-		{
 			name: "events of other names are no parts",
 			script: []reply{func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
@@ -340,5 +330,43 @@ func TestBasicHostsGetTheTokenInTheQuery(t *testing.T) {
 	got, transcript, err := read(stream.Events(t.Context()))
 	if err != nil || transcript.Text() != "Let me look.\n\nYou said: hi" || transcript.End == nil {
 		t.Errorf("read %s, %v, %+v", got, err, transcript)
+	}
+}
+
+// The reader of a basic host's stream is the only one that sees the end of its turn.
+func TestTheEndOfABasicHostsStreamIsReported(t *testing.T) {
+	const begin, text = `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`
+	for name, c := range map[string]struct {
+		script     reply
+		want, ends string
+	}{
+		"without a finish": {sending(closing, begin, text, "[DONE]"), "text-start,text-delta", `{"taskId":"t","turnId":"turn"}`},
+		"a finish": {
+			sending(closing, `{"type":"finish","finishReason":"length"}`), "finish", `{"taskId":"t","turnId":"turn","finishReason":"length"}`,
+		},
+		"an unknown finish": {
+			sending(closing, `{"type":"finish","finishReason":"x"}`), "finish", `{"taskId":"t","turnId":"turn","finishReason":"stop"}`,
+		},
+		"an error": {sending(closing, `{"type":"error","error":"x"}`), "error", `{"taskId":"t","turnId":"turn","finishReason":"error"}`},
+		"an abort": {
+			sending(closing, `{"type":"abort"}`), "abort", `{"taskId":"t","turnId":"turn","finishReason":"other","reason":"aborted"}`,
+		},
+		"a broken stream cannot be resumed": {sending(breaking, begin), "text-start,error unavailable", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, c.script)
+			s.basic = true
+			stream, err := s.client().Send(t.Context(), &protocol.CheckInRequest{TaskID: "t", Message: "hi", MessageID: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, _ := read(stream.Events(t.Context()))
+			if ends := strings.Join(s.ends, " "); got != c.want || ends != c.ends {
+				t.Errorf("read %s, reported %s", got, ends)
+			}
+			if len(s.asked) != 1 || !strings.HasPrefix(s.asked[0], `POST /stream/t?token=token-canary-1 `) || strings.Contains(s.asked[0], "Bearer") {
+				t.Errorf("asked %q", s.asked)
+			}
+		})
 	}
 }

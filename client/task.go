@@ -23,6 +23,11 @@ type TaskQuery struct {
 type MessageQuery struct {
 	After, Before, Since *int64
 	Limit                int
+
+	// Turn (that has ended) and AtLeast (the seq of an event in the stream) make the broker
+	// wait until their rows are there, for Wait ("5s").
+	Turn, Wait string
+	AtLeast    *int64
 }
 
 // CreateTask opens a task.
@@ -58,6 +63,9 @@ func (c *Client) Messages(ctx context.Context, taskID string, q MessageQuery) (*
 	setInt(query, "after", q.After)
 	setInt(query, "before", q.Before)
 	setInt(query, "since", q.Since)
+	setInt(query, "atLeast", q.AtLeast)
+	setString(query, "turn", q.Turn)
+	setString(query, "wait", q.Wait)
 	setLimit(query, q.Limit)
 	return get[protocol.MessageList](ctx, c, "/api/tasks/"+url.PathEscape(taskID)+"/messages", query)
 }

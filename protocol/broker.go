@@ -29,7 +29,7 @@ const (
 // ArtifactInput is a piece of content a user attaches to a message.
 type ArtifactInput struct {
 	Type    string          `json:"type"` // [A-Z][A-Z0-9_]{0,31}, not TOOL_USE or DIFF
-	Content json.RawMessage `json:"content"`
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 // Artifact types that only Bellhop itself makes.
@@ -49,6 +49,26 @@ type CheckInResponse struct {
 	TurnID      string    `json:"turnId"`
 	ExpiresAt   time.Time `json:"expiresAt"`
 	Reach       Reach     `json:"reach,omitempty"` // ReachRelay if StreamURL is on the broker
+
+	// Capabilities are those of the host. A basic host has none: it takes the stream
+	// token in the query only, and the frontend reports the end of the turn.
+	Capabilities []string `json:"capabilities,omitempty"`
+}
+
+// FinishTurnRequest is the body of POST /api/agent/finish: the end of a turn of a basic
+// host, as a frontend read it in the stream. An empty FinishReason is FinishStop.
+type FinishTurnRequest struct {
+	TaskID       string       `json:"taskId"`
+	TurnID       string       `json:"turnId"`
+	FinishReason FinishReason `json:"finishReason,omitempty"`
+	Reason       string       `json:"reason,omitempty"`
+}
+
+// InterruptResponse is the broker's response to POST /api/agent/interrupt. CloseStream
+// means that the host is basic: it stops when the reader of its stream disconnects.
+type InterruptResponse struct {
+	Success     bool `json:"success"`
+	CloseStream bool `json:"closeStream,omitempty"`
 }
 
 // TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff.
@@ -73,6 +93,7 @@ type AttachResponse struct {
 	AgentStatus  Status    `json:"agentStatus"`
 	StreamCursor *string   `json:"streamCursor"` // stream id just before the open turn; null when idle
 	Reach        Reach     `json:"reach,omitempty"`
+	Capabilities []string  `json:"capabilities,omitempty"` // of the host, as in CheckInResponse
 }
 
 // TaskMode distinguishes tasks with and without an agent.
@@ -106,7 +127,8 @@ type Task struct {
 	AgentURL         string       `json:"agentUrl"`
 	AgentStatus      Status       `json:"agentStatus"`
 	Reason           StatusReason `json:"reason"`
-	OpenTurn         *string      `json:"openTurn"` // id of the open turn; null if there is none
+	OpenTurn         *string      `json:"openTurn"`            // id of the open turn; null if there is none
+	BasicHost        bool         `json:"basicHost,omitempty"` // the host cannot resume a stream and reports no end of a turn
 	LastTurn         *LastTurn    `json:"lastTurn"`
 	OpenInteractions int          `json:"openInteractions"`
 	ReadRev          int64        `json:"readRev"`
@@ -196,6 +218,7 @@ type MessageList struct {
 	Messages  []Message `json:"messages"`
 	NextAfter int64     `json:"nextAfter"`
 	Rev       int64     `json:"rev"`
+	Behind    bool      `json:"behind,omitempty"` // what the request waited for did not arrive in time
 }
 
 // Interaction is a question to the user, as the broker's API returns it.

@@ -97,16 +97,21 @@ func canonicalNumber(s string) string {
 }
 
 // DerivedID returns an id for an event of a basic host, which has no eventId:
-// <type>:<turnId>:<32 hex digits>. The digits are a hash of (id or toolCallId,
-// timestamp), because such hosts reuse ids in every step and turn. If the type has
-// no id, they are a hash of the complete event. claimTurn is the turn of the
-// webhook token; the event's own turnId has precedence. raw is the event as it was
-// sent.
+// <type>:<turnId>:<32 hex digits>. The digits are a hash of the complete event, because
+// such hosts reuse ids in every step and turn, and some have timestamps of seconds: only
+// an identical event is a redelivery. claimTurn is the turn of the webhook token; the
+// event's own turnId has precedence. raw is the event as it was sent.
 func (e *Event) DerivedID(raw []byte, claimTurn string) string {
-	turn := e.TurnID
-	if turn == "" {
-		turn = claimTurn
+	hashed := raw
+	if canonical, err := Canonical(raw); err == nil {
+		hashed = canonical
 	}
+	return e.derivedID(hashed, claimTurn)
+}
+
+// FormerDerivedID returns the id that earlier brokers derived, from (id or toolCallId,
+// timestamp) alone. An event that is sent again across an upgrade is stored under it.
+func (e *Event) FormerDerivedID(raw []byte, claimTurn string) string {
 	hashed := raw
 	switch e.Type {
 	case EventText:
@@ -117,6 +122,14 @@ func (e *Event) DerivedID(raw []byte, claimTurn string) string {
 		if canonical, err := Canonical(raw); err == nil {
 			hashed = canonical
 		}
+	}
+	return e.derivedID(hashed, claimTurn)
+}
+
+func (e *Event) derivedID(hashed []byte, claimTurn string) string {
+	turn := e.TurnID
+	if turn == "" {
+		turn = claimTurn
 	}
 	sum := sha256.Sum256(hashed)
 	return string(e.Type) + ":" + turn + ":" + hex.EncodeToString(sum[:16])

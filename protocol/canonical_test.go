@@ -78,9 +78,8 @@ func TestDerivedID(t *testing.T) {
 		t.Fatalf("form: %s", first)
 	}
 	same := map[string]string{
-		"another text under the same id and time": `{"type":"text","id":"text-1","text":"b","timestamp":1}`,
-		"another spelling of the time":            `{"type":"text","id":"text-1","text":"a","timestamp":1.0}`,
-		"the turn in the event, not the claim":    `{"type":"text","id":"text-1","text":"a","timestamp":1,"turnId":"turn"}`,
+		"another spelling of the time": `{"type":"text","id":"text-1","text":"a","timestamp":1.0}`,
+		"another order of the members": `{"timestamp":1,"text":"a","id":"text-1","type":"text"}`,
 	}
 	for name, raw := range same {
 		if got := id(raw, "turn"); got != first {
@@ -88,6 +87,7 @@ func TestDerivedID(t *testing.T) {
 		}
 	}
 	other := map[string]string{
+		"another text under the same id and time": `{"type":"text","id":"text-1","text":"b","timestamp":1}`,
 		"another id":   `{"type":"text","id":"text-2","text":"a","timestamp":1}`,
 		"another time": `{"type":"text","id":"text-1","text":"a","timestamp":2}`,
 		"another turn": `{"type":"text","id":"text-1","text":"a","timestamp":1,"turnId":"later"}`,

@@ -38,11 +38,15 @@ const (
 )
 
 // DiffResponse is the broker's response to POST /api/agent/diff. Message has the
-// diff as its DIFF artifact; NoDiffs means that nothing changed.
+// diff as its DIFF artifact. NoDiffs means that there is no new diff: with
+// UnchangedSince nothing changed since the diff in the message of that seq, without it
+// there are no changes at all.
 type DiffResponse struct {
 	Success bool     `json:"success"`
 	NoDiffs bool     `json:"noDiffs,omitempty"`
 	Message *Message `json:"message,omitempty"`
+
+	UnchangedSince int64 `json:"unchangedSince,omitempty"`
 }
 
 // Fit cuts Patch to MaxPatch at the end of a file.

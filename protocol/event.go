@@ -82,6 +82,9 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
+// FinishReasons lists all of them.
+var FinishReasons = []FinishReason{FinishStop, FinishLength, FinishContentFilter, FinishToolCalls, FinishError, FinishOther}
+
 // TurnReason is the reason of a finish event that Bellhop itself sends. Agents give
 // reasons in words of their own.
 type TurnReason = string

@@ -11,6 +11,8 @@ const (
 	StreamIdleTimeout = 3 * PingInterval
 	// StreamWakeTimeout replaces StreamIdleTimeout after a reader's machine was asleep: one ping, and time to deliver it.
 	StreamWakeTimeout = PingInterval + 2*time.Second
+	// BasicSilence is how long a basic host may send nothing, neither events nor frames, before its turn counts as over.
+	BasicSilence = 15 * time.Minute
 	// ReconnectMinDelay is how long a reader waits after the first failure; every
 	// further one in a row doubles it.
 	ReconnectMinDelay = 500 * time.Millisecond

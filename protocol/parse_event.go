@@ -46,7 +46,7 @@ var readers = map[EventType]func(*eventReader, *Event){
 		r.boolean("isError", &e.IsError)
 		r.boolean("denied", &e.Denied)
 		r.boolean("truncated", &e.Truncated)
-		r.anyValue("output", &e.Output, !e.Denied)
+		r.anyValue("output", &e.Output, false) // JSON has no undefined: such an output is absent
 	},
 	EventFinish: func(r *eventReader, e *Event) {
 		oneOf(r, "finishReason", &e.FinishReason,

@@ -43,15 +43,30 @@ func (a *API) startStream(c echo.Context) error {
 	}
 	// The turn does not belong to this request: it starts even if the client
 	// disconnects.
-	stream, err := a.Host.Start(context.WithoutCancel(c.Request().Context()), grant, &req)
+	stream, err := a.Host.StartAfter(context.WithoutCancel(c.Request().Context()), grant, &req, cursorOf(c, version))
 	if err != nil {
 		return err
+	}
+	if stream == nil {
+		return c.NoContent(http.StatusNoContent)
 	}
 	return a.serveStream(c, stream, version)
 }
 
-// attachStream streams the session or resumes a stream. A reconnecting EventSource
-// keeps the ?after= of its URL, so its Last-Event-ID is newer and wins.
+// cursorOf returns where a client wants to continue. A reconnecting EventSource keeps
+// the ?after= of its URL, so its Last-Event-ID is newer and wins. Chunks of a UI stream
+// have no ids, so such a stream begins at the start of the turn.
+func cursorOf(c echo.Context, version int) string {
+	if version != 0 {
+		return ""
+	}
+	if id := c.Request().Header.Get("Last-Event-ID"); id != "" {
+		return id
+	}
+	return c.QueryParam("after")
+}
+
+// attachStream streams the session or resumes a stream.
 func (a *API) attachStream(c echo.Context) error {
 	grant, err := a.streamGrant(c)
 	if err != nil {
@@ -61,15 +76,8 @@ func (a *API) attachStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cursor := c.Request().Header.Get("Last-Event-ID")
-	if cursor == "" {
-		cursor = c.QueryParam("after")
-	}
-	follow := c.QueryParam("follow") == "true"
-	if version != 0 { // UI chunks have no ids, so the stream begins at the start of the turn
-		cursor, follow = "", false
-	}
-	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursor, follow)
+	follow := c.QueryParam("follow") == "true" && version == 0
+	stream, err := a.Host.Attach(c.Request().Context(), grant.SessionID, cursorOf(c, version), follow)
 	if err != nil {
 		return err
 	}

@@ -212,6 +212,39 @@ func TestASecondPromptAttachesToTheOpenTurn(t *testing.T) {
 	first.readAll()
 }
 
+// Some clients repeat their POST after a cut, with the id of the last frame.
+func TestARepeatedPostResumes(t *testing.T) {
+	h := newHost(t, nil)
+	token := h.announce("s1", "t1")
+	post := func(query string, header ...string) *stream {
+		return h.stream(request{"POST", "/stream/s1?token=" + token + query, `{"prompt":"text never"}`, header})
+	}
+	first := h.prompt("s1", token, "text a\ntext b\nwait gate\ntext c")
+	first.readUntil(protocol.PartTextDelta)
+	first.readUntil(protocol.PartTextDelta)
+	last := first.ids[len(first.ids)-1]
+	open := map[string]*stream{"Last-Event-ID": post("", "Last-Event-ID: "+last), "?after": post("&after=" + last)}
+	h.fake.Release("gate")
+	first.readAll()
+	end := first.ids[len(first.ids)-1]
+	for name, s := range open {
+		expectEqual(t, name, partTypes(s.readAll()), "data-resume ok, text-delta c, text-end, finish")
+	}
+	expectEqual(t, "after the end of the turn", partTypes(post("&after="+last).readAll()), "data-resume ok, text-delta c, text-end, finish")
+	status, _, body := h.call(request{"POST", "/stream/s1?token=" + token + "&after=" + end, `{"prompt":"x"}`, nil})
+	if status != http.StatusNoContent {
+		t.Errorf("a client that has all: %d %s", status, body)
+	}
+	for name, cursor := range map[string]string{"no stream id": "x", "before the turn": "0-0"} {
+		if got := partTypes(post("&after=" + cursor).readAll()); !strings.HasSuffix(got, "text-start, text-delta a, text-delta b, text-delta c, text-end, finish") || !strings.HasPrefix(got, "data-resume gap, ") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	next := h.announce("s1", "t2")
+	fresh := h.stream(request{"POST", "/stream/s1?token=" + next + "&after=" + end, `{"prompt":"text new"}`, nil})
+	expectEqual(t, "a cursor of the turn before", partTypes(fresh.readAll()), "text-start, text-delta new, text-end, finish")
+}
+
 func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {
 	h := newHost(t, nil)
 	token := h.announce("s1", "t1")

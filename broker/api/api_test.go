@@ -256,10 +256,11 @@ func (l *logs) String() string {
 // host implements the calls to agent hosts: it returns scripted results and records
 // its arguments.
 type host struct {
-	mu     sync.Mutex
-	err    error
-	opened []*protocol.OpenSessionRequest
-	asked  []broker.Target
+	isBasic bool // without capabilities and cursor
+	mu      sync.Mutex
+	err     error
+	opened  []*protocol.OpenSessionRequest
+	asked   []broker.Target
 }
 
 func (h *host) call(t broker.Target) error {
@@ -285,6 +286,13 @@ func (h *host) fail(err error) {
 	h.err = err
 }
 
+// basic makes the host one that knows only the basic flow.
+func (h *host) basic(is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.isBasic = is
+}
+
 // webhook is the webhook URL of the session that was opened last.
 func (h *host) webhook() string {
 	h.mu.Lock()
@@ -299,6 +307,9 @@ func (h *host) Open(_ context.Context, t broker.Target, req *protocol.OpenSessio
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened = append(h.opened, req)
+	if h.isBasic {
+		return &protocol.OpenSessionResponse{Token: "basic"}, nil
+	}
 	return &protocol.OpenSessionResponse{
 		Token: "canary-stream-token", Cursor: req.Cursor, Status: protocol.StatusIdle,
 		Capabilities: []string{protocol.CapabilityEvents},

@@ -15,11 +15,16 @@ func (a *API) attach(ctx context.Context, req *protocol.AttachRequest) (*protoco
 }
 
 // interrupt is idempotent: for a task without an open turn it returns 200.
-func (a *API) interrupt(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.SuccessResponse, error) {
+func (a *API) interrupt(ctx context.Context, req *protocol.TaskIDRequest) (*protocol.InterruptResponse, error) {
 	if err := requireTaskID(req); err != nil {
 		return nil, err
 	}
-	return success(a.Sessions.Interrupt(ctx, a.Auth.Caller(ctx).UserID, req.TaskID))
+	return a.Sessions.Interrupt(ctx, a.Auth.Caller(ctx).UserID, req.TaskID)
+}
+
+// finish is idempotent: for a turn that has ended it returns 200.
+func (a *API) finish(ctx context.Context, req *protocol.FinishTurnRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Sessions.Finish(ctx, a.Auth.Caller(ctx).UserID, req))
 }
 
 func requireTaskID(req *protocol.TaskIDRequest) error {

@@ -41,12 +41,12 @@ func TestCheckInOutcomes(t *testing.T) {
 		{
 			"a frontend of four fields", "", hi, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
-				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s"}`,
+				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`,
 		},
 		{
 			"a messageId of the frontend's", "", `{"taskId":"TASK","message":"hi","messageId":"m-1","artifacts":[{"type":"FILE","content":{"a":1}}]}`, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
-				`"messageId":"m-1","turnId":"<id2>","expiresAt":"+10m0s"}`,
+				`"messageId":"m-1","turnId":"<id2>","expiresAt":"+10m0s","capabilities":["events"]}`,
 		},
 		{"no taskId", "", `{"message":"hi"}`, nil, 400, `{"error":"taskId is required","code":"invalid"}`},
 		{"no such task", "", `{"taskId":"nonsense","message":"hi"}`, nil, 404, `{"error":"Task not found","code":"not_found"}`},
@@ -77,7 +77,7 @@ func TestCheckInRefusesBadInput(t *testing.T) {
 	for _, c := range []checkInCase{
 		{"not an object", "", `[]`, nil, 400, bad("The body must be a JSON object")},
 		{"taskId of another type", "", `{"taskId":7,"message":"hi"}`, nil, 400, bad("taskId must be a string")},
-		{"no message", "", `{"taskId":"TASK"}`, nil, 400, bad("message is required")},
+		{"no message", "", `{"taskId":"TASK"}`, nil, 400, `{"error":"message is required","code":"invalid","hint":"It may be empty only beside an artifact"}`},
 		{"a message over 1 MiB", "", `{"taskId":"TASK","message":"` + repeat("a", 1<<20+1) + `"}`, nil, 400, bad("message is longer than 1 MiB")},
 		{"over 20 artifacts", "", with(repeat(`{"type":"A","content":1},`, 20) + `{"type":"A","content":1}`), nil, 400, bad("There are more than 20 artifacts")},
 		{"an artifact over 256 KiB", "", with(`{"type":"A","content":"` + repeat("a", 256<<10) + `"}`), nil, 400, bad("artifacts[0].content is larger than 256 KiB")},
@@ -101,7 +101,7 @@ func TestACustomAgentURLNeedsNoPassword(t *testing.T) {
 	rec := s.as(s.ada, "POST", "/api/tasks", `{"title":"A task","agentUrl":"http://agents.example"}`)
 	rec = s.as(s.ada, "POST", "/api/agent", `{"taskId":"`+field(t, rec, "id")+`","message":"hi"}`)
 	want(t, rec, 200, `{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://127.0.0.1:3000/stream/<id1>",`+
-		`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s"}`)
+		`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`)
 }
 
 func TestAMessageIsCheckedInOnlyOnce(t *testing.T) {
@@ -132,6 +132,7 @@ func TestAnotherUsersTaskDoesNotExist(t *testing.T) {
 		{"POST", "/api/agent/attach", `{"taskId":"` + id + `"}`},
 		{"POST", "/api/agent/interrupt", `{"taskId":"` + id + `"}`},
 		{"POST", "/api/agent/diff", `{"taskId":"` + id + `"}`},
+		{"POST", "/api/agent/finish", `{"taskId":"` + id + `","turnId":"x"}`},
 	} {
 		t.Run(c.method+" "+strings.Replace(c.path, id, "ID", 1), func(t *testing.T) {
 			want(t, s.as(s.bob, c.method, c.path, c.body), 404, absent)
@@ -145,8 +146,8 @@ func TestAttachAndInterrupt(t *testing.T) {
 	body := `{"taskId":"` + s.newTask("") + `"}`
 	want(t, s.as(s.ada, "POST", "/api/agent/attach", body), 200,
 		`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",`+
-			`"expiresAt":"+10m0s","agentStatus":"idle","streamCursor":null}`)
-	want(t, s.as(s.ada, "POST", "/api/agent/interrupt", body), 200, `{"success":true}`)
+			`"expiresAt":"+10m0s","agentStatus":"idle","streamCursor":null,"capabilities":["events"]}`)
+	want(t, s.as(s.ada, "POST", "/api/agent/interrupt", body), 200, `{"success":true,"closeStream":true}`)
 	want(t, s.as(s.ada, "POST", "/api/agent/diff", body), 200,
 		`{"success":true,"message":{"id":"<id1>","seq":1,"rev":1,"taskId":"<id2>","turnId":"","role":"ASSISTANT","status":"SENT","message":"",`+
 			`"artifacts":[{"id":"<id3>","type":"DIFF","content":{"files":[{"path":"a.txt","status":"added","additions":1,"deletions":0}],"patch":"+a\n"}}],"eventId":"","createdAt":"+0s"}}`)

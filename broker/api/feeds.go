@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bellhop/broker"
 	"bellhop/internal/database"
 	"bellhop/protocol"
 )
@@ -13,7 +14,7 @@ import (
 func (a *API) taskFeed(c echo.Context) error {
 	userID, taskID := a.Auth.Caller(c.Request().Context()).UserID, c.Param("id")
 	allowed := a.stillAllowed(c.Request(), func(ctx context.Context) error {
-		_, err := a.Tasks.Get(ctx, userID, taskID)
+		_, err := a.Tasks.Get(ctx, userID, taskID, broker.Await{})
 		return err
 	})
 	return a.Feed.ServeTask(c.Response(), withoutBudget(c.Request()), userID, taskID, allowed)

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/broker"
+	"bellhop/internal/database"
 	"bellhop/internal/httpapi"
 	"bellhop/protocol"
 )
@@ -21,6 +22,7 @@ import (
 const (
 	relayBuffer = 8 << 10          // per open stream, and there may be thousands
 	relayWrite  = 30 * time.Second // a reader that accepts no byte for so long is disconnected
+	relayLook   = time.Second      // how often a stream without a reader looks whether its turn was stopped
 )
 
 // toHost and toBrowser are the headers that a relay forwards unchanged. Cookies
@@ -38,8 +40,10 @@ const relayPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 // checks the stream token.
 func (a *API) relay(c echo.Context) error {
 	r := c.Request()
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
+	leave := context.AfterFunc(r.Context(), cancel)
+	defer leave()
 	w := c.Response().Writer // not Echo's writer, which Echo reuses for another request afterwards
 	control := http.NewResponseController(w)
 	defer context.AfterFunc(a.ending(), func() {
@@ -58,11 +62,55 @@ func (a *API) relay(c echo.Context) error {
 	headerToBrowser(c.Response().Header(), resp.Header)
 	_ = control.SetReadDeadline(time.Time{}) // the deadline was for reading the prompt; the stream may take longer
 	c.Response().WriteHeader(resp.StatusCode)
-	if err := forward(c.Response(), control, resp.Body); err != nil {
+	if resp.Turn != nil && leave() {
+		defer context.AfterFunc(r.Context(), func() { endWithTurn(ctx, cancel, resp.Turn) })()
+		err = a.forwardTurn(ctx, c.Response(), control, resp)
+	} else {
+		err = forward(c.Response(), control, resp.Body)
+	}
+	if err != nil {
 		panic(http.ErrAbortHandler) // a normal return would look like the end of the stream
 	}
 	return nil
 }
+
+// forwardTurn forwards the stream of a basic host. If the browser leaves, it reads on,
+// because a basic host may stop when its reader disconnects. The end of the stream is
+// the end of the turn.
+func (a *API) forwardTurn(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, resp *broker.Relayed) error {
+	stream := io.TeeReader(resp.Body, resp.Turn)
+	left := forward(w, control, stream)
+	err := left
+	if errors.Is(left, errBrowserLeft) {
+		_, err = io.Copy(io.Discard, stream)
+	}
+	if err == nil {
+		if err := resp.Turn.Ended(database.WithBudget(context.WithoutCancel(ctx), databaseTime)); err != nil {
+			a.Log.WarnContext(ctx, "the end of a relayed turn is not stored", "error", err)
+		}
+	}
+	return left
+}
+
+// endWithTurn disconnects from the host once the turn was stopped or replaced. It runs
+// after the browser has left.
+func endWithTurn(ctx context.Context, disconnect context.CancelFunc, turn *broker.RelayedTurn) {
+	look := time.NewTicker(relayLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if turn.IsClosed(database.WithBudget(ctx, databaseTime)) {
+				disconnect()
+				return
+			}
+		}
+	}
+}
+
+var errBrowserLeft = errors.New("the browser left")
 
 // headerToHost selects the headers for the host. The only credentials that it
 // forwards are stream tokens: a proxy in front of the broker may require its own
@@ -126,9 +174,10 @@ func safeContentType(kind string) string {
 }
 
 // forward copies the stream and flushes every part as soon as it arrives.
+// errBrowserLeft means that the stream itself is not at fault.
 func forward(w http.ResponseWriter, control *http.ResponseController, from io.Reader) error {
 	if err := control.Flush(); err != nil {
-		return err
+		return errors.Join(errBrowserLeft, err)
 	}
 	buffer := make([]byte, relayBuffer)
 	for {
@@ -138,10 +187,10 @@ func forward(w http.ResponseWriter, control *http.ResponseController, from io.Re
 				return err
 			}
 			if _, err := w.Write(buffer[:n]); err != nil {
-				return err
+				return errors.Join(errBrowserLeft, err)
 			}
 			if err := control.Flush(); err != nil {
-				return err
+				return errors.Join(errBrowserLeft, err)
 			}
 		}
 		if errors.Is(err, io.EOF) {

@@ -44,6 +44,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/agent", httpapi.Handle(ok, a.checkIn, httpapi.MaxBody(protocol.MaxCheckIn)), noStore, user)
 	e.POST("/api/agent/attach", httpapi.Handle(ok, a.attach), noStore, user)
 	e.POST("/api/agent/interrupt", httpapi.Handle(ok, a.interrupt), noStore, user)
+	e.POST("/api/agent/finish", httpapi.Handle(ok, a.finish), noStore, user)
 	e.POST("/api/agent/stream/:taskId", a.relay, noStore, httpapi.RequestDeadline(protocol.PromptTimeout))
 	e.GET("/api/agent/stream/:taskId", a.relay, noStore)
 	e.POST("/api/agent/diff", httpapi.Handle(ok, a.diff), noStore, user)

@@ -31,7 +31,7 @@ var guarded = []string{
 	"GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/:id",
 	"POST /api/tasks", "GET /api/tasks", "GET /api/tasks/:id", "PATCH /api/tasks/:id", "DELETE /api/tasks/:id",
 	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
-	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/diff",
+	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/finish", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
 	"GET /api/agents",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",

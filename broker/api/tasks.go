@@ -18,6 +18,18 @@ type taskRequest struct {
 	ID string `param:"id" json:"-"`
 }
 
+// awaitQuery is what the reader saw in the stream: the answer waits for its rows.
+type awaitQuery struct {
+	AtLeast *int64 `query:"atLeast" json:"-"`
+	Turn    string `query:"turn" json:"-"`
+	Wait    string `query:"wait" json:"-"`
+}
+
+type getTaskRequest struct {
+	ID string `param:"id" json:"-"`
+	awaitQuery
+}
+
 type updateTaskRequest struct {
 	ID string `param:"id" json:"-"`
 	broker.TaskPatch
@@ -29,6 +41,7 @@ type listMessagesRequest struct {
 	Before *int64 `query:"before" json:"-"`
 	Since  *int64 `query:"since" json:"-"`
 	Limit  int    `query:"limit" json:"-"`
+	awaitQuery
 }
 
 func (a *API) createTask(ctx context.Context, req *protocol.CreateTaskRequest) (*protocol.Task, error) {
@@ -39,8 +52,8 @@ func (a *API) listTasks(ctx context.Context, req *listTasksRequest) (*protocol.T
 	return a.Tasks.List(ctx, a.Auth.Caller(ctx).UserID, broker.TaskQuery(*req))
 }
 
-func (a *API) getTask(ctx context.Context, req *taskRequest) (*protocol.Task, error) {
-	return a.Tasks.Get(ctx, a.Auth.Caller(ctx).UserID, req.ID)
+func (a *API) getTask(ctx context.Context, req *getTaskRequest) (*protocol.Task, error) {
+	return a.Tasks.Get(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.Await(req.awaitQuery))
 }
 
 func (a *API) updateTask(ctx context.Context, req *updateTaskRequest) (*protocol.Task, error) {
@@ -53,7 +66,7 @@ func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.Succe
 
 func (a *API) listMessages(ctx context.Context, req *listMessagesRequest) (*protocol.MessageList, error) {
 	return a.Tasks.Messages(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.MessageQuery{
-		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit,
+		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit, Await: broker.Await(req.awaitQuery),
 	})
 }
 

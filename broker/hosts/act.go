@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,9 +12,18 @@ import (
 	"bellhop/protocol"
 )
 
-// Interrupt implements broker.Link.
+// Interrupt implements broker.Link. CodeMethodNotAllowed: a server answered that does not
+// know the route, such as a basic host.
 func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID string) error {
-	return c.act(ctx, t, call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}, sessionID)
+	err := c.act(ctx, t, call{method: http.MethodPost, path: "/interrupt", body: struct{}{}}, sessionID)
+	var answered hostError
+	if errors.As(err, &answered) && answered.body.Code == "" {
+		got := response{status: answered.status}
+		if got.lacksRoute() || got.hidesRoute() {
+			return &protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt", Err: answered}
+		}
+	}
+	return err
 }
 
 // Answer implements broker.Link.

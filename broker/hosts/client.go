@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,6 +104,12 @@ func (c *Client) CloseIdleConnections() {
 // Open implements broker.Link.
 func (c *Client) Open(ctx context.Context, t broker.Target, req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
 	resp, err := c.do(ctx, t, call{method: http.MethodPost, path: "/session", body: req})
+	if errors.Is(err, errTimeout) {
+		return nil, &protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Err: err,
+			Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",
+		}
+	}
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -166,12 +173,30 @@ func (c *Client) Ready(ctx context.Context, t broker.Target) (broker.HostHealth,
 	switch {
 	case resp.errorBody().Code == protocol.CodeStorageFull:
 		return broker.HostFull, nil
+	case resp.lacksRoute(), resp.hidesRoute():
+		return broker.HostOK, nil // a basic host has no such route, and takes turns
 	case !resp.ok():
 		return "", resp.failed()
 	case json.Unmarshal(resp.body, &ready) == nil && ready.Storage == protocol.StorageLow:
 		return broker.HostLowSpace, nil
 	}
 	return broker.HostOK, nil
+}
+
+// lacksRoute reports whether a server answered that does not know the route. Hosts
+// that have it send a code.
+func (r *response) lacksRoute() bool {
+	switch r.status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return r.errorBody().Code == ""
+	}
+	return false
+}
+
+// hidesRoute reports whether a server that is no agent host of ours requires a
+// credential for every path.
+func (r *response) hidesRoute() bool {
+	return (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden) && r.errorBody().Code == ""
 }
 
 func sessionCall(sessionID string, what call) call {

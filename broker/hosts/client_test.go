@@ -186,7 +186,10 @@ func TestASlowHostTimesOut(t *testing.T) {
 	url := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release) })
 	_, err := newClient(t, hosts.Options{Timeout: 20 * time.Millisecond}).Open(t.Context(), target(url, password), openRequest)
-	wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+	wantError(t, err, protocol.Error{
+		Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server",
+		Hint: "POST /session of the agent server must answer within 10 s: let it start slow work at POST /stream",
+	})
 }
 
 func TestOpen(t *testing.T) {
@@ -314,7 +317,6 @@ func TestSessionCallsRefused(t *testing.T) {
 	}{
 		{"the host's own code", answering(409, `{"error":"Answered already","code":"answered","hint":"h"}`), protocol.Error{Code: protocol.CodeAnswered, Message: "Answered already", Hint: "h"}},
 		{"no such session", answering(404, `{"error":"No session","code":"not_found"}`), protocol.Error{Code: protocol.CodeNotFound, Message: "No session"}},
-		{"a 404 that no agent host wrote is no missing session", answering(404, `not found`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "Check the agent URL: nothing there answers as an agent host"}},
 		{"the broker's password, not its caller, is refused", answering(401, `{"error":"no","code":"unauthorized"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host refused the password: set the one it was started with"}},
 		{"the host's own failure", answering(500, `{"error":"Internal error","code":"internal"}`), protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "The agent host answered with status 500: its log says more"}},
 	} {
@@ -325,6 +327,12 @@ func TestSessionCallsRefused(t *testing.T) {
 			wantError(t, err, tt.want)
 		})
 	}
+	t.Run("a 404 that no agent host wrote is no missing session", func(t *testing.T) {
+		c, to := newClient(t, hosts.Options{}), target(serve(t, answering(404, `not found`)), password)
+		wantError(t, c.Interrupt(t.Context(), to, "s"), protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt"})
+		_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
+		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "Check the agent URL: nothing there answers as an agent host"})
+	})
 }
 
 // A turn is closed as lost when its host says that it does not work on it. Only the host can say so.
@@ -350,6 +358,8 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 		{"little room", answering(200, `{"status":"ready","storage":"low"}`), broker.HostLowSpace, ""},
 		{"a full disk", answering(507, `{"error":"The agent host's disk is full","code":"storage_full"}`), broker.HostFull, ""},
 		{"a host of another make", answering(200, `fine`), broker.HostOK, ""},
+		{"a basic host without the route", answering(404, `Cannot GET /readyz`), broker.HostOK, ""},
+		{"a basic host that asks for a credential", answering(401, ``), broker.HostOK, ""},
 		{"not ready", answering(503, `{"error":"The host is not ready","code":"unavailable"}`), "", protocol.CodeBadGateway},
 	} {
 		got, err := newClient(t, hosts.Options{}).Ready(t.Context(), target(serve(t, tt.host)))

@@ -21,9 +21,9 @@ func (c *Client) Diff(ctx context.Context, t broker.Target, sessionID string) (*
 		return nil, unreachable(err)
 	}
 	if !resp.ok() {
-		if resp.errorBody().Code == "" && (resp.status == http.StatusNotFound || resp.status == http.StatusMethodNotAllowed) {
+		if resp.lacksRoute() || resp.hidesRoute() {
 			return nil, &protocol.Error{
-				Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs",
+				Code: protocol.CodeMethodNotAllowed, Message: "The agent host makes no diffs",
 				Hint: "Only hosts with the capability diff do", Err: hostError{status: resp.status},
 			}
 		}

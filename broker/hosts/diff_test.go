@@ -21,7 +21,7 @@ func TestDiffOfAHost(t *testing.T) {
 }
 
 func TestHostsWithoutDiffs(t *testing.T) {
-	none := protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host makes no diffs", Hint: "Only hosts with the capability diff do"}
+	none := protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host makes no diffs", Hint: "Only hosts with the capability diff do"}
 	for name, c := range map[string]struct {
 		host http.HandlerFunc
 		want protocol.Error

@@ -20,6 +20,18 @@ func (s *Store) DueTasks(ctx context.Context, hostEvents bool, when broker.Overd
 	return due, database.Fault(err, "Due tasks", "")
 }
 
+// maxUnfinished limits how many hosts are asked for a question.
+const maxUnfinished = 16
+
+// UnfinishedTasks implements broker.InteractionStore.
+func (s *Store) UnfinishedTasks(ctx context.Context, userID string) ([]string, error) {
+	var ids []string
+	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE user_id = ? AND deleted_at IS NULL AND EXISTS (
+			SELECT 1 FROM turns WHERE turns.task_id = tasks.id AND turns.state <> 'closed')
+		ORDER BY last_activity_at DESC LIMIT ?`, userID, maxUnfinished).Scan(&ids).Error
+	return ids, database.Fault(err, "Tasks", "")
+}
+
 // PurgeTasks implements broker.MaintenanceStore. Each task is deleted in its own
 // transaction, because it may have many rows.
 func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {

@@ -11,7 +11,34 @@ import (
 
 type conformanceCommand struct {
 	Headless conformanceHeadless `cmd:"" help:"Check a program that implements the headless interface on stdio."`
+	Basic    conformanceBasic    `cmd:"" help:"Check a server that knows only the basic flow."`
 	Host     conformanceHost     `cmd:"" help:"Check a server that implements the protocol of agent hosts."`
+}
+
+type conformanceBasic struct {
+	URL      string        `arg:"" help:"URL of the server, such as http://127.0.0.1:8080."`
+	Password seal.Secret   `required:"" env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The password that the server expects at /session."`
+	Prompt   string        `default:"Say hello" placeholder:"TEXT" help:"Prompt that the agent answers with a text (${default})."`
+	Timeout  time.Duration `default:"30s" help:"Time limit for each expected response or event (${default})."`
+	JSON     bool          `help:"Print the report as JSON."`
+}
+
+// Help is shown by --help.
+func (conformanceBasic) Help() string {
+	return `For servers that know only /session, /stream/:id?token= and the webhook of single events.
+It runs about eight turns of the agent. A webhook receiver on this machine takes the broker's place.
+The exit code is 1 when a check fails.`
+}
+
+// Run checks the server and prints the report.
+func (c conformanceBasic) Run(env *environment) error {
+	report, err := conformance.Basic(env.ctx, conformance.BasicOptions{
+		URL: c.URL, Password: c.Password.Reveal(), Prompt: c.Prompt, Patience: c.Timeout,
+	})
+	if err != nil {
+		return err
+	}
+	return showReport(env, c.JSON, report)
 }
 
 type conformanceHeadless struct {

@@ -253,21 +253,12 @@ func (t *turnView) answerNext(ctx context.Context, line string, more bool) {
 	}
 }
 
-// sendAnswer sends an answer. The stream can be faster than the webhook that
-// reports the question to the broker, so CodeNotFound is retried for five seconds.
+// sendAnswer sends an answer. The broker waits for a question that the stream showed
+// before its webhook arrived.
 func (t *turnView) sendAnswer(ctx context.Context, q question, req *protocol.AnswerRequest) {
-	const attempts, pause = 50, 100 * time.Millisecond
-	var err error
-	for range attempts {
-		err = t.chat.client.Answer(ctx, q.id, req)
-		if protocol.CodeOf(err) != protocol.CodeNotFound {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	err := t.chat.client.Answer(ctx, q.id, req)
+	if ctx.Err() != nil {
+		return
 	}
 	switch protocol.CodeOf(err) {
 	case "", protocol.CodeAnswered, protocol.CodeExpired: // the stream shows the answer that counted

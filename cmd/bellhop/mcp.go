@@ -180,7 +180,17 @@ func (b *bridge) post(ctx context.Context, message []byte) ([]byte, error) {
 
 func responseError(status int, body []byte) error {
 	var e protocol.ErrorBody
-	if json.Unmarshal(body, &e) != nil || e.Error == "" {
+	var rpc struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &rpc) == nil {
+		e.Error = rpc.Error.Message
+	} else if json.Unmarshal(body, &e) != nil {
+		e.Error = ""
+	}
+	if e.Error == "" {
 		return fmt.Errorf("the broker answered %d: %s", status, bytes.TrimSpace(body[:min(len(body), 200)]))
 	}
 	if e.Hint != "" {

@@ -19,6 +19,7 @@ type serveCommand struct {
 	TrustedProxies []string      `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
 	OutboundAllow  []string      `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
 	CustomAgentURL string        `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
+	CustomPassword bool          `name:"custom-agent-password-from-task" env:"BELLHOP_CUSTOM_AGENT_PASSWORD_FROM_TASK" help:"Send the stored password of each task or its host to the custom agent URL. Default: no password."`
 	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
 	DiskWarning    diskSize      `env:"BELLHOP_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of an SQLite database below which a warning is shown (${default}); 0 for none."`
 	DefaultAgent   string        `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
@@ -57,7 +58,8 @@ func (c serveCommand) Run(env *environment) error {
 	}
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
+		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL,
+		CustomPasswords: c.CustomPassword, DefaultAgent: c.DefaultAgent,
 		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), Version: version,
 		DiskWarning: int64(c.DiskWarning),
 	})

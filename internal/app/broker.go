@@ -35,20 +35,21 @@ import (
 type BrokerConfig struct {
 	StoreConfig
 
-	Listen         string
-	PublicURL      string // "" = the listener's
-	WebhookURL     string // "" = PublicURL
-	AllowedOrigins []string
-	TrustedProxies []string // addresses and CIDRs whose X-Forwarded-For and X-Forwarded-Host are believed
-	OutboundAllow  []netip.Prefix
-	AllowLoopback  bool // users' agent URLs may name this machine (dev)
-	CustomAgentURL string
-	DefaultAgent   string
-	AgentLifetime  time.Duration    // of inactive notebook connections; 0 = 30 days
-	VerifyWorker   []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
-	Version        string           // of this program
-	DiskWarning    int64            // bytes of free space below which a warning is shown; 0 = none
-	Now            func() time.Time // nil = time.Now
+	Listen          string
+	PublicURL       string // "" = the listener's
+	WebhookURL      string // "" = PublicURL
+	AllowedOrigins  []string
+	TrustedProxies  []string // addresses and CIDRs whose X-Forwarded-For and X-Forwarded-Host are believed
+	OutboundAllow   []netip.Prefix
+	AllowLoopback   bool // users' agent URLs may name this machine (dev)
+	CustomAgentURL  string
+	CustomPasswords bool // CustomAgentURL gets the stored password of the task or its host
+	DefaultAgent    string
+	AgentLifetime   time.Duration    // of inactive notebook connections; 0 = 30 days
+	VerifyWorker    []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
+	Version         string           // of this program
+	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
+	Now             func() time.Time // nil = time.Now
 
 	listenFlag string // name of the setting Listen in errors; "" = BELLHOP_LISTEN
 }
@@ -175,9 +176,13 @@ func (c *BrokerConfig) resolveURLs(listener net.Listener) (err error) {
 		return err
 	}
 	if c.CustomAgentURL != "" {
-		c.CustomAgentURL, err = checkURL("BELLHOP_CUSTOM_AGENT_URL", c.CustomAgentURL)
+		if c.CustomAgentURL, err = checkURL("BELLHOP_CUSTOM_AGENT_URL", c.CustomAgentURL); err != nil {
+			return err
+		}
+		c.Log.Warn("every task uses the custom agent URL instead of its host or its own URL",
+			"url", c.CustomAgentURL, "sends_stored_passwords", c.CustomPasswords)
 	}
-	return err
+	return nil
 }
 
 // newBroker creates the use cases, the feed, the console and the HTTP server, and
@@ -202,13 +207,13 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Agents: books, Log: log})
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
-	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, Now: now}
+	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
 	tasks := &broker.Tasks{
 		Store: st, Updater: updater, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Now: now, Log: log}
-	reconciler.Ingest = ingest
+	reconciler.Ingest, tasks.Reconciler = ingest, reconciler
 	sessions := &broker.Sessions{
 		Store: st, Updater: updater, Targets: targets, Link: link, Reconciler: reconciler, BrokerID: installation, Incarnation: incarnation,
 		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,

@@ -60,7 +60,7 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 	user, agent := a.Auth.Middleware, a.Auth.AgentMiddleware
 	return []api.Part{
 		&notebookapi.API{Notebooks: n.Service, User: user, Agent: agent, Caller: caller},
-		&mcp.Server{Notebooks: n.Service, Agent: agent, Caller: caller, Version: a.config.Version, Log: a.config.Log},
+		&mcp.Server{Notebooks: n.Service, Agent: agent, Caller: caller, Version: a.config.Version, PublicURL: a.config.PublicURL, Log: a.config.Log},
 		&outboundapi.API{
 			Service: n.outbound, User: user,
 			UserID: func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },

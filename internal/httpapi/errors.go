@@ -99,17 +99,42 @@ func writeError(c echo.Context, e *protocol.Error) error {
 	case e.Code == protocol.CodeTooManyRequests, e.Code == protocol.CodeUnavailable:
 		header.Set("Retry-After", "1")
 	}
-	if status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", "Bearer")
+	format, other := c.Get(formatKey).(ErrorFormat)
+	if !other {
+		format = houseFormat
+	}
+	body, err := format(header, e)
+	if err != nil {
+		return err
 	}
 	if c.Request().Method == http.MethodHead {
 		return c.NoContent(status)
 	}
-	body, err := encodeError(e)
-	if err != nil {
-		return err
-	}
 	return c.JSONBlob(status, body)
+}
+
+// ErrorFormat writes an error as an endpoint of another protocol has to: it may set
+// headers and returns the JSON body.
+type ErrorFormat func(header http.Header, e *protocol.Error) ([]byte, error)
+
+const formatKey = "bellhop.errorFormat"
+
+// FormatErrors is a middleware that gives the errors of a route another format. It must
+// come before the middleware whose errors it is for.
+func FormatErrors(format ErrorFormat) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.Set(formatKey, format)
+			return next(c)
+		}
+	}
+}
+
+func houseFormat(header http.Header, e *protocol.Error) ([]byte, error) {
+	if StatusOf(e.Code) == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	return encodeError(e)
 }
 
 func encodeError(e *protocol.Error) ([]byte, error) {

@@ -41,6 +41,7 @@ var rules = []struct {
 
 	{pattern: "cmd/**", layer: cmd},
 	{pattern: "deploy/**", layer: client}, // examples
+	{pattern: "examples/**", layer: client},
 	{pattern: "internal/app/**", layer: app},
 
 	{pattern: "protocol", layer: words},

@@ -55,6 +55,11 @@ func (s *Server) Handle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "JSON-RPC batches are not supported", Hint: "Send one message in each request",
+		}
+	}
 	if err := protocol.ParseObject(raw); err != nil {
 		return err
 	}

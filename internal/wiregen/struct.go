@@ -129,4 +129,6 @@ func (g *generator) declaredType(t types.Type) string {
 	return named.Obj().Name()
 }
 
-func exported(field *ast.Field) bool { return len(field.Names) == 0 || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) }
+func exported(field *ast.Field) bool {
+	return len(field.Names) == 0 || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -52,7 +53,7 @@ func newSite(t *testing.T) *site {
 	s.Service = notebook.New(notebook.Options{Store: books, Verifier: verify.New(verify.Options{})})
 	log := slog.New(slog.NewTextHandler(s.logs, nil))
 	server := &mcp.Server{
-		Notebooks: s.Service, Agent: guard, Version: "1", Log: log,
+		Notebooks: s.Service, Agent: guard, Version: "1", PublicURL: "https://bellhop.example/base/", Log: log,
 		Caller: func(ctx context.Context) notebook.Caller {
 			c, _ := ctx.Value(callerKey{}).(notebook.Caller)
 			return c
@@ -218,28 +219,68 @@ func TestModelsGetTextWithoutHTMLEscapes(t *testing.T) {
 	}
 }
 
+const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, and send it as Authorization: Bearer"
+
+// Clients with OAuth look for metadata after a 401, and try to register where there is none.
+func TestOAuthClientsLearnWhichTokenToSend(t *testing.T) {
+	s := newSite(t)
+	root := strings.TrimSuffix(s.url, "/mcp")
+	for _, c := range []struct{ method, path, want string }{
+		{"GET", "/.well-known/oauth-protected-resource", "200 " + metadata},
+		{"GET", "/.well-known/oauth-protected-resource/mcp", "200 " + metadata},
+		{"POST", "/register", `400 {"error":"access_denied","error_description":"` + noOAuth + `"}`},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, root+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if got := fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body))); err != nil || got != c.want {
+			t.Errorf("%s %s: %s, %v", c.method, c.path, got, err)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+const metadata = `{"bearer_methods_supported":["header"],"resource":"https://bellhop.example/base/mcp",` +
+	`"resource_documentation":"https://bellhop.example/base/tokens",` +
+	`"resource_name":"Bellhop notebooks: API tokens of kind agent, no OAuth"}`
+
 func TestRequestsThatAreNoToolCall(t *testing.T) {
 	s := newSite(t)
+	const (
+		challenge = `Bearer error="invalid_token", error_description="` + noOAuth + `", ` +
+			`resource_metadata="https://bellhop.example/base/.well-known/oauth-protected-resource/mcp"`
+		refused = `{"error":"invalid_token","error_description":"` + noOAuth + `","code":"unauthorized",` +
+			`"hint":"Send Authorization: Bearer and an API token of kind agent"}`
+	)
+	rpc := func(code int, message, data string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q,"data":{%s}}}`, code, message, data)
+	}
 	for _, c := range []struct {
 		name, method, token, body string
 		status                    int
 		header, value, want       string
 	}{
 		{
-			"no token", "POST", "", `{}`, 401, "Www-Authenticate", "Bearer",
-			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
+			"no token", "POST", "", `{}`, 401, "Www-Authenticate", challenge, refused,
 		},
-		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
-		{
-			"a stream without a token", "GET", "", ``, 401, "Www-Authenticate", "Bearer",
-			`{"error":"Unauthorized","code":"unauthorized","hint":"Send Authorization: Bearer and an API token of kind agent"}`,
-		},
-		{"a stream with a wrong token", "GET", "Bearer x", ``, 401, "Www-Authenticate", "Bearer", `{"error":"Unauthorized","code":"unauthorized"}`},
-		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", `{"error":"Method not allowed","code":"method_not_allowed"}`},
-		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", `{"error":"The body is nested deeper than 64 levels","code":"invalid"}`},
+		{"a wrong token", "POST", "Bearer x", `{}`, 401, "Www-Authenticate", challenge, refused},
+		{"a stream without a token", "GET", "", ``, 401, "Www-Authenticate", challenge, refused},
+		{"a stream with a wrong token", "GET", "Bearer x", ``, 401, "Www-Authenticate", challenge, refused},
+		{"a stream", "GET", "Bearer a/b", ``, 405, "Allow", "OPTIONS, POST", rpc(-32000, "Method not allowed", `"code":"method_not_allowed"`)},
+		{"deep nesting", "POST", "Bearer a/b", strings.Repeat(`{"a":`, 70), 400, "", "", rpc(-32600, "The body is nested deeper than 64 levels", `"code":"invalid"`)},
 		{"a name twice", "POST", "Bearer a/b", `{"id":1,"id":2}`, 400, "", "", ""},
-		{"a batch", "POST", "Bearer a/b", `[]`, 400, "", "", `{"error":"The body must be a JSON object","code":"invalid"}`},
-		{"5 MiB", "POST", "Bearer a/b", strings.Repeat(" ", 5<<20), 413, "", "", `{"error":"The body is too large","code":"too_large","hint":"The limit is 4 MiB"}`},
+		{
+			"a batch", "POST", "Bearer a/b", ` [{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 400, "", "",
+			rpc(-32600, "JSON-RPC batches are not supported", `"code":"invalid","hint":"Send one message in each request"`),
+		},
+		{"5 MiB", "POST", "Bearer a/b", strings.Repeat(" ", 5<<20), 413, "", "", rpc(-32600, "The body is too large", `"code":"too_large","hint":"The limit is 4 MiB"`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, s.url, strings.NewReader(c.body))

@@ -27,6 +27,7 @@ type Server struct {
 	Agent     echo.MiddlewareFunc // admits users and their agents
 	Caller    func(ctx context.Context) notebook.Caller
 	Version   string
+	PublicURL string // where clients see the broker
 	Log       *slog.Logger
 }
 
@@ -38,8 +39,12 @@ func (s *Server) Routes(e *echo.Echo) {
 		Title: "Bellhop notebooks", Version: s.Version, Instructions: instructions, MaxBody: maxBody, Log: s.Log,
 	})
 	s.addTools(server)
-	e.POST("/mcp", s.serve(server), httpapi.NoStore(), bearerOnly, s.Agent)
-	e.GET("/mcp", mcpserver.NoStream, httpapi.NoStore(), bearerOnly, s.Agent)
+	format := httpapi.FormatErrors(s.formatError)
+	e.POST("/mcp", s.serve(server), format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET("/mcp", mcpserver.NoStream, format, httpapi.NoStore(), bearerOnly, s.Agent)
+	e.GET(metadataPath, s.metadata)
+	e.GET(metadataPath+"/mcp", s.metadata)
+	e.POST("/register", refuseRegistration, httpapi.NoStore())
 }
 
 // bearerOnly rejects requests that have only a cookie: no web page may call /mcp.
@@ -48,7 +53,7 @@ func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Request().Header.Get("Authorization") == "" {
 			return &protocol.Error{
 				Code: protocol.CodeUnauthorized, Message: "Unauthorized",
-				Hint: "Send Authorization: Bearer and an API token of kind agent",
+				Hint: tokenHint,
 			}
 		}
 		return next(c)

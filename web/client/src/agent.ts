@@ -2,8 +2,8 @@ import type { Answer, Attached, CheckedIn, CheckIn } from './contract.js';
 import { BellhopError, isFinal, networkError, refusal, urlOf } from './error.js';
 import type { ClientOptions, RequestOptions } from './options.js';
 import { Backoff, Watchdog } from './retry.js';
-import { Turn, type PromptOptions } from './turn.js';
-import type { Interaction, Task } from './wire.js';
+import { Turn, type PromptOptions, type TurnEnd } from './turn.js';
+import type { Interaction, InterruptResponse, Task } from './wire.js';
 
 /** Limit of the retries of a request that a user waits for. */
 const maxRetries = 4;
@@ -77,10 +77,10 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
 
   /**
    * Answers a permission or a question. Repeating the same answer is no error; a different one fails with code
-   * `answered`. The stream shows a question a little before the broker knows it, so "not found" is retried for a while.
+   * `answered`. The stream may show a question before the broker knows it; the broker then waits for it.
    */
   answer(interactionId: string, answer: Answer): Promise<Interaction> {
-    return this.#persist(() => this.#post(`interactions/${interactionId}`, answer), undefined, 404);
+    return this.#persist(() => this.#post(`interactions/${interactionId}`, answer));
   }
 
   checkIn(body: CheckIn, signal?: AbortSignal): Promise<CheckedIn> {
@@ -91,9 +91,17 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#grant('agent/attach', { taskId }, signal);
   }
 
-  /** Stops the task's turn; resolves when the agent has stopped. */
-  async interrupt(taskId: string): Promise<void> {
-    await this.#post('agent/interrupt', { taskId });
+  /**
+   * Stops the task's turn; resolves when the agent has stopped. `closeStream` means that the host is basic: close the
+   * stream to stop its agent. `Turn.interrupt` does.
+   */
+  interrupt(taskId: string): Promise<InterruptResponse> {
+    return this.#post('agent/interrupt', { taskId });
+  }
+
+  /** Reports how a turn of a basic host ended, which only the reader of its stream knows. */
+  async finish(taskId: string, turnId: string, end: TurnEnd): Promise<void> {
+    await this.#persist(() => this.#post('agent/finish', { taskId, turnId, ...end }));
   }
 
   /**
@@ -134,7 +142,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
     return this.#post(path, { ...body, reach: relay ? 'relay' : undefined }, signal);
   }
 
-  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal, early?: number): Promise<T> {
+  async #persist<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const retry = new Backoff(Math.min(maxRetries, this.options.maxRetries ?? maxRetries));
     for (;;) {
       try {
@@ -142,7 +150,7 @@ export class AgentClient<O extends ClientOptions = ClientOptions> {
       } catch (error) {
         const { status = 0, code } = error as Partial<BellhopError>;
         // A 502 with a code is from the broker: the agent host failed, and the user should see that at once.
-        const final = isFinal(error) ? status !== early : status === 502 && code;
+        const final = isFinal(error) || (status === 502 && code);
         if (signal?.aborted || final) throw error;
         await retry.wait(error, signal);
       }

@@ -21,10 +21,21 @@ export class BellhopClient extends AgentClient {
     return this.request('DELETE', `/api/tasks/${id}`);
   }
 
-  /** Returns a page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. */
+  /**
+   * Returns a page of a task's messages, ascending; `since` is a rev, `after` and `before` are seqs. With `turn` (that
+   * has ended) or `atLeast` (the seq of an event in the stream) it waits until the rows are there, `wait` long ("5s").
+   */
   messages(
     taskId: string,
-    query: { after?: number; before?: number; since?: number; limit?: number } = {},
+    query: {
+      after?: number;
+      before?: number;
+      since?: number;
+      limit?: number;
+      turn?: string;
+      atLeast?: number;
+      wait?: string;
+    } = {},
     signal?: AbortSignal,
   ): Promise<MessageList> {
     return this.request('GET', `/api/tasks/${taskId}/messages${search(query)}`, { signal });

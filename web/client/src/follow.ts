@@ -34,6 +34,10 @@ export interface Source<T> {
   read(event: SseEvent): T | undefined;
   /** Whether this item is the last one. */
   ends(item: T): boolean;
+  /** The silence after which a connection is given up, if it differs from the option. */
+  idleMs?(): number | undefined;
+  /** Called at the end of a response without a last item. Returns true if the source is over all the same. */
+  over?(): boolean;
   /** Removes the cause of a failure. Returns true to connect again at once; throws if the failure is final. */
   recover(failure: unknown): Promise<boolean>;
 }
@@ -49,7 +53,8 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
     for (;;) {
       signal?.throwIfAborted();
       let failure: unknown = new Error('cut off');
-      const dog = new Watchdog(options.idleMs, signal);
+      const idleMs = source.idleMs?.();
+      const dog = new Watchdog(idleMs ?? options.idleMs, signal, idleMs);
       try {
         const response = await source.connect(dog.signal);
         if (response.status === 204) return;
@@ -65,6 +70,7 @@ export async function* follow<T>(source: Source<T>, options: FollowOptions): Asy
           yield item;
           if (source.ends(item)) return;
         }
+        if (source.over?.()) return;
       } catch (error) {
         signal?.throwIfAborted();
         failure = dog.signal.aborted ? dog.signal.reason : error;

@@ -17,6 +17,6 @@ export type { ConnectionDetail, ConnectionState, FollowOptions, OnConnection } f
 export type { ClientOptions, RequestOptions } from './options.js';
 export { errorText, isTerminal } from './part.js';
 export type { Answered, NativePart, NativeToolCall, Notice } from './part.js';
-export { Turn, type PromptOptions, type StreamItem } from './turn.js';
+export { Turn, type PromptOptions, type StreamItem, type TurnEnd } from './turn.js';
 export { maxMessage, maxPrompt } from './wire.js';
 export type * from './wire.js';

@@ -2,9 +2,16 @@ import type { Answer, Attachment, Attached, CheckedIn, CheckIn } from './contrac
 import { BellhopError, isFinal, networkError, urlOf } from './error.js';
 import { follow, type FollowOptions, type Source } from './follow.js';
 import type { ClientOptions, RequestOptions } from './options.js';
-import { isTerminal, type NativePart } from './part.js';
+import { errorText, isTerminal, type NativePart } from './part.js';
 import type { SseEvent } from './sse.js';
-import type { Interaction, Reach, WhenBusy } from './wire.js';
+import {
+  basicSilenceMs,
+  type FinishReason,
+  type Interaction,
+  type InterruptResponse,
+  type Reach,
+  type WhenBusy,
+} from './wire.js';
 
 export interface PromptOptions extends Pick<CheckIn, 'artifacts' | 'messageId' | 'bindPrompt'> {
   attachments?: Attachment[] | undefined;
@@ -20,6 +27,14 @@ export interface Grant {
   turnId?: string;
   messageId?: string;
   reach?: Reach;
+  /** Of the host; a basic host has none. */
+  capabilities?: string[];
+}
+
+/** How a turn of a basic host ended, as its stream shows it. */
+export interface TurnEnd {
+  finishReason: FinishReason;
+  reason?: string | undefined;
 }
 
 interface Prompt {
@@ -44,7 +59,8 @@ export interface TurnClient {
   ): Promise<Response>;
   checkIn(body: CheckIn): Promise<CheckedIn>;
   attach(taskId: string): Promise<Attached>;
-  interrupt(taskId: string): Promise<void>;
+  interrupt(taskId: string): Promise<InterruptResponse>;
+  finish(taskId: string, turnId: string, end: TurnEnd): Promise<void>;
   answer(interactionId: string, answer: Answer): Promise<Interaction>;
 }
 
@@ -62,6 +78,8 @@ export class Turn implements Source<StreamItem> {
    * directly. */
   #refreshed = false;
   #reached = false;
+  /** Aborted when the turn was stopped and its stream must be closed. */
+  readonly #stopped = new AbortController();
 
   /** Pass `start` for a turn that this client prompts, `cursor` for one that it attaches to. */
   constructor(
@@ -87,13 +105,39 @@ export class Turn implements Source<StreamItem> {
    * Yields the turn's parts, once each, to its end. After a `data-resume` part with verdict `gap`, drop the turn's
    * parts: the replay follows. Aborting detaches; it does not stop the agent.
    */
-  parts(options: FollowOptions = {}): AsyncGenerator<StreamItem, void, undefined> {
-    return follow(this, { ...this.client.options, ...options });
+  async *parts(options: FollowOptions = {}): AsyncGenerator<StreamItem, void, undefined> {
+    const all = { ...this.client.options, ...options };
+    const { signal } = this.#stopped;
+    try {
+      yield* follow(this, { ...all, signal: all.signal ? AbortSignal.any([all.signal, signal]) : signal });
+    } catch (error) {
+      if (!signal.aborted || all.signal?.aborted) throw error;
+      yield { part: { type: 'abort', reason: 'aborted' }, id: undefined };
+    }
   }
 
-  /** Stops the turn; resolves when the agent has stopped. */
-  interrupt(): Promise<void> {
-    return this.client.interrupt(this.taskId);
+  /** Stops the turn; resolves when the agent has stopped. A basic host stops because its stream is closed. */
+  async interrupt(): Promise<void> {
+    const { closeStream } = await this.client.interrupt(this.taskId);
+    if (closeStream) this.#stopped.abort();
+  }
+
+  /** Whether the host knows only the basic flow: it takes its token in the query, cannot resume, and does not report
+   * the end of a turn. */
+  get basic(): boolean {
+    return !this.grant.capabilities?.length;
+  }
+
+  /** A basic host sends no pings while its agent works. */
+  idleMs(): number | undefined {
+    return this.basic ? basicSilenceMs : undefined;
+  }
+
+  /** Whether a stream that ended without a terminal part is over: a basic host may just close it. */
+  over(): boolean {
+    if (!this.basic || this.#resumable === undefined) return false;
+    this.#report({ finishReason: 'stop' });
+    return true;
   }
 
   origin(): string {
@@ -120,10 +164,18 @@ export class Turn implements Source<StreamItem> {
     const starts = cursor === undefined;
     if (!starts) url.searchParams.set('after', cursor);
     else if (this.#resumable === false) throw networkError(url.origin, 'cannot resume', false);
-    const response = await this.client.call(url, this.grant.streamToken, 'omit', starts ? 'POST' : 'GET', {
-      body: starts ? this.start?.prompt : undefined,
-      signal,
-    });
+    const { streamToken } = this.grant;
+    if (this.basic) url.searchParams.set('token', streamToken);
+    const response = await this.client.call(
+      url,
+      this.basic ? undefined : streamToken,
+      'omit',
+      starts ? 'POST' : 'GET',
+      {
+        body: starts ? this.start?.prompt : undefined,
+        signal,
+      },
+    );
     if (!this.#relays) this.#reached = true;
     return response;
   }
@@ -138,6 +190,7 @@ export class Turn implements Source<StreamItem> {
     this.#refreshed = false;
     this.#resumable ||= /^data-(resume|queued)$/.test(part.type);
     this.cursor = event.id ?? this.cursor;
+    if (this.basic && isTerminal(part)) this.#report(endOf(part));
     return { part, id: event.id };
   }
 
@@ -161,6 +214,11 @@ export class Turn implements Source<StreamItem> {
     return this.#relays;
   }
 
+  /** Reports the end of a basic host's turn. If that fails, the next check-in ends the turn. */
+  #report(end: TurnEnd): void {
+    if (this.start) this.client.finish(this.taskId, this.turnId, end).catch(() => undefined);
+  }
+
   /** Gets another token. Before the turn has started only a check-in returns a token that can start it; afterwards
    * attaching is enough. */
   async #refresh(): Promise<void> {
@@ -171,4 +229,11 @@ export class Turn implements Source<StreamItem> {
       ...(await (start ? this.client.checkIn(start.body) : this.client.attach(this.taskId))),
     };
   }
+}
+
+function endOf(part: Extract<NativePart, { type: 'finish' | 'abort' | 'error' }>): TurnEnd {
+  if (part.type === 'abort') return { finishReason: 'other', reason: 'aborted' };
+  if (part.type === 'error') return { finishReason: 'error', reason: errorText(part.error).slice(0, 500) };
+  const known = /^(stop|length|content-filter|tool-calls|error|other)$/.exec(part.finishReason ?? '');
+  return { finishReason: (known?.[0] ?? 'stop') as FinishReason };
 }

@@ -21,6 +21,11 @@ export const streamIdleTimeoutMs = 30_000;
  */
 export const streamWakeTimeoutMs = 12_000;
 
+/**
+ * basicSilenceMs is how long a basic host may send nothing, neither events nor frames, before its turn counts as over.
+ */
+export const basicSilenceMs = 900_000;
+
 /** reconnectMinDelayMs is how long a reader waits after the first failure; every further one in a row doubles it. */
 export const reconnectMinDelayMs = 500;
 
@@ -108,7 +113,7 @@ export type Reach = 'direct' | 'relay';
 export interface ArtifactInput {
   /** [A-Z][A-Z0-9_]{0,31}, not TOOL_USE or DIFF */
   type: string;
-  content: unknown;
+  content?: unknown;
 }
 
 /** CheckInResponse is the response to a check-in. A basic frontend reads its first four members. */
@@ -122,6 +127,31 @@ export interface CheckInResponse {
   expiresAt: string;
   /** 'relay' if streamUrl is on the broker */
   reach?: Reach;
+  /**
+   * capabilities are those of the host. A basic host has none: it takes the stream token in the query only, and the
+   * frontend reports the end of the turn.
+   */
+  capabilities?: string[];
+}
+
+/**
+ * FinishTurnRequest is the body of POST /api/agent/finish: the end of a turn of a basic host, as a frontend read it in
+ * the stream. An empty finishReason is 'stop'.
+ */
+export interface FinishTurnRequest {
+  taskId: string;
+  turnId: string;
+  finishReason?: FinishReason;
+  reason?: string;
+}
+
+/**
+ * InterruptResponse is the broker's response to POST /api/agent/interrupt. closeStream means that the host is basic: it
+ * stops when the reader of its stream disconnects.
+ */
+export interface InterruptResponse {
+  success: boolean;
+  closeStream?: boolean;
 }
 
 /** TaskIDRequest is the body of POST /api/agent/interrupt and /api/agent/diff. */
@@ -149,6 +179,8 @@ export interface AttachResponse {
   /** stream id just before the open turn; null when idle */
   streamCursor: string | null;
   reach?: Reach;
+  /** of the host, as in CheckInResponse */
+  capabilities?: string[];
 }
 
 /** TaskMode distinguishes tasks with and without an agent. */
@@ -178,6 +210,8 @@ export interface Task {
   reason: StatusReason;
   /** id of the open turn; null if there is none */
   openTurn: string | null;
+  /** the host cannot resume a stream and reports no end of a turn */
+  basicHost?: boolean;
   lastTurn: LastTurn | null;
   openInteractions: number;
   readRev: number;
@@ -256,6 +290,8 @@ export interface MessageList {
   messages: Message[];
   nextAfter: number;
   rev: number;
+  /** what the request waited for did not arrive in time */
+  behind?: boolean;
 }
 
 /** Interaction is a question to the user, as the broker's API returns it. */
@@ -353,13 +389,15 @@ export interface DiffFile {
 export type DiffStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed';
 
 /**
- * DiffResponse is the broker's response to POST /api/agent/diff. message has the diff as its DIFF artifact; noDiffs
- * means that nothing changed.
+ * DiffResponse is the broker's response to POST /api/agent/diff. message has the diff as its DIFF artifact. noDiffs
+ * means that there is no new diff: with unchangedSince nothing changed since the diff in the message of that seq,
+ * without it there are no changes at all.
  */
 export interface DiffResponse {
   success: boolean;
   noDiffs?: boolean;
   message?: Message;
+  unchangedSince?: number;
 }
 
 /**

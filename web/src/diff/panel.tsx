@@ -21,10 +21,10 @@ function useDiff(taskId: string, lastTurn: string, enabled: boolean) {
     enabled,
     staleTime: 0,
     queryFn: async (): Promise<Diff | null> => {
-      const answer = await client.diff(taskId);
-      const message = answer.message as Message | undefined;
-      const artifact = message?.artifacts.find((a) => a.type === 'DIFF');
-      return answer.noDiffs || !artifact ? null : diffOf(artifact.content);
+      const { message, unchangedSince: seq } = await client.diff(taskId);
+      const kept = seq ? (await client.messages(taskId, { after: seq - 1, limit: 1 })).messages : [message];
+      const artifact = (kept[0] as Message | undefined)?.artifacts.find((a) => a.type === 'DIFF');
+      return artifact ? diffOf(artifact.content) : null;
     },
   });
 }

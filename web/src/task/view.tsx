@@ -35,7 +35,9 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const groups = useGroups(state.rows);
   const pending = unsent ?? chat.pending;
   const turns = useMemo(() => mergeTurns(groups, chat.live, pending, failed), [groups, chat.live, pending, failed]);
-  const outbox = useOutbox(task.id, chat.send, state, { busy, failed });
+  // A basic host does not say when its turn ends, so its next message does not wait for that.
+  const blocked = streaming || (busy && !task.basicHost);
+  const outbox = useOutbox(task.id, chat.send, state, { busy: blocked, failed });
   useReadMark(task, visible, busy && interactions.length === 0);
 
   const current = [...chat.live.keys()].at(-1) ?? '';
@@ -74,7 +76,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
         />
         <Dock interactions={interactions} />
         <QueuedMessages queue={outbox.queue} />
-        <Composer taskId={task.id} busy={busy} lastMessage={lastRow?.message ?? ''} onSend={outbox.submit} />
+        <Composer taskId={task.id} busy={blocked} lastMessage={lastRow?.message ?? ''} onSend={outbox.submit} />
       </div>
     </>
   );
@@ -84,7 +86,8 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
 function Reconnecting({ task, chat, connected }: { task: Task; chat: LiveChat; connected: boolean }) {
   const streaming = chat.status === 'submitted' || chat.status === 'streaming';
   // The turn runs and nothing streams it: the client is still trying to attach.
-  const unattached = task.openTurn !== null && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
+  const unattached =
+    task.openTurn !== null && !task.basicHost && chat.status !== 'streaming' && chat.connection.state !== 'streaming';
   const dropped = chat.connection.lostAt !== undefined && streaming;
   return (
     <ReconnectBanner

@@ -28,6 +28,8 @@ const isTurnReason = (reason: string): reason is TurnReason => Object.hasOwn(end
 /** Describes for people how a turn ended; null when it simply stopped. */
 export function endOf(finishReason: FinishReason, reason: string): End | null {
   if (isTurnReason(reason)) return ends[reason];
+  if (reason === 'no-finish')
+    return finishReason === 'stop' ? null : { label: 'The agent host sent nothing for this turn', failed: true };
   switch (finishReason) {
     case 'error':
       return { label: reason || 'The turn ended with an error', failed: true };

@@ -41,6 +41,8 @@ describe('statusOf', () => {
     ['a lost host', task(ended('other', 'host-lost')), none, 'failed'],
     ['an interrupt is no failure', task(ended('other', 'aborted')), none, 'stopped'],
     ['an end', task(ended('stop')), none, 'done'],
+    ['an end that a basic host did not report', task(ended('stop', 'no-finish')), none, 'done'],
+    ['a basic host that sent nothing', task(ended('other', 'no-finish')), none, 'failed'],
     ['nothing yet', task(), none, 'new'],
   ])('%s', (_name, t, offline, want) => expect(statusOf(t, offline).kind).toBe(want));
 });

@@ -11,9 +11,9 @@ const { brokerUrl, apiToken } = JSON.parse(readFileSync(file, 'utf8'));
 
 async function broker(path, body) {
   const response = await fetch(brokerUrl + path, {
-    method: 'POST',
+    method: body ? 'POST' : 'GET',
     headers: { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    ...(body && { body: JSON.stringify(body) }),
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(`${answer.error} (${answer.code}) ${answer.hint ?? ''}`);
@@ -21,7 +21,7 @@ async function broker(path, body) {
 }
 
 const task = await broker('/api/tasks', { title: message });
-const { streamUrl, streamToken } = await broker('/api/agent', { taskId: task.id, message });
+const { streamUrl, streamToken, turnId } = await broker('/api/agent', { taskId: task.id, message });
 
 const stream = await fetch(streamUrl, {
   method: 'POST',
@@ -52,6 +52,9 @@ for await (const part of parts(stream.body)) {
   }
 }
 terminal.close();
+// The rows come by the webhook: the broker waits for those of the turn.
+const { messages } = await broker(`/api/tasks/${task.id}/messages?turn=${turnId}&wait=5s`);
+console.log(`${messages.length} messages are stored`);
 
 /** Parses the server-sent events of a Bellhop host, which have one data line each. A real client also resumes by id. */
 async function* parts(body) {

@@ -66,6 +66,11 @@ export class Run {
     view?.error(reason ?? this.#reading.signal.reason);
   }
 
+  /** Stops the turn. */
+  interrupt(): Promise<void> {
+    return this.#turn.interrupt();
+  }
+
   /** Sends an answer to the broker. */
   async answer(interactionId: string, answer: Answer): Promise<void> {
     this.#answered.add(interactionId);

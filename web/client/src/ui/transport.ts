@@ -86,8 +86,9 @@ export class BellhopTransport<M extends UIMessage = UIMessage> implements ChatTr
   }
 
   /** Stops the agent; resolves when it has stopped. The stream then ends by itself. */
-  interrupt(chatId = ''): Promise<void> {
-    return this.client.interrupt(this.#taskId(chatId));
+  async interrupt(chatId = ''): Promise<void> {
+    const taskId = this.#taskId(chatId);
+    await (this.#runs.get(taskId) ?? this.client).interrupt(taskId);
   }
 
   #taskId(chatId: string): string {

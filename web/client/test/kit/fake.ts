@@ -27,10 +27,12 @@ export class FakeTurn {
     readonly id: string,
     readonly epoch: number,
     readonly messageId: string,
+    readonly basic = false,
   ) {}
 
   frame(at: number): string {
     const { id, part } = this.frames[at]!;
+    if (this.basic) return `data: ${JSON.stringify(part)}\n\n`;
     return `id: ${id}\nevent: message\ndata: ${JSON.stringify(part)}\n\n`;
   }
 
@@ -96,6 +98,8 @@ export class FakeBellhop {
   onAnswer: (turn: FakeTurn, id: string, body: Record<string, unknown>) => void = () => undefined;
   answerStatus = 200;
   tokens = new Set<string>();
+  /** A host of the basic flow: the token in the query alone, no ids, no resume. */
+  basic = false;
   reachable = true;
   onTurn: (turn: FakeTurn) => void = () => undefined;
   #token = 0;
@@ -144,6 +148,7 @@ export class FakeBellhop {
       streamUrl,
       expiresAt: '',
       ...(reach === 'relay' && { reach }),
+      ...(!this.basic && { capabilities: ['events', 'resume'] }),
     };
   }
 
@@ -153,7 +158,13 @@ export class FakeBellhop {
       case 'POST /api/agent': {
         const known = this.turns.find((turn) => turn.messageId === body.messageId);
         const turn =
-          known ?? new FakeTurn(`${this.name}-${this.turns.length + 1}`, this.turns.length + 1, String(body.messageId));
+          known ??
+          new FakeTurn(
+            `${this.name}-${this.turns.length + 1}`,
+            this.turns.length + 1,
+            String(body.messageId),
+            this.basic,
+          );
         if (!known) this.turns.push(turn);
         return json(200, { ...this.#grant(body.reach), messageId: turn.messageId, turnId: turn.id });
       }
@@ -166,7 +177,10 @@ export class FakeBellhop {
       case 'GET /api/tasks/task':
         return json(200, { id: 'task', openTurn: last && !last.over ? last.id : null });
       case 'POST /api/agent/interrupt':
+        if (this.basic) return json(200, { success: true, closeStream: true });
         last?.send({ type: 'abort', reason: 'aborted' });
+        return json(200, { success: true });
+      case 'POST /api/agent/finish':
         return json(200, { success: true });
       case 'GET /api/agent/stream/task':
       case 'POST /api/agent/stream/task':
@@ -183,7 +197,8 @@ export class FakeBellhop {
 
   #host({ method, headers, body }: Call, url: URL, signal: AbortSignal | null | undefined): Response {
     const turn = this.turns.at(-1);
-    if (!this.tokens.has(headers.get('authorization')?.slice(7) ?? ''))
+    const credential = this.basic ? url.searchParams.get('token') : headers.get('authorization')?.slice(7);
+    if (!this.tokens.has(credential ?? '') || (this.basic && headers.has('authorization')))
       return json(401, { error: 'Expired', code: 'unauthorized' });
     if (!turn) return new Response(null, { status: 204 });
     const started = turn.frames.length > 0 || turn.readers.size > 0;

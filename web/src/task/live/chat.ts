@@ -40,7 +40,7 @@ const filesOf = (files: readonly ImageFile[]) =>
 
 /** The live side of a task: one turn at a time in useChat, resumed when the task has an open turn that is not shown. */
 export function useLiveChat(taskId: string, task: Task | undefined, visible: boolean): LiveChat {
-  const { transport, connection } = useTransport(taskId);
+  const { transport, interrupt, connection } = useTransport(taskId);
   const chat = useChat({ id: taskId, transport });
   const { messages, status, error, sendMessage, setMessages, clearError } = chat;
   const current = messages.findLast((m) => m.role === 'assistant');
@@ -60,24 +60,26 @@ export function useLiveChat(taskId: string, task: Task | undefined, visible: boo
     },
     [keep, clearError, setMessages, sendMessage],
   );
-  const { resume, failing } = useResume(chat, task?.openTurn ?? '', visible, {
+  // A basic host cannot resume a stream: what it posts comes with the history.
+  const resumable = task?.basicHost ? '' : (task?.openTurn ?? '');
+  const { resume, failing } = useResume(chat, resumable, visible, {
     shown: current?.id,
     closed: connection.state === 'closed',
     keep,
   });
-  const stop = useCallback(() => client.interrupt(taskId), [taskId]);
-  return { live, pending, status, error, connection, failing, resume, send, stop };
+  return { live, pending, status, error, connection, failing, resume, send, stop: interrupt };
 }
 
 /** The transport of a task, and the state of its connection. */
 function useTransport(taskId: string) {
   const [connection, setConnection] = useState<Connection>(offline);
-  const transport = useMemo(() => {
+  const { transport, interrupt } = useMemo(() => {
     const onConnection: OnConnection = (state, { reach }) =>
       setConnection((before) => ({ state, reach: reach ?? before.reach, lostAt: lostAt(state, before) }));
-    return batched(bellhop({ endpoint: client.endpoint, taskId, approvals: 'live', onConnection }));
+    const native = bellhop({ endpoint: client.endpoint, taskId, approvals: 'live', onConnection });
+    return { transport: batched(native), interrupt: () => native.interrupt() };
   }, [taskId]);
-  return { transport, connection };
+  return { transport, interrupt, connection };
 }
 
 function lostAt(state: ConnectionState, before: Connection): number | undefined {

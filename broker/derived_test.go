@@ -1,0 +1,74 @@
+package broker_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"bellhop/broker"
+	"bellhop/protocol"
+)
+
+// AI SDK 5 gives every text of a turn the same id, and some hosts count time in seconds.
+func TestTwoTextsOfOneIDAndSecondAreTwoTexts(t *testing.T) {
+	k := newKit(t)
+	task, turn := k.basicTask()
+	a, b := `{'type':'text','id':'text-9','text':'one','timestamp':9}`, `{'type':'text','id':'text-9','text':'two','timestamp':9}`
+	for i, want := range []string{
+		`{'success':true,'accepted':1,'duplicates':0,'cursor':null}`, `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
+		`{'success':true,'accepted':0,'duplicates':1,'cursor':null}`, `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`,
+	} {
+		same(t, k.mustSend(task, turn, []string{a, b}[i%2]), want)
+	}
+	rows := k.messages(task)
+	if n := len(rows); n != 5 || rows[3].Message != "one" || rows[4].Message != "two" {
+		t.Errorf("stored are %+v", rows[3:])
+	}
+}
+
+func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
+	k := newKit(t)
+	task, turn := k.basicTask()
+	for _, event := range []string{
+		`{'type':'tool-call','toolCallId':'x','toolName':'sh','input':'one','timestamp':9}`,
+		`{'type':'tool-call','toolCallId':'x','toolName':'sh','input':'two','timestamp':9}`,
+		`{'type':'tool-result','toolCallId':'x','toolName':'sh','output':1,'timestamp':9}`,
+		`{'type':'tool-result','toolCallId':'x','toolName':'sh','timestamp':9}`, // its output is undefined
+	} {
+		k.mustSend(task, turn, event)
+		k.mustSend(task, turn, event) // a redelivery
+	}
+	rows := k.messages(task)[3:]
+	if len(rows) != 2 {
+		t.Fatalf("stored are %+v", rows)
+	}
+	for i, want := range []string{`'input':'one','output':1,`, `'input':'two','output':null,`} {
+		same(t, rows[i].Artifacts[0].Content, `{'toolCallId':'x','toolName':'sh',`+want+`'isError':false,'state':'done'}`)
+	}
+}
+
+// A host repeats an event after the broker was upgraded.
+func TestAnEventUnderItsFormerIDIsARedelivery(t *testing.T) {
+	k := newKit(t)
+	first, turn := k.basicTask()
+	event, other := `{'type':'text','id':'text-9','text':'one','timestamp':9}`, `{'type':'text','id':'text-9','text':'two','timestamp':9}`
+	parsed := inbound(t, event)[0]
+	k.mustSend(first, turn, event)
+	stored, err := k.store.KnownEvents(k.ctx, first, []string{parsed.Event.DerivedID(parsed.Raw, turn)})
+	k.must(err)
+
+	second, _ := k.basicTask()
+	task, err := k.store.Task(k.ctx, k.user.UserID, second)
+	k.must(err)
+	before := stored[0]
+	before.TaskID, before.EventID = second, parsed.Event.FormerDerivedID(parsed.Raw, turn)
+	before.TurnID, before.Type, before.Body, before.ReceivedAt = turn, protocol.EventText, parsed.Raw, start
+	k.must(k.store.Write(k.ctx, func(ctx context.Context) error {
+		return k.store.Apply(ctx, &broker.Batch{Task: task, Events: []broker.StoredEvent{before}})
+	}))
+	if !strings.HasPrefix(before.EventID, "text:"+turn+":") || before.EventID == stored[0].EventID {
+		t.Fatalf("the former id is %s", before.EventID)
+	}
+	same(t, k.mustSend(second, turn, event), `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`)
+	same(t, k.mustSend(second, turn, other), `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`)
+}

@@ -1,0 +1,157 @@
+package conformance
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bellhop/protocol"
+)
+
+func checkBasicPassword(s *scope, b *basicServer) {
+	body := `{"sessionId":"conformance-none","webhookUrl":"` + b.hook + `/webhook"}`
+	for what, header := range map[string][]string{"no password": nil, "another password": {"Authorization: Bearer wrong"}} {
+		if a := b.call(s, http.MethodPost, "/session", body, header...); a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
+			s.failf("with %s, POST /session answers %s: anyone could run the agent", what, a)
+		}
+	}
+}
+
+func checkBasicSession(s *scope, b *basicServer) {
+	id := "conformance-" + protocol.NewID()
+	if b.open(s, id) == b.open(s, id) {
+		s.failf("two calls of /session give the same token: a leaked one would be valid forever")
+	}
+}
+
+func checkBasicToken(s *scope, b *basicServer) {
+	id, other := "conformance-"+protocol.NewID(), "conformance-"+protocol.NewID()
+	_, foreign := b.open(s, id), b.open(s, other)
+	for what, query := range map[string]string{"no token": "", "an unknown token": "?token=x", "another session's token": "?token=" + url.QueryEscape(foreign)} {
+		if a := b.call(s, http.MethodPost, "/stream/"+id+query, `{"prompt":"x"}`); a.status < 400 || a.status >= 500 {
+			s.failf("with %s, POST /stream/:id answers %d: anyone could read and prompt", what, a.status)
+		}
+	}
+}
+
+func checkBasicCORS(s *scope, b *basicServer) {
+	const origin = "https://conformance.invalid"
+	a := b.call(s, http.MethodOptions, "/stream/conformance?token=x", "",
+		"Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
+	allowed := a.header.Get("Access-Control-Allow-Origin")
+	headers := strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
+	if a.status/100 != 2 || allowed != "*" && allowed != origin || headers != "*" && !strings.Contains(headers, "content-type") {
+		s.skipf("pages of unknown origins may not stream; they go through the broker (relay), unless the server allows their origin")
+	}
+}
+
+func checkBasicStream(s *scope, b *basicServer) {
+	_, parts := b.turn(s)
+	terminal := 0
+	for i := range parts {
+		if parts[i].Terminal() {
+			terminal++
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		s.failf("the stream has no parts")
+	case terminal != 1:
+		s.failf("the stream has %d parts of type finish, abort or error, and must have one", terminal)
+	case !parts[len(parts)-1].Terminal():
+		s.failf("the last part is %s, not finish, abort or error", parts[len(parts)-1].Type)
+	case parts[len(parts)-1].Type != protocol.PartFinish:
+		s.failf("the turn ended with %s: give another prompt with --prompt", parts[len(parts)-1].Type)
+	case streamedText(parts) == "":
+		s.failf("the stream has no text: text-start, text-delta {id, text}, text-end")
+	}
+}
+
+// streamedText joins the texts of a stream.
+func streamedText(parts []protocol.Part) string {
+	var text strings.Builder
+	for i := range parts {
+		if parts[i].Type == protocol.PartTextDelta && parts[i].Text != nil {
+			text.WriteString(*parts[i].Text)
+		}
+	}
+	return text.String()
+}
+
+// postedText joins the posted texts.
+func postedText(events []protocol.Event) string {
+	var text strings.Builder
+	for i := range events {
+		if events[i].Type == protocol.EventText && events[i].Text != nil {
+			text.WriteString(*events[i].Text)
+		}
+	}
+	return text.String()
+}
+
+func checkBasicTexts(s *scope, b *basicServer) {
+	id, parts := b.turn(s)
+	text := streamedText(parts)
+	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return len(postedText(events)) >= len(text) })
+	if posted := postedText(events); posted != text {
+		s.failf("streamed is %q, posted is %q: what users see after a reload differs", brief(text), brief(posted))
+	}
+	for i := range parts {
+		if id := parts[i].ToolCallID; parts[i].Type == protocol.PartToolCall && !slices.ContainsFunc(events, func(e protocol.Event) bool { return e.ToolCallID == id }) {
+			s.failf("the tool call %s was streamed, and not posted", id)
+		}
+	}
+}
+
+func checkBasicFinish(s *scope, b *basicServer) {
+	id, parts := b.turn(s)
+	text := streamedText(parts)
+	finish := func(events []protocol.Event) bool {
+		return slices.ContainsFunc(events, func(e protocol.Event) bool { return e.Type == protocol.EventFinish })
+	}
+	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return finish(events) || len(postedText(events)) >= len(text) })
+	if !finish(events) {
+		s.skipf("no finish event came with the text: if nobody reads the stream to its end, the turn ends at the next message, or after 15 minutes")
+	}
+}
+
+func checkBasicRetry(s *scope, b *basicServer) {
+	b.mu.Lock()
+	b.refusals = 1
+	b.mu.Unlock()
+	s.later(func() {
+		b.mu.Lock()
+		b.refusals = 0
+		b.mu.Unlock()
+	})
+	id, parts := b.turn(s)
+	text := streamedText(parts)
+	b.until(s, id, "the text, whose first post was answered with 503,", func(events []protocol.Event) bool { return postedText(events) == text })
+}
+
+func checkBasicAgain(s *scope, b *basicServer) {
+	id := "conformance-" + protocol.NewID()
+	for range 2 {
+		if parts := b.parts(s, b.prompt(s, id, b.open(s, id))); streamedText(parts) == "" {
+			s.failf("a turn has no text")
+		}
+	}
+}
+
+func checkBasicLeave(s *scope, b *basicServer) {
+	id := "conformance-" + protocol.NewID()
+	resp := b.prompt(s, id, b.open(s, id))
+	for seen := []byte{}; !bytes.Contains(seen, []byte("text-")); {
+		piece := make([]byte, 256)
+		n, err := resp.Body.Read(piece)
+		if seen = append(seen, piece[:n]...); err != nil {
+			s.stopf("the stream ended before its first text: %v", unquoted(err))
+		}
+	}
+	_ = resp.Body.Close()
+	if _, parts := b.turn(s); streamedText(parts) == "" {
+		s.failf("after a reader left, the next turn has no text")
+	}
+}

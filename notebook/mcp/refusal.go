@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bellhop/internal/httpapi"
+	"bellhop/protocol"
+)
+
+// metadataPath is the path of RFC 9728, section 3.
+const metadataPath = "/.well-known/oauth-protected-resource"
+
+const (
+	tokenHint = "Send Authorization: Bearer and an API token of kind agent"
+	noOAuth   = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, " +
+		"and send it as Authorization: Bearer"
+)
+
+// Error codes of JSON-RPC 2.0.
+const (
+	rpcInvalidRequest = -32600
+	rpcServerError    = -32000
+)
+
+type oauthError struct {
+	Error       string        `json:"error"`
+	Description string        `json:"error_description"`
+	Code        protocol.Code `json:"code,omitempty"`
+	Hint        string        `json:"hint,omitempty"`
+}
+
+type rpcError struct {
+	JSONRPC string  `json:"jsonrpc"`
+	ID      *string `json:"id"` // null: an error of the request as a whole
+	Error   struct {
+		Code    int      `json:"code"`
+		Message string   `json:"message"`
+		Data    *rpcData `json:"data"`
+	} `json:"error"`
+}
+
+type rpcData struct {
+	Code protocol.Code `json:"code"`
+	Hint string        `json:"hint,omitempty"`
+}
+
+// formatError writes errors as MCP clients read them: a refused token as OAuth does
+// (RFC 6750, RFC 9728), everything else as a JSON-RPC error.
+func (s *Server) formatError(header http.Header, e *protocol.Error) ([]byte, error) {
+	if httpapi.StatusOf(e.Code) == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.Quote(noOAuth)+
+			`, resource_metadata=`+strconv.Quote(s.url(metadataPath+"/mcp")))
+		return protocol.Marshal(oauthError{"invalid_token", noOAuth, e.Code, cmp.Or(e.Hint, tokenHint)})
+	}
+	body := rpcError{JSONRPC: "2.0"}
+	body.Error.Code = rpcServerError
+	if e.Code == protocol.CodeInvalid || e.Code == protocol.CodeTooLarge {
+		body.Error.Code = rpcInvalidRequest
+	}
+	body.Error.Message, body.Error.Data = e.Message, &rpcData{e.Code, e.Hint}
+	return protocol.Marshal(body)
+}
+
+func (s *Server) url(path string) string { return strings.TrimRight(s.PublicURL, "/") + path }
+
+// metadata answers which tokens /mcp takes. It names no authorization server, because
+// there is none.
+func (s *Server) metadata(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]any{
+		"resource":                 s.url("/mcp"),
+		"resource_name":            "Bellhop notebooks: API tokens of kind agent, no OAuth",
+		"bearer_methods_supported": []string{"header"},
+		"resource_documentation":   s.url("/tokens"),
+	})
+}
+
+// refuseRegistration answers clients that find no authorization server and try to
+// register with the resource itself. They show error_description to their user.
+func refuseRegistration(c echo.Context) error {
+	return c.JSON(http.StatusBadRequest, oauthError{Error: "access_denied", Description: noOAuth})
+}

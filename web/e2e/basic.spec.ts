@@ -1,0 +1,67 @@
+import type { Console } from './kit/console.ts';
+import { openBasic } from './kit/basic.ts';
+import { expect, test } from './kit/test.ts';
+import type { World } from './kit/world.ts';
+
+const words = (n: number) => Array.from({ length: n }, (_, i) => `w${i + 1}`).join(' ');
+
+/** Waits until the task is done, as the broker and the page show it. */
+async function isDone({ page }: Console, world: World, id: string, turns: number): Promise<void> {
+  await expect.poll(async () => (await world.api.task(id)).agentStatus).toBe('idle');
+  await expect
+    .poll(async () => (await world.api.messages(id)).filter((m) => m.role === 'ASSISTANT').length)
+    .toBe(turns);
+  await expect(page.getByRole('button', { name: /^Stop/ })).toBeHidden();
+  await expect(page.getByRole('main').getByText('Done', { exact: true })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Tasks' }).getByRole('listitem').first()).toContainText('Done');
+}
+
+for (const reach of ['direct', 'relay'] as const) {
+  test(`a basic server, ${reach}: two turns, a reload, a stop`, async ({ bell, world, guard }) => {
+    guard.allow(/net::ERR_|Failed to fetch/);
+    const server = await openBasic(world, [process.execPath, 'web/e2e/agents/basic.mjs'], reach);
+    try {
+      const streams: URL[] = [];
+      bell.page.on('request', (request) => {
+        if (request.method() === 'POST' && request.url().includes('/stream/')) streams.push(new URL(request.url()));
+      });
+      const { id } = await world.api.newTask(`basic ${reach}`, { hostId: server.id });
+      await bell.open(id);
+      await bell.send(words(8));
+      await expect(bell.thread).toContainText(`w7 w8`);
+      await isDone(bell, world, id, 1);
+      await bell.send('the second turn');
+      await isDone(bell, world, id, 2);
+      expect((await world.api.task(id)).lastTurn).toMatchObject({ finishReason: 'stop', reason: '' });
+      expect(new Set(streams.map((url) => url.origin))).toEqual(
+        new Set([reach === 'direct' ? server.url : world.broker]),
+      );
+      expect(streams.every((url) => url.searchParams.has('token'))).toBe(true);
+      expect(streams).toHaveLength(2);
+
+      await bell.page.reload();
+      await expect(bell.thread).toContainText('the second turn');
+      await expect(bell.page.getByText('is lost')).toBeHidden();
+
+      await bell.send(words(400));
+      await expect(bell.thread).toContainText('w1 w2 w3');
+      await bell.stop.click();
+      await expect(bell.thread).toContainText('Stopped by you');
+      await expect(bell.stop).toBeHidden();
+      await expect.poll(async () => (await world.api.task(id)).lastTurn?.reason).toBe('aborted');
+
+      await bell.send(words(60));
+      await expect(bell.thread).toContainText('w1 w2 w3');
+      await bell.page.reload();
+      await expect(bell.page.getByText('is lost')).toBeHidden();
+      await bell.send('after the reload');
+      await expect(bell.page.getByRole('list', { name: 'Queued messages' })).toBeHidden();
+      await expect.poll(async () => (await world.api.messages(id)).at(-1)?.message).toBe('after the reload');
+      await expect
+        .poll(async () => (await world.api.task(id)).lastTurn)
+        .toMatchObject({ finishReason: 'stop', reason: '' });
+    } finally {
+      await server.stop();
+    }
+  });
+}
