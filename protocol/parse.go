@@ -25,7 +25,9 @@ func ParseObject(raw []byte) error {
 	return nil
 }
 
-func errNotObject() error { return &Error{Code: CodeInvalid, Message: "The body must be a JSON object"} }
+func errNotObject() error {
+	return &Error{Code: CodeInvalid, Message: "The body must be a JSON object"}
+}
 
 // Decode checks raw like ParseObject and decodes it strictly into v, a pointer to a
 // struct: names match exactly, unknown members are ignored, and a value of another
