@@ -65,8 +65,9 @@ func (s *Ingest) append(ctx context.Context, taskID string, events []incomingEve
 	if !ok || task.DeletedAt != nil || !onlyText(events, task.OpenTurn) {
 		return nil
 	}
-	state, order := sequencer.State{Cursor: task.Cursor}, sequenced(events)
-	if !state.Continues(order) {
+	state := sequencer.State{Cursor: task.Cursor}
+	order, err := sequenced(events, nil)
+	if err != nil || !state.Continues(order) {
 		return nil
 	}
 	rev := task.Rev

@@ -33,8 +33,7 @@ const (
 	PhaseBoth   ToolPhase = "both"
 )
 
-// StoredEvent is an event as the host sent it, with a digest of its canonical form
-// without sessionId.
+// StoredEvent is an event as the host sent it.
 type StoredEvent struct {
 	TaskID     string
 	EventID    string
@@ -42,7 +41,6 @@ type StoredEvent struct {
 	TurnID     string
 	Type       protocol.EventType
 	Body       json.RawMessage
-	Digest     string
 	Late       bool // sent after its epoch had ended: stored without effects
 	ReceivedAt time.Time
 }
@@ -57,7 +55,9 @@ type AuditEntry struct {
 	At      time.Time
 }
 
-// Batch holds all rows that a use case writes for one locked task.
+// Batch holds all rows that a use case writes for one locked task. An event and its
+// new message (Message.EventID) become one row; a text event's message has the text
+// of the event's body.
 type Batch struct {
 	Task            *Task // with its new rev
 	Events          []StoredEvent

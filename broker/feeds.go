@@ -17,7 +17,8 @@ var ErrReset = errors.New("the changes since that rev are not known")
 type ChangeRef struct {
 	Rev   int64
 	Kind  ChangeKind
-	RefID string
+	Seq   int64  // of the message
+	RefID string // id of the interaction
 }
 
 // UserHint is a task hint with the user it is for.
@@ -36,7 +37,7 @@ type FeedStore interface {
 	Read(ctx context.Context, fn func(ctx context.Context) error) error
 	Task(ctx context.Context, userID, id string) (*Task, error)
 	ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]ChangeRef, error)
-	MessagesByID(ctx context.Context, taskID string, ids []string) ([]Message, error)
+	MessagesBySeq(ctx context.Context, taskID string, seqs []int64) ([]Message, error)
 	TaskInteractions(ctx context.Context, taskID string, ids []string) ([]Interaction, error)
 	Revs(ctx context.Context, taskIDs []string) (map[string]int64, error)
 	Hints(ctx context.Context, userID string, limit int) ([]protocol.TaskHint, error)
@@ -85,15 +86,22 @@ func (s *Feeds) Changes(ctx context.Context, userID, id string, since int64, lim
 
 // rows adds to each change the current state of the row it names.
 func (s *Feeds) rows(ctx context.Context, task *Task, refs []ChangeRef) ([]Change, error) {
-	ids := map[ChangeKind][]string{}
+	var seqs []int64
+	var ids []string
 	for _, ref := range refs {
-		ids[ref.Kind] = append(ids[ref.Kind], ref.RefID)
+		switch ref.Kind {
+		case ChangeMessage:
+			seqs = append(seqs, ref.Seq)
+		case ChangeInteraction:
+			ids = append(ids, ref.RefID)
+		case ChangeTask:
+		}
 	}
-	messages, err := s.messages(ctx, task.ID, ids[ChangeMessage])
+	messages, err := s.messages(ctx, task.ID, seqs)
 	if err != nil {
 		return nil, err
 	}
-	questions, err := s.questions(ctx, task, ids[ChangeInteraction])
+	questions, err := s.questions(ctx, task, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +110,7 @@ func (s *Feeds) rows(ctx context.Context, task *Task, refs []ChangeRef) ([]Chang
 		changes[i] = Change{Rev: ref.Rev, Kind: ref.Kind}
 		switch ref.Kind {
 		case ChangeMessage:
-			changes[i].Message = messages[ref.RefID]
+			changes[i].Message = messages[ref.Seq]
 		case ChangeInteraction:
 			changes[i].Interaction = questions[ref.RefID]
 		case ChangeTask:
@@ -112,14 +120,14 @@ func (s *Feeds) rows(ctx context.Context, task *Task, refs []ChangeRef) ([]Chang
 	return changes, nil
 }
 
-func (s *Feeds) messages(ctx context.Context, taskID string, ids []string) (map[string]*protocol.Message, error) {
-	if len(ids) == 0 {
+func (s *Feeds) messages(ctx context.Context, taskID string, seqs []int64) (map[int64]*protocol.Message, error) {
+	if len(seqs) == 0 {
 		return nil, nil
 	}
-	found, err := s.Store.MessagesByID(ctx, taskID, ids)
-	messages := make(map[string]*protocol.Message, len(found))
+	found, err := s.Store.MessagesBySeq(ctx, taskID, seqs)
+	messages := make(map[int64]*protocol.Message, len(found))
 	for i := range found {
-		messages[found[i].ID] = &found[i].Message
+		messages[found[i].Seq] = &found[i].Message
 	}
 	return messages, err
 }

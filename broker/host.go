@@ -21,7 +21,7 @@ type Host struct {
 	Health           HostHealth
 	Reach            protocol.Reach // how browsers reach the host
 	CheckedAt        *time.Time
-	OpenTurns        int // filled by reads: unfinished turns of tasks that are not deleted
+	OpenTurns        int // filled by lists: unfinished turns of tasks that are not deleted
 	CreatedAt        time.Time
 }
 

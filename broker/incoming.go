@@ -15,7 +15,6 @@ type incomingEvent struct {
 	id     string // the eventId of the event, or derived from its content and turn
 	former string // the id that earlier brokers derived, "" if the event has an eventId
 	turn   string // the turnId of the event, or of the webhook token
-	digest string // of the content: the same in every redelivery
 	prompt *protocol.TurnPrompt
 }
 
@@ -23,15 +22,10 @@ type incomingEvent struct {
 func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, error) {
 	identified := make([]incomingEvent, len(events))
 	for i, in := range events {
-		fail := func(err error) error { return atIndex(err, i, len(events)) }
 		if in.Event.SessionID != "" && in.Event.SessionID != taskID {
-			return nil, fail(protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch"))
+			return nil, atIndex(protocol.Errorf(protocol.CodeInvalid, "Session ID mismatch"), i, len(events))
 		}
-		digest, err := sequencer.Digest(in.Raw)
-		if err != nil {
-			return nil, fail(err)
-		}
-		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, digest: digest, prompt: in.Prompt}
+		e := incomingEvent{event: in.Event, raw: in.Raw, id: in.Event.EventID, turn: in.Event.TurnID, prompt: in.Prompt}
 		if e.turn == "" && in.Event.Epoch == 0 {
 			e.turn = claimTurn // an event of a basic host; other hosts leave out the turn only if there is none
 		}
@@ -43,16 +37,36 @@ func identify(taskID, claimTurn string, events []Inbound) ([]incomingEvent, erro
 	return identified, nil
 }
 
-// sequenced returns the fields of the events that the sequencer needs.
-func sequenced(events []incomingEvent) []sequencer.Event {
-	list := make([]sequencer.Event, len(events))
+// sequenced returns the fields of the events that the sequencer needs. A digest costs
+// more than the rest of a request, so only an id that is met again gets one: it is in
+// known, or stands twice in the request.
+func sequenced(events []incomingEvent, known map[string]sequencer.Known) ([]sequencer.Event, error) {
+	list, seen := make([]sequencer.Event, len(events)), make(map[string]int, len(events))
+	digest := func(i int) (err error) {
+		if list[i].Digest == "" {
+			list[i].Digest, err = sequencer.Digest(events[i].raw)
+		}
+		return atIndex(err, i, len(events))
+	}
 	for i := range events {
 		e := &events[i]
-		list[i] = sequencer.Event{
-			ID: e.id, Digest: e.digest, Position: protocol.Cursor{Epoch: e.event.Epoch, Seq: e.event.Seq}, Body: e.raw,
+		list[i] = sequencer.Event{ID: e.id, Position: protocol.Cursor{Epoch: e.event.Epoch, Seq: e.event.Seq}, Body: e.raw}
+		first, twice := seen[e.id]
+		_, stored := known[e.id]
+		if twice {
+			if err := digest(first); err != nil {
+				return nil, err
+			}
+		} else {
+			seen[e.id] = i
+		}
+		if twice || stored {
+			if err := digest(i); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return list
+	return list, nil
 }
 
 // atIndex adds the index of the invalid event to the error of a batch.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -156,12 +157,15 @@ func (s *Ingest) lock(ctx context.Context, taskID string) (*Task, error) {
 }
 
 func (s *Ingest) decide(ctx context.Context, task *Task, events []incomingEvent, lookup bool) (sequencer.Decision, error) {
-	state, order := sequencer.State{Cursor: task.Cursor}, sequenced(events)
-	if lookup || !state.Continues(order) {
-		var err error
-		if state.Known, err = s.known(ctx, task.ID, events); err != nil {
-			return sequencer.Decision{}, err
+	state := sequencer.State{Cursor: task.Cursor}
+	order, err := sequenced(events, nil)
+	if err == nil && (lookup || !state.Continues(order)) {
+		if state.Known, err = s.known(ctx, task.ID, events); err == nil && len(state.Known) > 0 {
+			order, err = sequenced(events, state.Known)
 		}
+	}
+	if err != nil {
+		return sequencer.Decision{}, err
 	}
 	return sequencer.Decide(state, order), nil
 }
@@ -182,18 +186,35 @@ func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEven
 	}
 	known := make(map[string]sequencer.Known, len(found))
 	for i := range found {
+		digest, err := sequencer.Digest(found[i].Body)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: stored event %s: %w", taskID, found[i].EventID, err)
+		}
 		known[found[i].EventID] = sequencer.Known{
-			Digest: found[i].Digest, Position: protocol.Cursor{Epoch: found[i].Epoch, Seq: found[i].Seq}, Late: found[i].Late,
+			Digest: digest, Position: protocol.Cursor{Epoch: found[i].Epoch, Seq: found[i].Seq}, Late: found[i].Late,
 		}
 	}
+	return known, knownByFormerID(known, events)
+}
+
+// knownByFormerID adds the events that are stored under the ids that earlier brokers
+// derived. Such an event is the same one only if its content is.
+func knownByFormerID(known map[string]sequencer.Known, events []incomingEvent) error {
 	for i := range events {
 		e := &events[i]
-		_, stored := known[e.id]
-		if former, found := known[e.former]; found && !stored && former.Digest == e.digest {
+		former, found := known[e.former]
+		if _, stored := known[e.id]; stored || !found {
+			continue
+		}
+		digest, err := sequencer.Digest(e.raw)
+		if err != nil {
+			return atIndex(err, i, len(events))
+		}
+		if former.Digest == digest {
 			known[e.id] = former
 		}
 	}
-	return known, nil
+	return nil
 }
 
 // refuse stores the late events and the audit entry of a refusal.

@@ -11,6 +11,7 @@ import (
 // Task is a user's task. It has exactly one session, with the same id.
 type Task struct {
 	ID             string
+	No             int64 // stands for the ID in large tables; the store assigns it
 	UserID         string
 	Title          string
 	Mode           protocol.TaskMode

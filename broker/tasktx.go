@@ -32,10 +32,12 @@ type taskTx struct {
 // touch records that the visible part of the task changed.
 func (tx *taskTx) touch() { tx.touched = true }
 
-func (tx *taskTx) recordChange(kind ChangeKind, ref string) int64 {
+// recordChange gives ref the task's next rev, which it returns.
+func (tx *taskTx) recordChange(ref ChangeRef) int64 {
 	tx.task.Rev++
-	tx.batch.Changes = append(tx.batch.Changes, ChangeRef{Rev: tx.task.Rev, Kind: kind, RefID: ref})
-	return tx.task.Rev
+	ref.Rev = tx.task.Rev
+	tx.batch.Changes = append(tx.batch.Changes, ref)
+	return ref.Rev
 }
 
 // addEvent stores an event of the host. A late event is stored without effects.
@@ -46,7 +48,7 @@ func (tx *taskTx) addEvent(in *incomingEvent, late bool) {
 func (tx *taskTx) storedEvent(in *incomingEvent, late bool) StoredEvent {
 	return StoredEvent{
 		TaskID: tx.task.ID, EventID: in.id, Epoch: in.event.Epoch, Seq: in.event.Seq, TurnID: in.turn,
-		Type: in.event.Type, Body: in.raw, Digest: in.digest, Late: late, ReceivedAt: tx.now,
+		Type: in.event.Type, Body: in.raw, Late: late, ReceivedAt: tx.now,
 	}
 }
 
@@ -85,7 +87,7 @@ func (tx *taskTx) save(ctx context.Context) error {
 // collect completes the batch and reports whether there is anything to write.
 func (tx *taskTx) collect() bool {
 	if tx.touched {
-		tx.recordChange(ChangeTask, tx.task.ID)
+		tx.recordChange(ChangeRef{Kind: ChangeTask})
 	}
 	b := &tx.batch
 	b.Task = tx.task
@@ -114,7 +116,7 @@ func (tx *taskTx) addMessage(m Message) *Message {
 	if m.ID == "" {
 		m.ID = protocol.NewID()
 	}
-	m.Rev = tx.recordChange(ChangeMessage, m.ID)
+	m.Rev = tx.recordChange(ChangeRef{Kind: ChangeMessage, Seq: m.Seq})
 	tx.newMessages = append(tx.newMessages, &m)
 	return &m
 }
@@ -126,7 +128,7 @@ func (tx *taskTx) changeMessage(m *Message) {
 	if slices.ContainsFunc(tx.newMessages, same) || slices.ContainsFunc(tx.changedMessages, same) {
 		return
 	}
-	m.Rev = tx.recordChange(ChangeMessage, m.ID)
+	m.Rev = tx.recordChange(ChangeRef{Kind: ChangeMessage, Seq: m.Seq})
 	tx.changedMessages = append(tx.changedMessages, m)
 }
 
@@ -206,7 +208,7 @@ func (tx *taskTx) keepQuestion(q Interaction) *Interaction {
 func (tx *taskTx) saveQuestion(q *Interaction) {
 	if !slices.Contains(tx.savedQuestions, q) {
 		tx.savedQuestions = append(tx.savedQuestions, q)
-		tx.recordChange(ChangeInteraction, q.ID)
+		tx.recordChange(ChangeRef{Kind: ChangeInteraction, RefID: q.ID})
 	}
 	tx.touch()
 }

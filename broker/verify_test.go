@@ -67,14 +67,20 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 		{
 			"a message is missing", complete, complete,
 			protocol.Cursor{Epoch: 2, Seq: 2},
-			`DELETE FROM messages WHERE message = 'two'`,
+			`UPDATE log SET seq = NULL WHERE body LIKE '%"two"%'`,
 			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`,
 		},
 		{
-			"a message has another text", complete, complete,
+			"messages are in another order", complete, complete,
 			protocol.Cursor{Epoch: 2, Seq: 2},
-			`UPDATE messages SET message = 'zwei' WHERE message = 'two'`,
-			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message has another text'}`,
+			`UPDATE log SET seq = 100 - seq WHERE seq IS NOT NULL`,
+			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`,
+		},
+		{
+			"an event, and so its message, has another text", complete, complete,
+			protocol.Cursor{Epoch: 2, Seq: 2},
+			`UPDATE log SET body = replace(body, '"two"', '"zwei"')`,
+			`{'journal':5,'stored':4,'different':1,'first':'event e1-2 at 1/2 (text): the database has other content'}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

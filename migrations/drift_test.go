@@ -22,6 +22,7 @@ func TestNoDriftBetweenTheDatabases(t *testing.T) {
 	postgres := open(t, testenv.Postgres(t, nil))
 	for _, c := range []struct{ what, sqlite, postgres string }{
 		{"columns: table, name, class of type, nullability", sqliteColumns, postgresColumns},
+		{"views: name, columns", sqliteViews, postgresViews},
 		{"unique indexes: table, columns, partial or whole", sqliteUnique, postgresUnique},
 		{"indexes by name", sqliteIndexes, postgresIndexes},
 		{"foreign keys: table, column, target, on delete", sqliteForeign, postgresForeign},
@@ -81,7 +82,12 @@ const (
 	postgresColumns = `SELECT table_name || ' ' || column_name || ' ' ||
 		CASE data_type WHEN 'bigint' THEN 'integer' WHEN 'bytea' THEN 'blob' WHEN 'timestamp with time zone' THEN 'timestamp' ELSE data_type END
 		|| ' ' || CASE is_nullable WHEN 'NO' THEN 'not null' ELSE 'null' END
-		FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%'`
+		FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'goose%'`
+
+	sqliteViews   = `SELECT m.name || ' ' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'view'`
+	postgresViews = `SELECT table_name || ' ' || column_name FROM information_schema.columns JOIN information_schema.views USING (table_schema, table_name)
+		WHERE table_schema = 'public'`
 
 	sqliteUnique = `SELECT t || ' (' || group_concat(c, ', ') || ') ' || partial FROM (
 			SELECT m.name AS t, l.name AS l, l.partial AS partial, i.name AS c FROM sqlite_master m

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -20,69 +21,77 @@ import (
 func (s *Store) Appends() bool { return s.postgres() }
 
 // Append implements broker.AppendStore. Concurrent requests share a statement
-// and its commit, so it must not be called inside a Write.
+// and its commit, so it must not be called inside a Write. While rows of an earlier
+// version are moved it writes nothing: only Apply looks for them.
 func (s *Store) Append(ctx context.Context, rev int64, cursor protocol.Cursor, b *broker.Batch) (bool, error) {
-	return s.commits.do(ctx, &appendRequest{rev: rev, cursor: cursor, batch: b}, s.flush)
+	if moving, err := s.moving(ctx); err != nil || moving {
+		return false, err
+	}
+	rows, _, err := logRows(b)
+	if err != nil {
+		return false, err
+	}
+	return s.commits.do(ctx, &appendRequest{rev: rev, cursor: cursor, batch: b, rows: rows}, s.flush)
 }
 
 var (
-	// appendedTask has the columns of a task that Append writes.
-	appendedTask = tasks.Pick("epoch", "seq", "rev", "last_seq", "last_activity_at", "last_event_at", "changed_at")
+	// appendedTask has the columns of a task that Append writes, but for the times.
+	appendedTask = tasks.Pick("epoch", "seq", "rev", "last_seq")
 
 	// wantedTask has the state that a task must be in, and its state afterwards.
 	wantedTask = slices.Concat([]table.Column[appendRequest]{
-		table.Text("id", func(a *appendRequest) *string { return &a.batch.Task.ID }),
+		table.Integer("no", func(a *appendRequest) *int64 { return &a.batch.Task.No }),
 		table.Integer("was_rev", func(a *appendRequest) *int64 { return &a.rev }),
 		table.Integer("was_epoch", func(a *appendRequest) *int64 { return &a.cursor.Epoch }),
 		table.Integer("was_seq", func(a *appendRequest) *int64 { return &a.cursor.Seq }),
+		table.Time("at", func(a *appendRequest) *time.Time { return &a.batch.Task.ChangedAt }),
 	}, table.Lift(appendedTask, func(a *appendRequest) *broker.Task { return a.batch.Task }))
 
-	firstEvent   = 1 + len(wantedTask)
-	firstMessage = firstEvent + len(events.Columns)
-	firstChange  = firstMessage + len(messages.Columns)
-	appendArity  = firstChange + len(changes.Columns) - 1
+	// appendedRow has the columns that differ between the texts of a statement.
+	appendedRow = logTable.Pick("task_no", "event_id", "epoch", "event_seq", "turn_id", "body", "seq", "rev", "id")
+
+	firstRow    = 1 + len(wantedTask)
+	appendArity = len(wantedTask) + len(appendedRow)
 )
 
 // appendSQL takes each column of all rows as one array, so the text is the same
 // for any number of rows and stays prepared. Tasks are locked in the order of
-// their ids, so two replicas cannot deadlock; a task that another transaction has
+// their numbers, so two replicas cannot deadlock; a task that another transaction has
 // locked is left out. The plan must not depend on how many tasks there were when
-// it was made: MATERIALIZED and LATERAL keep it at one index lookup per task.
+// it was made: MATERIALIZED and LATERAL keep it at one index lookup per task. All
+// changes of a task are one range, since each text is one message and one change.
 var appendSQL = `WITH wanted AS MATERIALIZED (
-	SELECT * FROM ` + table.Unnest("w", 1, wantedTask) + ` ORDER BY id
+	SELECT * FROM ` + table.Unnest("w", 1, wantedTask) + ` ORDER BY no
 ), locked AS MATERIALIZED (
 	SELECT w.* FROM wanted w CROSS JOIN LATERAL (
-		SELECT t.id FROM tasks t
-		WHERE t.id = w.id AND t.rev = w.was_rev AND t.epoch = w.was_epoch AND t.seq = w.was_seq AND t.deleted_at IS NULL
+		SELECT t.no FROM tasks t
+		WHERE t.no = w.no AND t.rev = w.was_rev AND t.epoch = w.was_epoch AND t.seq = w.was_seq AND t.deleted_at IS NULL
 		FOR NO KEY UPDATE SKIP LOCKED
 	) t
 ), moved AS (
-	UPDATE tasks t SET ` + table.Assignments("l", appendedTask) + ` FROM locked l WHERE t.id = l.id
-), new_events AS (` + insertLocked(events, firstEvent) + `
-), new_messages AS (` + insertLocked(messages, firstMessage) + `
-), new_changes AS (` + insertLocked(changes, firstChange) + `
+	UPDATE tasks t SET ` + table.Assignments("l", appendedTask) + `,
+		last_activity_at = l.at, last_event_at = l.at, changed_at = l.at
+	FROM locked l WHERE t.no = l.no
+), new_rows AS (
+	INSERT INTO log (` + table.Names("", appendedRow) + `, created_at, late, type, role, status)
+	SELECT r.*, l.at, FALSE, 'text', 'ASSISTANT', 'SENT' FROM ` + table.Unnest("r", firstRow, appendedRow) + `
+	JOIN locked l ON l.no = r.task_no
+), new_changes AS (
+	INSERT INTO change_ranges (task_no, rev, n, kind, seq)
+	SELECT no, was_rev + 1, rev - was_rev, 'message', last_seq - (rev - was_rev) + 1 FROM locked
 )
-SELECT id FROM locked`
-
-// insertLocked inserts the rows whose task is locked; $first is the parameter
-// number of their first array.
-func insertLocked[R any](t *table.Table[R], first int) string {
-	return `
-	INSERT INTO ` + t.Name + ` (` + table.Names("", t.Columns) + `)
-	SELECT r.* FROM ` + table.Unnest("r", first, t.Columns) + `
-	WHERE r.task_id IN (SELECT id FROM locked)`
-}
+SELECT no FROM locked`
 
 const uniqueViolation = "23505"
 
-// appendGroup writes requests of different tasks and returns the ids of the tasks
-// that were written.
-func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[string]bool, error) {
+// appendGroup writes requests of different tasks and returns the numbers of the
+// tasks that were written.
+func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[int64]bool, error) {
 	// gorm would expand an array into a list of values.
 	rows, err := s.conn(ctx).Statement.ConnPool.QueryContext(ctx, appendSQL, appendArgs(group)...)
 	if err == nil {
-		var done map[string]bool
-		if done, err = idsOf(rows); err == nil {
+		var done map[int64]bool
+		if done, err = numbersOf(rows); err == nil {
 			return done, nil
 		}
 	}
@@ -92,36 +101,26 @@ func (s *Store) appendGroup(ctx context.Context, group []*appendRequest) (map[st
 	return nil, database.Fault(err, "Events of tasks", "")
 }
 
-func idsOf(rows *sql.Rows) (map[string]bool, error) {
+func numbersOf(rows *sql.Rows) (map[int64]bool, error) {
 	defer rows.Close()
-	ids := map[string]bool{}
+	numbers := map[int64]bool{}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var no int64
+		if err := rows.Scan(&no); err != nil {
 			return nil, err
 		}
-		ids[id] = true
+		numbers[no] = true
 	}
-	return ids, rows.Err()
+	return numbers, rows.Err()
 }
 
 func appendArgs(group []*appendRequest) []any {
-	var newEvents []*broker.StoredEvent
-	var newMessages []*broker.Message
-	var newChanges []*change
+	var rows []*logRow
 	for _, a := range group {
-		for i := range a.batch.Events {
-			newEvents = append(newEvents, &a.batch.Events[i])
-		}
-		for i := range a.batch.NewMessages {
-			newMessages = append(newMessages, &a.batch.NewMessages[i])
-		}
-		for _, ref := range a.batch.Changes {
-			newChanges = append(newChanges, &change{taskID: a.batch.Task.ID, ref: ref})
+		for i := range a.rows {
+			rows = append(rows, &a.rows[i])
 		}
 	}
 	args := database.AppendArrays(make([]any, 0, appendArity), wantedTask, group)
-	args = database.AppendArrays(args, events.Columns, newEvents)
-	args = database.AppendArrays(args, messages.Columns, newMessages)
-	return database.AppendArrays(args, changes.Columns, newChanges)
+	return database.AppendArrays(args, appendedRow, rows)
 }

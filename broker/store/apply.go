@@ -16,7 +16,13 @@ import (
 // Apply implements broker.UpdateStore. The transaction in ctx must have locked the
 // task's row.
 func (s *Store) Apply(ctx context.Context, b *broker.Batch) error {
-	statements := statementsOf(b)
+	statements, err := statementsOf(b)
+	if err != nil {
+		return err
+	}
+	if err := s.beforeApply(ctx, b); err != nil {
+		return err
+	}
 	if s.postgres() {
 		statements = []table.Statement{joined(statements)}
 	}
@@ -52,23 +58,26 @@ func joined(all []table.Statement) table.Statement {
 
 // statementsOf returns the statements that write b; the last one updates the task's
 // row.
-func statementsOf(b *broker.Batch) []table.Statement {
+func statementsOf(b *broker.Batch) ([]table.Statement, error) {
+	rows, moved, err := logRows(b)
+	if err != nil {
+		return nil, err
+	}
 	var all []table.Statement
 	add := func(st table.Statement) {
 		if st.SQL != "" {
 			all = append(all, st)
 		}
 	}
-	add(events.Insert(b.Events...))
-	for i := range b.MovedEvents {
-		add(movedEvents.Update(&b.MovedEvents[i]))
+	add(logTable.Insert(rows...))
+	for i := range moved {
+		add(moved[i].move())
 	}
-	add(messages.Insert(b.NewMessages...))
 	for i := range b.ChangedMessages {
-		add(messages.Update(&b.ChangedMessages[i]))
+		add(changedMessages.Update(&logRow{taskNo: b.Task.No, message: b.ChangedMessages[i]}))
 	}
 	add(turns.Upsert(b.Turns...))
 	add(interactions.Upsert(b.Interactions...))
-	add(changes.Insert(changesOf(b)...))
-	return append(all, tasks.Update(b.Task))
+	add(changeRanges.Insert(rangesOf(b)...))
+	return append(all, tasks.Update(b.Task)), nil
 }

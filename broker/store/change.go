@@ -10,35 +10,84 @@ import (
 	"bellhop/protocol"
 )
 
-var changeRefs = table.New("changes",
-	table.Integer("rev", func(c *broker.ChangeRef) *int64 { return &c.Rev }).Key(),
-	table.Text("kind", func(c *broker.ChangeRef) *broker.ChangeKind { return &c.Kind }),
-	table.Text("ref_id", func(c *broker.ChangeRef) *string { return &c.RefID }),
+// changeRange is n changes of a task with consecutive revs: of messages with
+// consecutive seqs, or one of an interaction or of the task.
+type changeRange struct {
+	taskNo int64
+	first  broker.ChangeRef
+	n      int64
+}
+
+var changeRanges = table.New("change_ranges",
+	table.Integer("task_no", func(c *changeRange) *int64 { return &c.taskNo }).Key(),
+	table.Integer("rev", func(c *changeRange) *int64 { return &c.first.Rev }).Key(),
+	table.Integer("n", func(c *changeRange) *int64 { return &c.n }),
+	table.Text("kind", func(c *changeRange) *broker.ChangeKind { return &c.first.Kind }),
+	table.Integer("seq", func(c *changeRange) *int64 { return &c.first.Seq }),
+	table.OptionalText("ref_id", func(c *changeRange) *string { return &c.first.RefID }),
 )
 
-// change is a change reference with the task that it belongs to.
-type change struct {
-	taskID string
-	ref    broker.ChangeRef
-}
-
-var changes = table.New("changes", append(
-	table.Lift(changeRefs.Columns, func(c *change) *broker.ChangeRef { return &c.ref }),
-	table.Text("task_id", func(c *change) *string { return &c.taskID }).Key(),
-)...)
-
-func changesOf(b *broker.Batch) []change {
-	all := make([]change, len(b.Changes))
-	for i, ref := range b.Changes {
-		all[i] = change{taskID: b.Task.ID, ref: ref}
+// rangesOf joins the changes of a batch.
+func rangesOf(b *broker.Batch) []changeRange {
+	var ranges []changeRange
+	for _, ref := range b.Changes {
+		if n := len(ranges); n > 0 && ranges[n-1].continues(ref) {
+			ranges[n-1].n++
+			continue
+		}
+		ranges = append(ranges, changeRange{taskNo: b.Task.No, first: ref, n: 1})
 	}
-	return all
+	return ranges
 }
+
+func (c *changeRange) continues(next broker.ChangeRef) bool {
+	return next.Kind == broker.ChangeMessage && c.first.Kind == broker.ChangeMessage &&
+		next.Rev == c.first.Rev+c.n && next.Seq == c.first.Seq+c.n
+}
+
+// expanded appends the changes of a range that come after since.
+func (c *changeRange) expanded(refs []broker.ChangeRef, since int64) []broker.ChangeRef {
+	for i := max(0, since+1-c.first.Rev); i < c.n; i++ {
+		ref := c.first
+		if ref.Rev += i; ref.Kind == broker.ChangeMessage {
+			ref.Seq += i
+		}
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// oldChanges has changes that are not moved yet. A message that was moved before them
+// has a later change too, so the earlier one may name the task instead.
+var oldChanges = table.New(`old_changes c LEFT JOIN old_messages m ON c.kind = 'message' AND m.task_id = c.task_id AND m.id = c.ref_id`,
+	table.Integer("c.rev", func(c *broker.ChangeRef) *int64 { return &c.Rev }),
+	table.Text(oldChangeKind, func(c *broker.ChangeRef) *broker.ChangeKind { return &c.Kind }),
+	table.Integer("COALESCE(m.seq, 0)", func(c *broker.ChangeRef) *int64 { return &c.Seq }),
+	table.OptionalText(oldChangeRef, func(c *broker.ChangeRef) *string { return &c.RefID }),
+)
+
+const (
+	oldChangeKind = `CASE WHEN c.kind = 'message' AND m.seq IS NULL THEN 'task' ELSE c.kind END`
+	oldChangeRef  = `CASE WHEN c.kind = 'interaction' THEN c.ref_id END`
+)
 
 // ChangeRefs implements broker.FeedStore.
 func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limit int) ([]broker.ChangeRef, error) {
-	return database.Find(ctx, s.db, changeRefs, "Changes of task", taskID,
-		"WHERE task_id = ? AND rev > ? ORDER BY rev LIMIT ?", taskID, since, limit)
+	old, err := whileMoving(ctx, s, func() ([]broker.ChangeRef, error) {
+		return database.Find(ctx, s.db, oldChanges, "Changes of task", taskID,
+			"WHERE c.task_id = ? AND c.rev > ? ORDER BY c.rev LIMIT ?", taskID, since, limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	const first = `COALESCE((SELECT max(rev) FROM change_ranges WHERE ` + ofTask + ` AND rev <= ?), 0)` // of the range with since+1
+	ranges, err := database.Find(ctx, s.db, changeRanges, "Changes of task", taskID,
+		"WHERE "+ofTask+" AND rev >= "+first+" ORDER BY rev LIMIT ?", taskID, taskID, since+1, limit+1)
+	var refs []broker.ChangeRef
+	for i := range ranges {
+		refs = ranges[i].expanded(refs, since)
+	}
+	return merged(old, refs, func(a, b *broker.ChangeRef) bool { return a.Rev < b.Rev }, limit), err
 }
 
 // Revs implements broker.FeedStore.

@@ -48,14 +48,17 @@ func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64,
 	return int64(len(ids)), nil
 }
 
-// purge deletes the task's row; the foreign keys delete the rows of the other
-// tables.
+// purge deletes a task. The foreign keys delete the rows of the tables that are not
+// named.
 func (s *Store) purge(ctx context.Context, id string) error {
 	return s.db.Write(ctx, func(ctx context.Context) error {
 		for _, sql := range []string{
-			`DELETE FROM events WHERE task_id = ?`,
-			`DELETE FROM messages WHERE task_id = ?`,
-			`DELETE FROM changes WHERE task_id = ?`,
+			`DELETE FROM log WHERE ` + ofTask,
+			`DELETE FROM change_ranges WHERE ` + ofTask,
+			`DELETE FROM old_events WHERE task_id = ?`,
+			`DELETE FROM old_messages WHERE task_id = ?`,
+			`DELETE FROM old_changes WHERE task_id = ?`,
+			`DELETE FROM log_moves WHERE task_id = ?`,
 			`DELETE FROM tasks WHERE id = ?`,
 		} {
 			if err := s.conn(ctx).Exec(sql, id).Error; err != nil {
@@ -77,11 +80,35 @@ func (s *Store) PruneChanges(ctx context.Context, keep int64) (int64, error) {
 	}
 	var total int64
 	for _, t := range tasks {
-		n, err := s.db.Exec(ctx, "Changes of task", t.ID, `DELETE FROM changes WHERE task_id = ? AND rev <= ?`, t.ID, t.Rev-keep)
+		n, err := s.pruneChanges(ctx, t.ID, t.Rev-keep)
 		if err != nil {
 			return total, err
 		}
 		total += n
 	}
 	return total, nil
+}
+
+// pruneChanges deletes a task's changes up to rev. A range that goes on behind it is
+// cut.
+func (s *Store) pruneChanges(ctx context.Context, taskID string, rev int64) (deleted int64, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context) error {
+		_, err := whileMoving(ctx, s, func() ([]struct{}, error) {
+			n, err := s.db.Exec(ctx, "Changes of task", taskID, `DELETE FROM old_changes WHERE task_id = ? AND rev <= ?`, taskID, rev)
+			deleted += n
+			return nil, err
+		})
+		if err != nil {
+			return err
+		}
+		n, err := s.db.Exec(ctx, "Changes of task", taskID, `DELETE FROM change_ranges WHERE `+ofTask+` AND rev + n - 1 <= ?`, taskID, rev)
+		if deleted += n; err != nil {
+			return err
+		}
+		_, err = s.db.Exec(ctx, "Changes of task", taskID, `UPDATE change_ranges
+			SET n = rev + n - ?, seq = seq + CASE WHEN kind = 'message' THEN ? - rev ELSE 0 END, rev = ?
+			WHERE `+ofTask+` AND rev <= ?`, rev+1, rev+1, rev+1, taskID, rev)
+		return err
+	})
+	return deleted, err
 }

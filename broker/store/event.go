@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
@@ -11,43 +10,49 @@ import (
 	"bellhop/protocol"
 )
 
-var events = table.New("events",
-	table.Text("task_id", func(e *broker.StoredEvent) *string { return &e.TaskID }).Key(),
-	table.Text("event_id", func(e *broker.StoredEvent) *string { return &e.EventID }).Key(),
-	position("epoch", func(e *broker.StoredEvent) *int64 { return &e.Epoch }),
-	position("seq", func(e *broker.StoredEvent) *int64 { return &e.Seq }),
-	table.Text("turn_id", func(e *broker.StoredEvent) *string { return &e.TurnID }),
-	table.Text("type", func(e *broker.StoredEvent) *protocol.EventType { return &e.Type }),
-	table.TextBytes("body", func(e *broker.StoredEvent) *json.RawMessage { return &e.Body }),
-	table.Text("digest", func(e *broker.StoredEvent) *string { return &e.Digest }),
-	table.Bool("late", func(e *broker.StoredEvent) *bool { return &e.Late }),
-	table.Time("received_at", func(e *broker.StoredEvent) *time.Time { return &e.ReceivedAt }),
-)
-
-// position is NULL for an event without a position. Positions are not read.
-func position(name string, field func(*broker.StoredEvent) *int64) table.Column[broker.StoredEvent] {
-	c := table.Integer(name, field)
-	c.Value = func(e *broker.StoredEvent) any {
-		if e.Epoch > 0 {
-			return *field(e)
-		}
-		return nil
-	}
-	return c
+// eventRows has the columns of an event that the broker reads.
+func eventRows(name, seq string) *table.Table[broker.StoredEvent] {
+	return table.New(name,
+		table.Text("event_id", func(e *broker.StoredEvent) *string { return &e.EventID }),
+		table.Integer("COALESCE(epoch, 0)", func(e *broker.StoredEvent) *int64 { return &e.Epoch }),
+		table.Integer("COALESCE("+seq+", 0)", func(e *broker.StoredEvent) *int64 { return &e.Seq }),
+		table.TextBytes("body", func(e *broker.StoredEvent) *json.RawMessage { return &e.Body }),
+		table.Bool("late", func(e *broker.StoredEvent) *bool { return &e.Late }),
+	)
 }
 
-// knownEvents has the columns that distinguish a repeated event from a conflicting one.
-// An event of a basic host has the position 0/0 there.
-var knownEvents = table.New("events", append(events.Pick("task_id", "event_id", "digest", "late"),
-	table.Integer("COALESCE(epoch, 0)", func(e *broker.StoredEvent) *int64 { return &e.Epoch }),
-	table.Integer("COALESCE(seq, 0)", func(e *broker.StoredEvent) *int64 { return &e.Seq }))...)
+var (
+	events    = eventRows("log", "event_seq")
+	oldEvents = eventRows("old_events", "seq")
+)
 
-// movedEvents has the columns that change when an event gets a new position.
-var movedEvents = table.New("events", events.Pick("task_id", "event_id", "epoch", "seq", "body", "digest", "late")...)
-
-// KnownEvents implements broker.IngestStore. Bodies are not read.
+// KnownEvents implements broker.IngestStore.
 func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {
-	return database.Find(ctx, s.db, knownEvents, "Events of task", taskID, "WHERE task_id = ? AND event_id IN ?", taskID, ids)
+	old, err := whileMoving(ctx, s, func() ([]broker.StoredEvent, error) {
+		return database.Find(ctx, s.db, oldEvents, "Events of task", taskID, "WHERE task_id = ? AND event_id IN ?", taskID, ids)
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := database.Find(ctx, s.db, events, "Events of task", taskID, "WHERE "+ofTask+" AND event_id IN ?", taskID, ids)
+	return merged(old, found, func(a, b *broker.StoredEvent) bool { return a.EventID < b.EventID }, 0), err
+}
+
+// PositionedEvents implements broker.VerifyStore. It follows the index of positions.
+func (s *Store) PositionedEvents(ctx context.Context, taskID string, after protocol.Cursor, limit int) ([]broker.StoredEvent, error) {
+	const positioned = ` AND epoch IS NOT NULL AND late = FALSE AND `
+	old, err := whileMoving(ctx, s, func() ([]broker.StoredEvent, error) {
+		return database.Find(ctx, s.db, oldEvents, "Events of task", taskID,
+			"WHERE task_id = ?"+positioned+"(epoch, seq) > (?, ?) ORDER BY epoch, seq LIMIT ?", taskID, after.Epoch, after.Seq, limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := database.Find(ctx, s.db, events, "Events of task", taskID,
+		"WHERE "+ofTask+positioned+"(epoch, event_seq) > (?, ?) ORDER BY epoch, event_seq LIMIT ?", taskID, after.Epoch, after.Seq, limit)
+	return merged(old, found, func(a, b *broker.StoredEvent) bool {
+		return protocol.Cursor{Epoch: a.Epoch, Seq: a.Seq}.Less(protocol.Cursor{Epoch: b.Epoch, Seq: b.Seq})
+	}, limit), err
 }
 
 // Audit implements broker.IngestStore.

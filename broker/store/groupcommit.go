@@ -37,6 +37,7 @@ type appendRequest struct {
 	rev    int64
 	cursor protocol.Cursor
 	batch  *broker.Batch
+	rows   []logRow
 
 	done bool
 	err  error
@@ -157,6 +158,6 @@ func (s *Store) flush(ctx context.Context, group []*appendRequest) {
 		return
 	}
 	for _, a := range group {
-		a.done, a.err = done[a.batch.Task.ID], err
+		a.done, a.err = done[a.batch.Task.No], err
 	}
 }

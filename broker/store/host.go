@@ -33,11 +33,11 @@ var hosts = table.New("hosts",
 	table.Time("created_at", func(h *sealedHost) *time.Time { return &h.CreatedAt }).Fixed(),
 )
 
-// busyHosts adds the number of open turns.
-var busyHosts = table.New("hosts", append(hosts.Columns,
-	table.Integer(`(SELECT count(*) FROM turns JOIN tasks ON tasks.id = turns.task_id
-	WHERE tasks.host_id = hosts.id AND tasks.deleted_at IS NULL AND turns.state <> 'closed')`,
-		func(h *sealedHost) *int { return &h.OpenTurns }))...)
+// busyHosts adds the number of open turns, counted once for all hosts.
+var busyHosts = table.New(`hosts LEFT JOIN (
+		SELECT tasks.host_id AS id, count(*) AS turns FROM turns JOIN tasks ON tasks.id = turns.task_id
+		WHERE tasks.deleted_at IS NULL AND turns.state <> 'closed' GROUP BY tasks.host_id) busy ON busy.id = hosts.id`,
+	append(hosts.Qualified(), table.Integer(`COALESCE(busy.turns, 0)`, func(h *sealedHost) *int { return &h.OpenTurns }))...)
 
 func (s *Store) sealHost(h *broker.Host) (*sealedHost, error) {
 	sealed := &sealedHost{Host: *h}
@@ -71,26 +71,20 @@ func (s *Store) CreateHost(ctx context.Context, h *broker.Host) error {
 
 // Host implements broker.TargetStore.
 func (s *Store) Host(ctx context.Context, id string) (*broker.Host, error) {
-	sealed, err := database.FindOne(ctx, s.db, busyHosts, "Host", id, "WHERE id = ?", id)
+	sealed, err := database.FindOne(ctx, s.db, hosts, "Host", id, "WHERE id = ?", id)
 	if err != nil {
 		return nil, err
 	}
 	return s.openHost(sealed)
 }
 
-// lockHost skips the count of open turns on PostgreSQL, because a plain table is
-// enough to lock the row.
 func (s *Store) lockHost(ctx context.Context, id string) (*sealedHost, error) {
-	t := busyHosts
-	if s.postgres() {
-		t = hosts
-	}
-	return database.FindOne(ctx, s.db, t, "Host", id, "WHERE id = ?"+s.lock("FOR UPDATE"), id)
+	return database.FindOne(ctx, s.db, hosts, "Host", id, "WHERE id = ?"+s.lock("FOR UPDATE"), id)
 }
 
 // Hosts implements broker.HostStore; by name.
 func (s *Store) Hosts(ctx context.Context) ([]broker.Host, error) {
-	found, err := database.Find(ctx, s.db, busyHosts, "Hosts", "", "ORDER BY name")
+	found, err := database.Find(ctx, s.db, busyHosts, "Hosts", "", "ORDER BY hosts.name")
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,7 @@ func (s *Store) Incarnation(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case newest.number > 0 && newest.fingerprint == fingerprint:
+		s.noteLife(newest.id)
 		return newest.id, nil
 	}
 	s.db.Reconnect()
@@ -89,5 +90,14 @@ func (s *Store) beginIncarnation(ctx context.Context, after int64, fingerprint, 
 		return "", err
 	}
 	newest, err := s.newestIncarnation(ctx)
+	s.noteLife(newest.id)
 	return newest.id, err
+}
+
+// noteLife forgets what holds for one incarnation only: a backup may be from the time
+// when rows were still moved.
+func (s *Store) noteLife(id string) {
+	if s.life.Swap(id) != id {
+		s.moved.Store(false)
+	}
 }

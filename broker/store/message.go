@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,100 +14,206 @@ import (
 	"bellhop/protocol"
 )
 
-var messages = table.New("messages",
-	table.Text("task_id", func(m *broker.Message) *string { return &m.TaskID }).Key(),
-	table.Text("id", func(m *broker.Message) *string { return &m.ID }).Key(),
-	table.Integer("seq", func(m *broker.Message) *int64 { return &m.Seq }).Fixed(),
-	table.Integer("rev", func(m *broker.Message) *int64 { return &m.Rev }),
-	table.Text("turn_id", func(m *broker.Message) *string { return &m.TurnID }),
-	table.Text("role", func(m *broker.Message) *protocol.Role { return &m.Role }).Fixed(),
-	table.Text("status", func(m *broker.Message) *protocol.MessageStatus { return &m.Status }),
-	table.Text("message", func(m *broker.Message) *string { return &m.Message.Message }).Fixed(),
-	table.JSONList("artifacts", "[]", func(m *broker.Message) *[]protocol.Artifact { return &m.Artifacts }),
-	table.Text("event_id", func(m *broker.Message) *string { return &m.EventID }).Fixed(),
-	table.OptionalText("tool_call_id", func(m *broker.Message) *string { return &m.ToolCallID }).Fixed(),
-	table.Text("phase", func(m *broker.Message) *broker.ToolPhase { return &m.Phase }),
-	table.Text("body_hash", func(m *broker.Message) *string { return &m.BodyHash }).Fixed(),
-	table.Time("created_at", func(m *broker.Message) *time.Time { return &m.CreatedAt }).Fixed(),
-)
-
-// messages reads the messages of a task that meet a condition, which may end with ORDER BY.
-func (s *Store) messages(ctx context.Context, taskID, condition string, args ...any) ([]broker.Message, error) {
-	return database.Find(ctx, s.db, messages, "Messages of task", taskID,
-		"WHERE task_id = ? AND "+condition, append([]any{taskID}, args...)...)
+// messageRow is a message as it is read: with the body of its text event.
+type messageRow struct {
+	broker.Message
+	body json.RawMessage
 }
 
-func (s *Store) oneMessage(ctx context.Context, taskID, condition string, args ...any) (*broker.Message, error) {
-	return database.FindOne(ctx, s.db, messages, "Message", taskID,
-		"WHERE task_id = ? AND "+condition+" LIMIT 1", append([]any{taskID}, args...)...)
+// messageRows has the columns of a message in a table; body is the expression for the
+// body of a text event.
+func messageRows(name, body string) *table.Table[messageRow] {
+	return table.New(name,
+		table.Text("id", func(m *messageRow) *string { return &m.ID }),
+		table.Integer("seq", func(m *messageRow) *int64 { return &m.Seq }),
+		table.Integer("rev", func(m *messageRow) *int64 { return &m.Rev }),
+		table.Text("turn_id", func(m *messageRow) *string { return &m.TurnID }),
+		table.Text("role", func(m *messageRow) *protocol.Role { return &m.Role }),
+		table.Text("status", func(m *messageRow) *protocol.MessageStatus { return &m.Status }),
+		table.OptionalText("message", func(m *messageRow) *string { return &m.Message.Message.Message }),
+		table.JSON("COALESCE(artifacts, '[]')", func(m *messageRow) *[]protocol.Artifact { return &m.Artifacts }),
+		table.OptionalText("event_id", func(m *messageRow) *string { return &m.EventID }),
+		table.OptionalText("tool_call_id", func(m *messageRow) *string { return &m.ToolCallID }),
+		table.OptionalText("phase", func(m *messageRow) *broker.ToolPhase { return &m.Phase }),
+		table.OptionalText("body_hash", func(m *messageRow) *string { return &m.BodyHash }),
+		table.Time("created_at", func(m *messageRow) *time.Time { return &m.CreatedAt }),
+		table.OptionalTextBytes(body, func(m *messageRow) *json.RawMessage { return &m.body }),
+	)
+}
+
+var (
+	messages    = messageRows("log", "CASE WHEN type = 'text' THEN body END")
+	oldMessages = messageRows("old_messages", "NULL")
+)
+
+// selection selects messages of a task.
+type selection struct {
+	condition   string
+	args        []any
+	newestFirst bool
+	unordered   bool // at most one row has the condition, so no index may be chosen for its order
+	limit       int  // 0 = all
+}
+
+// rest returns the part after FROM and the table's name.
+func (q selection) rest(task string) string {
+	rest := "WHERE " + task + " AND " + q.condition
+	if !q.unordered {
+		rest += " ORDER BY seq"
+	}
+	if q.newestFirst {
+		rest += " DESC"
+	}
+	if q.limit > 0 {
+		rest += " LIMIT ?"
+	}
+	return rest
+}
+
+// values returns the values of rest's placeholders.
+func (q selection) values(taskID string) []any {
+	values := append([]any{taskID}, q.args...)
+	if q.limit > 0 {
+		values = append(values, q.limit)
+	}
+	return values
+}
+
+// messages returns the selected messages of a task, by seq.
+func (s *Store) messages(ctx context.Context, taskID string, q selection) ([]broker.Message, error) {
+	old, err := whileMoving(ctx, s, func() ([]messageRow, error) {
+		return database.Find(ctx, s.db, oldMessages, "Messages of task", taskID, q.rest("task_id = ?"), q.values(taskID)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := database.Find(ctx, s.db, messages, "Messages of task", taskID, q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
+	if err != nil {
+		return nil, err
+	}
+	found = merged(old, found, func(a, b *messageRow) bool { return a.Seq != b.Seq && a.Seq < b.Seq != q.newestFirst }, q.limit)
+	return read(taskID, found)
+}
+
+// read completes messages with what their rows do not have.
+func read(taskID string, rows []messageRow) ([]broker.Message, error) {
+	all := make([]broker.Message, len(rows))
+	for i := range rows {
+		all[i] = rows[i].Message
+		all[i].TaskID = taskID
+		if rows[i].body == nil {
+			continue
+		}
+		event, err := protocol.ParseEvent(rows[i].body)
+		if err != nil || event.Text == nil {
+			return nil, fmt.Errorf("task %s: the event of message %d cannot be read: %w", taskID, rows[i].Seq, err)
+		}
+		all[i].Message.Message = *event.Text
+	}
+	return all, nil
+}
+
+func (s *Store) oneMessage(ctx context.Context, taskID string, q selection) (*broker.Message, error) {
+	q.limit = 1
+	found, err := s.messages(ctx, taskID, q)
+	if err == nil && len(found) == 0 {
+		err = protocol.Errorf(protocol.CodeNotFound, "Message not found")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // Message implements broker.SessionStore.
 func (s *Store) Message(ctx context.Context, taskID, id string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, "id = ?", id)
+	return s.oneMessage(ctx, taskID, selection{condition: "role = 'USER' AND id = ?", args: []any{id}, unordered: true})
 }
 
 // TurnMessage implements broker.UpdateStore.
 func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, "turn_id = ? AND role = 'USER'", turnID)
+	return s.oneMessage(ctx, taskID, selection{condition: "turn_id = ? AND role = 'USER'", args: []any{turnID}, unordered: true})
 }
 
 // LastWithHash implements broker.SessionStore. Such messages are rare and not
 // indexed: the search begins at the newest.
 func (s *Store) LastWithHash(ctx context.Context, taskID, prefix string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, "substr(body_hash, 1, ?) = ? ORDER BY seq DESC", len(prefix), prefix)
+	return s.oneMessage(ctx, taskID, selection{
+		condition: "substr(body_hash, 1, ?) = ?", args: []any{len(prefix), prefix}, newestFirst: true,
+	})
 }
 
 // Messages implements broker.TaskStore.
 func (s *Store) Messages(ctx context.Context, taskID string, q broker.MessageQuery) ([]broker.Message, error) {
+	wanted := selection{newestFirst: q.Before != nil && q.After == nil, limit: q.Limit}
 	var condition strings.Builder
-	var args []any
 	for _, bound := range []struct {
 		condition string
 		value     *int64
 	}{{"seq > ?", q.After}, {"seq < ?", q.Before}, {"rev > ?", q.Since}} {
 		if bound.value != nil {
 			condition.WriteString(bound.condition + " AND ")
-			args = append(args, *bound.value)
+			wanted.args = append(wanted.args, *bound.value)
 		}
 	}
-	condition.WriteString("TRUE ORDER BY seq")
-	newestFirst := q.Before != nil && q.After == nil
-	if newestFirst {
-		condition.WriteString(" DESC")
-	}
-	found, err := s.messages(ctx, taskID, condition.String()+" LIMIT ?", append(args, q.Limit)...)
-	if newestFirst {
+	wanted.condition = condition.String() + "TRUE"
+	found, err := s.messages(ctx, taskID, wanted)
+	if wanted.newestFirst {
 		slices.Reverse(found)
 	}
 	return found, err
 }
 
-// MessagesByID implements broker.FeedStore.
-func (s *Store) MessagesByID(ctx context.Context, taskID string, ids []string) ([]broker.Message, error) {
-	return s.messages(ctx, taskID, "id IN ? ORDER BY seq", ids)
+// MessagesBySeq implements broker.FeedStore.
+func (s *Store) MessagesBySeq(ctx context.Context, taskID string, seqs []int64) ([]broker.Message, error) {
+	return s.messages(ctx, taskID, selection{condition: "seq IN ?", args: []any{seqs}})
 }
 
 // ToolMessages implements broker.UpdateStore.
 func (s *Store) ToolMessages(ctx context.Context, taskID string, toolCallIDs []string) ([]broker.Message, error) {
-	return s.messages(ctx, taskID, "tool_call_id IN ? ORDER BY seq", toolCallIDs)
+	return s.messages(ctx, taskID, selection{condition: "tool_call_id IN ?", args: []any{toolCallIDs}})
 }
 
 // RunningTools implements broker.UpdateStore. The rows of a turn come after its
 // user's message, so only those are read.
 func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]broker.Message, error) {
-	const after = `COALESCE((SELECT max(seq) FROM messages WHERE task_id = ? AND turn_id = ? AND role = 'USER'), 0)`
-	return s.messages(ctx, taskID, "seq > "+after+" AND turn_id = ? AND phase = ? ORDER BY seq", taskID, turnID, turnID, string(broker.PhaseCall))
+	var after int64
+	first, err := s.TurnMessage(ctx, taskID, turnID)
+	switch {
+	case err == nil:
+		after = first.Seq
+	case protocol.CodeOf(err) != protocol.CodeNotFound:
+		return nil, err
+	}
+	return s.messages(ctx, taskID, selection{
+		condition: "seq > ? AND turn_id = ? AND phase = ?", args: []any{after, turnID, string(broker.PhaseCall)},
+	})
+}
+
+// Texts implements broker.VerifyStore.
+func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int) ([]broker.Message, error) {
+	return s.messages(ctx, taskID, selection{
+		condition: "seq > ? AND event_id <> '' AND tool_call_id IS NULL", args: []any{after}, limit: limit,
+	})
 }
 
 // StuckMessages implements broker.MaintenanceStore. For a message that was checked
 // in again, the time counts from the announcement of its last turn.
 func (s *Store) StuckMessages(ctx context.Context, before time.Time, limit int) ([]broker.StuckMessage, error) {
-	var stuck []broker.StuckMessage
-	err := s.conn(ctx).Raw(`SELECT messages.task_id AS task_id, messages.id AS message_id
-		FROM messages JOIN turns ON turns.task_id = messages.task_id AND turns.id = messages.turn_id
-		JOIN tasks ON tasks.id = messages.task_id
-		WHERE messages.status = 'SENDING' AND turns.announced_at <= ? AND tasks.deleted_at IS NULL
-		ORDER BY messages.created_at LIMIT ?`, before.UTC(), limit).Scan(&stuck).Error
-	return stuck, database.Fault(err, "Messages", "")
+	find := func(from string) ([]broker.StuckMessage, error) {
+		var stuck []broker.StuckMessage
+		err := s.conn(ctx).Raw(`SELECT tasks.id AS task_id, m.id AS message_id
+			FROM `+from+` JOIN turns ON turns.task_id = tasks.id AND turns.id = m.turn_id
+			WHERE m.status = 'SENDING' AND turns.announced_at <= ? AND tasks.deleted_at IS NULL
+			ORDER BY m.created_at LIMIT ?`, before.UTC(), limit).Scan(&stuck).Error
+		return stuck, database.Fault(err, "Messages", "")
+	}
+	old, err := whileMoving(ctx, s, func() ([]broker.StuckMessage, error) {
+		return find("old_messages m JOIN tasks ON tasks.id = m.task_id")
+	})
+	if err != nil {
+		return nil, err
+	}
+	stuck, err := find("log m JOIN tasks ON tasks.no = m.task_no")
+	return append(old, stuck...), err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 
@@ -15,6 +16,9 @@ type Store struct {
 	sealer *seal.Sealer
 
 	commits groupCommit
+
+	moved atomic.Bool  // no row is left in the tables of an earlier version
+	life  atomic.Value // id of the incarnation in which that was seen
 }
 
 // New wraps an open, migrated database.

@@ -15,6 +15,7 @@ import (
 // tasks has no secret columns; only the methods that open secrets read those.
 var tasks = table.New("tasks",
 	table.Text("id", func(t *broker.Task) *string { return &t.ID }).Key(),
+	table.Integer("no", func(t *broker.Task) *int64 { return &t.No }).Fixed(),
 	table.Text("user_id", func(t *broker.Task) *string { return &t.UserID }).Fixed(),
 	table.Text("title", func(t *broker.Task) *string { return &t.Title }),
 	table.Text("mode", func(t *broker.Task) *protocol.TaskMode { return &t.Mode }).Fixed(),
@@ -47,14 +48,14 @@ type newTask struct {
 	agentPassword, webhookSecret []byte
 }
 
-// newTasks is tasks with the secrets of a new task.
+// newTasks is tasks with the secrets of a new task, whose number the database assigns.
 var newTasks = table.New("tasks", append(
-	table.Lift(tasks.Columns, func(n *newTask) *broker.Task { return n.task }),
+	table.Lift(tasks.Without("no"), func(n *newTask) *broker.Task { return n.task }),
 	table.Bytes("agent_password", func(n *newTask) *[]byte { return &n.agentPassword }),
 	table.Bytes("webhook_secret", func(n *newTask) *[]byte { return &n.webhookSecret }),
 )...)
 
-// CreateTask implements broker.TaskStore.
+// CreateTask implements broker.TaskStore. It sets t.No.
 func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
 	row := newTask{task: t}
 	var err error
@@ -64,7 +65,12 @@ func (s *Store) CreateTask(ctx context.Context, t *broker.Task) error {
 	if row.webhookSecret, err = s.seal("tasks", "webhook_secret", t.ID, t.WebhookSecret); err != nil {
 		return err
 	}
-	return s.db.Run(ctx, "Task", t.ID, newTasks.Insert(row))
+	return s.db.Write(ctx, func(ctx context.Context) error {
+		if err := s.db.Run(ctx, "Task", t.ID, newTasks.Insert(row)); err != nil {
+			return err
+		}
+		return database.Fault(s.conn(ctx).Raw(`SELECT no FROM tasks WHERE id = ?`, t.ID).Row().Scan(&t.No), "Task", t.ID)
+	})
 }
 
 // Task implements broker.TaskStore.

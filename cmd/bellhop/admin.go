@@ -13,7 +13,6 @@ import (
 	"bellhop/broker"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
-	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
@@ -193,7 +192,7 @@ func (c hostsListCommand) Run(env *environment) error {
 }
 
 type migrateCommand struct {
-	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations. 'bellhop serve' does this at its start, too."`
+	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations and move rows of earlier versions. 'bellhop serve' does this, too."`
 	Status migrateStatusCommand `cmd:"" help:"List the migrations and when they were applied; change nothing."`
 }
 
@@ -201,7 +200,7 @@ type migrateUpCommand struct {
 	databaseFlags `embed:""`
 }
 
-// Run applies missing migrations, then prints all of them.
+// Run applies missing migrations and moves rows, then prints all migrations.
 func (c migrateUpCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.Migrate)
 }
@@ -215,16 +214,21 @@ func (c migrateStatusCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.MigrationStatus)
 }
 
-func showMigrations(env *environment, c app.StoreConfig, load func(context.Context, app.StoreConfig) ([]database.Migration, error)) error {
-	migrations, err := load(env.ctx, c)
+func showMigrations(env *environment, c app.StoreConfig, load func(context.Context, app.StoreConfig) (*app.Schema, error)) error {
+	schema, err := load(env.ctx, c)
 	if err != nil {
 		return err
 	}
-	rows := make([][]string, 0, len(migrations))
-	for _, m := range migrations {
+	rows := make([][]string, 0, len(schema.Migrations))
+	for _, m := range schema.Migrations {
 		rows = append(rows, []string{fmt.Sprintf("%04d", m.Version), m.Name, formatTime(m.AppliedAt)})
 	}
-	return table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
+	err = table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
+	if schema.Unmoved > 0 {
+		_, _ = fmt.Fprintf(env.stdout, "The rows of %d tasks are not moved yet. 'bellhop serve' moves them while it runs, 'bellhop migrate up' at once.\n",
+			schema.Unmoved)
+	}
+	return err
 }
 
 // table prints rows in columns, or "none" if there are no rows.

@@ -273,7 +273,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.incarnation.Run, b.recovery.Run,
+		b.incarnation.Run, b.recovery.Run, func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)

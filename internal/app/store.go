@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 
 	"bellhop/broker/store"
 	"bellhop/crypto/seal"
@@ -62,19 +63,29 @@ func (c StoreConfig) newSealer() (*seal.Sealer, error) {
 	return sealer, nil
 }
 
-// Migrate applies the missing migrations and returns all of them.
-func Migrate(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
+// Schema is the state of a database's schema.
+type Schema struct {
+	Migrations []database.Migration
+	Unmoved    int64 // tasks whose rows are still where an earlier version kept them
+}
+
+// Migrate applies the missing migrations and moves the rows of earlier versions, which
+// may take minutes. If ctx ends, the next Migrate or a broker goes on.
+func Migrate(ctx context.Context, c StoreConfig) (*Schema, error) {
 	return withDatabase(ctx, c, func(db *database.DB) error {
-		return db.Migrate(ctx, migrations.For(db.Dialect()))
+		if err := db.Migrate(ctx, migrations.For(db.Dialect())); err != nil {
+			return err
+		}
+		return errors.Join(store.New(db, nil).Move(ctx, c.Log), ctx.Err())
 	})
 }
 
-// MigrationStatus returns all migrations and changes nothing.
-func MigrationStatus(ctx context.Context, c StoreConfig) ([]database.Migration, error) {
+// MigrationStatus returns the state of the schema and changes nothing.
+func MigrationStatus(ctx context.Context, c StoreConfig) (*Schema, error) {
 	return withDatabase(ctx, c, func(*database.DB) error { return nil })
 }
 
-func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) error) ([]database.Migration, error) {
+func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) error) (*Schema, error) {
 	db, err := c.openDatabase(ctx)
 	if err != nil {
 		return nil, err
@@ -83,5 +94,14 @@ func withDatabase(ctx context.Context, c StoreConfig, do func(*database.DB) erro
 	if err := do(db); err != nil {
 		return nil, err
 	}
-	return db.MigrationStatus(ctx, migrations.For(db.Dialect()))
+	schema := &Schema{}
+	if schema.Migrations, err = db.MigrationStatus(ctx, migrations.For(db.Dialect())); err != nil {
+		return nil, err
+	}
+	for _, m := range schema.Migrations {
+		if m.Name == store.LogMigration && m.AppliedAt != nil {
+			schema.Unmoved, err = store.New(db, nil).MovesLeft(ctx, math.MaxInt32)
+		}
+	}
+	return schema, err
 }

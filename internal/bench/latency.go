@@ -60,7 +60,7 @@ func (r *run) busy(w *system, readers *peer) []checkedIn {
 // commits compares the end time of a block, which its text contains, with the time
 // of the commit that stored it.
 func (r *run) commits(w *system, from, until time.Time) spread {
-	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM events WHERE type = 'text'`))
+	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx, `SELECT body, pg_xact_commit_timestamp(xmin) FROM log WHERE type = 'text'`))
 	defer rows.Close()
 	var times samples
 	for rows.Next() {

@@ -28,12 +28,12 @@ const migrateAttempts = 5
 
 // Migrate applies every file NNNN_name.sql of fsys that is not applied yet, each in
 // its own transaction. Several processes may call it at the same time. A database
-// that is newer than fsys is an error.
+// that is newer than fsys, or half-way between its files, is an error.
 func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
 	return d.withProvider(fsys, func(p *goose.Provider) error {
 		var err error
 		for attempt := range migrateAttempts {
-			if err = up(ctx, p); err == nil || errors.Is(err, errNewer) || d.dialect == Postgres {
+			if err = up(ctx, p); err == nil || errors.Is(err, errNewer) || errors.Is(err, errHalfWay) || d.dialect == Postgres {
 				break
 			}
 			if !pause(ctx, attempt) {
@@ -47,12 +47,11 @@ func (d *DB) Migrate(ctx context.Context, fsys fs.FS) error {
 	})
 }
 
-// MigrationStatus lists the files of fsys in order. A database that is newer
-// than fsys is an error.
+// MigrationStatus lists the files of fsys in order. Errors are those of Migrate.
 func (d *DB) MigrationStatus(ctx context.Context, fsys fs.FS) ([]Migration, error) {
 	var list []Migration
 	err := d.withProvider(fsys, func(p *goose.Provider) error {
-		if err := notNewer(ctx, p); err != nil {
+		if err := checkVersion(ctx, p); err != nil {
 			return err
 		}
 		status, err := p.Status(ctx)
@@ -72,17 +71,22 @@ func (d *DB) MigrationStatus(ctx context.Context, fsys fs.FS) ([]Migration, erro
 	return list, err
 }
 
-var errNewer = errors.New("the database is newer than this bellhop")
+var (
+	errNewer   = errors.New("the database is newer than this bellhop")
+	errHalfWay = errors.New("the database is half-way between versions")
+)
 
 func up(ctx context.Context, p *goose.Provider) error {
-	if err := notNewer(ctx, p); err != nil {
+	if err := checkVersion(ctx, p); err != nil {
 		return err
 	}
 	_, err := p.Up(ctx)
 	return err
 }
 
-func notNewer(ctx context.Context, p *goose.Provider) error {
+// checkVersion refuses a database that is newer than the files, or that lacks one of
+// the files before its newest.
+func checkVersion(ctx context.Context, p *goose.Provider) error {
 	current, target, err := p.GetVersions(ctx)
 	if err != nil {
 		return err
@@ -90,6 +94,16 @@ func notNewer(ctx context.Context, p *goose.Provider) error {
 	if current > target {
 		return fmt.Errorf("%w: it is at version %d, this binary knows %d; run the newer binary, or restore the backup made before the upgrade",
 			errNewer, current, target)
+	}
+	status, err := p.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("read the state of migrations: %w", err)
+	}
+	for _, s := range status {
+		if s.State != goose.StateApplied && s.Source.Version < current {
+			return fmt.Errorf("%w: %d (%s) is missing, %d is applied; restore a backup that was made at one version",
+				errHalfWay, s.Source.Version, name(s.Source.Path), current)
+		}
 	}
 	return nil
 }

@@ -49,16 +49,16 @@ func Text[R any, S ~string](name string, field func(*R) *S) Column[R] {
 }
 
 // OptionalText is NULL for "".
-func OptionalText[R any](name string, field func(*R) *string) Column[R] {
+func OptionalText[R any, S ~string](name string, field func(*R) *S) Column[R] {
 	return Column[R]{
 		Name: name, Type: "text",
 		Value: func(r *R) any {
 			if s := *field(r); s != "" {
-				return s
+				return string(s)
 			}
 			return nil
 		},
-		Target: func(r *R) any { return optionalText{field(r)} },
+		Target: func(r *R) any { return optionalText[S]{field(r)} },
 	}
 }
 

@@ -60,12 +60,12 @@ func (t textBytes[B]) Scan(src any) error {
 	return err
 }
 
-type optionalText struct{ to *string }
+type optionalText[S ~string] struct{ to *S }
 
 // Scan implements sql.Scanner.
-func (t optionalText) Scan(src any) error {
+func (t optionalText[S]) Scan(src any) error {
 	text, err := textOf(src)
-	*t.to = string(text)
+	*t.to = S(text)
 	return err
 }
 

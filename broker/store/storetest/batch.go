@@ -64,10 +64,10 @@ func testBatch(t *testing.T, s suite) {
 		b.NewMessages = []broker.Message{message("m1", 1), message("m2", 2)}
 		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, MessageID: "m1", State: broker.TurnOpen, AnnouncedAt: now}}
 		b.Interactions = []broker.Interaction{question}
-		b.Changes = []broker.ChangeRef{{Rev: 1, Kind: broker.ChangeMessage, RefID: "m1"}, {Rev: 2, Kind: broker.ChangeMessage, RefID: "m2"}, {Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"}}
+		b.Changes = []broker.ChangeRef{{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}, {Rev: 2, Kind: broker.ChangeMessage, Seq: 2}, {Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"}}
 		b.Events = []broker.StoredEvent{
-			{TaskID: task.ID, EventID: "e1", Epoch: 1, Seq: 1, Body: []byte(`{"b":"?"}`), Digest: "d1", ReceivedAt: now},
-			{TaskID: task.ID, EventID: "e2", Body: []byte(`{}`), Digest: "d2", Late: true, ReceivedAt: now},
+			{TaskID: task.ID, EventID: "e1", Epoch: 1, Seq: 1, Body: []byte(`{"b":"?"}`), ReceivedAt: now},
+			{TaskID: task.ID, EventID: "e2", Body: []byte(`{}`), Late: true, ReceivedAt: now},
 		}
 	}))
 	changed := message("m1", 1)
@@ -78,7 +78,7 @@ func testBatch(t *testing.T, s suite) {
 		b.ChangedMessages = []broker.Message{changed}
 		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnClosed, FinishReason: "stop", Usage: []byte(`{"u":1}`), AnnouncedAt: now, FinishedAt: &now}}
 		b.Interactions = []broker.Interaction{question}
-		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, RefID: "m1"}}
+		b.Changes = []broker.ChangeRef{{Rev: 4, Kind: broker.ChangeMessage, Seq: 1}}
 	}))
 	s.readBatch(t, task.ID)
 	s.readHashed(task.ID)
@@ -120,12 +120,12 @@ func (s suite) readBatch(t *testing.T, taskID string) {
 	}
 	known, err := s.store.KnownEvents(s.ctx, taskID, []string{"e1", "e2", "e3"})
 	s.must(err)
-	if len(known) != 2 {
+	if len(known) != 2 || string(known[0].Body) != `{"b":"?"}` || known[0].Late || !known[1].Late {
 		t.Errorf("%+v", known)
 	}
 	refs, err := s.store.ChangeRefs(s.ctx, taskID, 2, 10)
 	s.must(err)
-	if fmt.Sprint(refs) != "[{3 interaction q} {4 message m1}]" {
+	if fmt.Sprint(refs) != "[{3 interaction 0 q} {4 message 1 }]" {
 		t.Errorf("%v", refs)
 	}
 	tools, err := s.store.ToolMessages(s.ctx, taskID, []string{"call"})
@@ -169,7 +169,7 @@ func testMoved(t *testing.T, s suite) {
 	task := s.task(s.user())
 	event := func(id string, epoch, seq int64) broker.StoredEvent {
 		return broker.StoredEvent{
-			TaskID: task.ID, EventID: id, Epoch: epoch, Seq: seq, TurnID: "t", Body: []byte(`{}`), Digest: fmt.Sprint(epoch, seq), ReceivedAt: now,
+			TaskID: task.ID, EventID: id, Epoch: epoch, Seq: seq, TurnID: "t", Body: fmt.Appendf(nil, `{"at":[%d,%d]}`, epoch, seq), ReceivedAt: now,
 		}
 	}
 	late := event("late", 1, 1)
@@ -189,9 +189,9 @@ func testMoved(t *testing.T, s suite) {
 	s.must(err)
 	got := ""
 	for _, e := range rows {
-		got += fmt.Sprintf("%s %d/%d %s, ", e.EventID, e.Epoch, e.Seq, e.Digest)
+		got += fmt.Sprintf("%s %d/%d %s, ", e.EventID, e.Epoch, e.Seq, e.Body)
 	}
-	if got != "a 1/1 1 1, b 2/1 2 1, late 2/2 2 2, c 2/3 2 3, " {
+	if got != `a 1/1 {"at":[1,1]}, b 2/1 {"at":[2,1]}, late 2/2 {"at":[2,2]}, c 2/3 {"at":[2,3]}, ` {
 		t.Error(got)
 	}
 	known, err := s.store.KnownEvents(s.ctx, task.ID, []string{"b", "basic"})
@@ -213,17 +213,20 @@ func testAppend(t *testing.T, s suite) {
 	at := protocol.Cursor{}
 	try := func(rev int64, cursor protocol.Cursor, events ...broker.StoredEvent) (bool, error) {
 		next := *task
-		next.Rev, next.LastSeq, next.Title = rev+1, 1, "not written"
+		next.Rev, next.LastSeq, next.Title = rev+int64(len(events)), rev+int64(len(events)), "not written"
 		next.Cursor = protocol.Cursor{Epoch: 1, Seq: cursor.Seq + int64(len(events))}
-		next.LastEventAt = &now
+		next.ChangedAt = now.Add(time.Hour)
+		batch := &broker.Batch{Task: &next, Events: events}
 		for i := range events {
-			events[i].TaskID, events[i].ReceivedAt = task.ID, now
+			events[i].TaskID, events[i].ReceivedAt, events[i].Type = task.ID, now, protocol.EventText
+			events[i].Body = []byte(`{"type":"text","id":"t","timestamp":1,"text":"it's ?"}`)
+			n := int64(i) + 1
+			batch.NewMessages = append(batch.NewMessages, broker.Message{Message: protocol.Message{
+				ID: protocol.NewID(), TaskID: task.ID, Seq: rev + n, Rev: rev + n, CreatedAt: now, Message: "it's ?", EventID: events[i].EventID,
+			}})
+			batch.Changes = append(batch.Changes, broker.ChangeRef{Rev: rev + n, Kind: broker.ChangeMessage, Seq: rev + n})
 		}
-		message := protocol.Message{ID: protocol.NewID(), TaskID: task.ID, Seq: next.Rev, Rev: next.Rev, CreatedAt: now, Message: "it's ?"}
-		return s.store.Append(s.ctx, rev, cursor, &broker.Batch{
-			Task: &next, Events: events, NewMessages: []broker.Message{{Message: message}},
-			Changes: []broker.ChangeRef{{Rev: next.Rev, Kind: broker.ChangeMessage, RefID: message.ID}},
-		})
+		return s.store.Append(s.ctx, rev, cursor, batch)
 	}
 	for _, c := range []struct {
 		rule   string
@@ -237,12 +240,12 @@ func testAppend(t *testing.T, s suite) {
 		{"another cursor", 0, protocol.Cursor{Epoch: 1, Seq: 4}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}}, false, nil},
 		{
 			"the expected state, several events", 0, at,
-			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1, Body: []byte(`{"q":"?"}`)}, {EventID: "b", Epoch: 1, Seq: 2}},
+			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 1}, {EventID: "b", Epoch: 1, Seq: 2}},
 			true, nil,
 		},
 		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
-		{"a used event id", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
-		{"on from there", 1, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
+		{"a used event id", 2, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
+		{"on from there", 2, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
 	} {
 		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %t, %v", c.rule, done, err)
@@ -252,11 +255,17 @@ func testAppend(t *testing.T, s suite) {
 	s.must(err)
 	list, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 10})
 	s.must(err)
-	if got.Rev != 2 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || len(list) != 2 || list[0].Message.Message != "it's ?" {
-		t.Errorf("%+v, %d messages", got, len(list))
+	if got.Rev != 3 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || !got.LastEventAt.Equal(now.Add(time.Hour)) ||
+		len(list) != 3 || list[0].Message.Message != "it's ?" || list[2].EventID != "c" {
+		t.Errorf("%+v, %+v", got, list)
+	}
+	refs, err := s.store.ChangeRefs(s.ctx, task.ID, 1, 10)
+	s.must(err)
+	if fmt.Sprint(refs) != "[{2 message 2 } {3 message 3 }]" {
+		t.Errorf("%v", refs)
 	}
 	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
-	if done, err := try(2, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
+	if done, err := try(3, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
 		t.Errorf("to a deleted task: %t, %v", done, err)
 	}
 }
@@ -271,7 +280,7 @@ func testLocking(t *testing.T, s suite) {
 			for range each {
 				err := s.apply(task.ID, func(b *broker.Batch) {
 					b.Task.Rev++
-					b.Changes = []broker.ChangeRef{{Rev: b.Task.Rev, Kind: broker.ChangeTask, RefID: task.ID}}
+					b.Changes = []broker.ChangeRef{{Rev: b.Task.Rev, Kind: broker.ChangeTask}}
 				})
 				if err != nil {
 					t.Error(err)

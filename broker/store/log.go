@@ -1,0 +1,140 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"bellhop/broker"
+	"bellhop/internal/table"
+	"bellhop/protocol"
+)
+
+// logRow is a row of the log: an event, a message, or an event with its message.
+// The zero value of a part (no EventID, no Seq) means that the row has none.
+type logRow struct {
+	taskNo  int64
+	event   broker.StoredEvent
+	message broker.Message
+}
+
+func (r *logRow) at() *time.Time {
+	if r.event.EventID != "" {
+		return &r.event.ReceivedAt
+	}
+	return &r.message.CreatedAt
+}
+
+func (r *logRow) turn() *string {
+	if r.event.EventID != "" {
+		return &r.event.TurnID
+	}
+	return &r.message.TurnID
+}
+
+// isText reports whether the text of the row's message is that of its event's body.
+func (r *logRow) isText() bool { return r.event.Type == protocol.EventText }
+
+var logTable = table.New("log",
+	table.Integer("task_no", func(r *logRow) *int64 { return &r.taskNo }),
+	table.Time("created_at", (*logRow).at),
+	only((*logRow).positioned, table.Integer("epoch", func(r *logRow) *int64 { return &r.event.Epoch })),
+	only((*logRow).positioned, table.Integer("event_seq", func(r *logRow) *int64 { return &r.event.Seq })),
+	only((*logRow).shown, table.Integer("seq", func(r *logRow) *int64 { return &r.message.Seq })),
+	only((*logRow).shown, table.Integer("rev", func(r *logRow) *int64 { return &r.message.Rev })),
+	table.Bool("late", func(r *logRow) *bool { return &r.event.Late }),
+	table.Text("type", func(r *logRow) *protocol.EventType { return &r.event.Type }),
+	table.OptionalText("event_id", func(r *logRow) *string { return &r.event.EventID }),
+	table.Text("turn_id", (*logRow).turn),
+	table.OptionalText("id", func(r *logRow) *string { return &r.message.ID }),
+	only((*logRow).shown, table.Text("role", func(r *logRow) *protocol.Role { return &r.message.Role })),
+	only((*logRow).shown, table.Text("status", func(r *logRow) *protocol.MessageStatus { return &r.message.Status })),
+	table.OptionalText("tool_call_id", func(r *logRow) *string { return &r.message.ToolCallID }),
+	table.OptionalText("phase", func(r *logRow) *broker.ToolPhase { return &r.message.Phase }),
+	table.OptionalText("body_hash", func(r *logRow) *string { return &r.message.BodyHash }),
+	table.OptionalTextBytes("body", func(r *logRow) *json.RawMessage { return &r.event.Body }),
+	only((*logRow).hasText, table.Text("message", func(r *logRow) *string { return &r.message.Message.Message })),
+	table.JSONList("artifacts", nil, func(r *logRow) *[]protocol.Artifact { return &r.message.Artifacts }),
+)
+
+func (r *logRow) positioned() bool { return r.event.Epoch > 0 }
+func (r *logRow) shown() bool      { return r.message.Seq > 0 }
+func (r *logRow) hasText() bool    { return !r.isText() && r.message.Message.Message != "" }
+
+// only makes a column NULL in rows that do not meet a condition.
+func only(condition func(*logRow) bool, c table.Column[logRow]) table.Column[logRow] {
+	value := c.Value
+	c.Value = func(r *logRow) any {
+		if condition(r) {
+			return value(r)
+		}
+		return nil
+	}
+	return c
+}
+
+// keyed returns the columns of the log whose values say which row it is.
+func keyed(names ...string) []table.Column[logRow] {
+	columns := logTable.Pick(names...)
+	for i := range columns {
+		columns[i] = columns[i].Key()
+	}
+	return columns
+}
+
+var (
+	// changedMessages has the columns of a message that change after it was written.
+	changedMessages = table.New("log", slices.Concat(keyed("task_no", "seq"), logTable.Pick("rev", "turn_id", "status", "phase", "artifacts"))...)
+
+	// movedEvents has the columns that change when an event gets a new position.
+	movedEvents = table.New("log", slices.Concat(keyed("task_no", "event_id"), logTable.Pick("epoch", "event_seq", "body", "late"))...)
+
+	// revivedEvents adds those of the message that a late event leaves when it gets a
+	// position of the present epoch.
+	revivedEvents = table.New("log", slices.Concat(movedEvents.Columns, logTable.Pick(
+		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts"))...)
+)
+
+// move returns the statement that gives the row's event its new position.
+func (r *logRow) move() table.Statement {
+	if r.shown() {
+		return revivedEvents.Update(r)
+	}
+	return movedEvents.Update(r)
+}
+
+// logRows joins the new and the moved events of a batch with the messages that they
+// left.
+func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
+	rows, moved = make([]logRow, len(b.Events), len(b.Events)+len(b.NewMessages)), make([]logRow, len(b.MovedEvents))
+	byEvent := make(map[string]*logRow, len(b.Events))
+	for i := range b.Events {
+		rows[i] = logRow{taskNo: b.Task.No, event: b.Events[i]}
+		byEvent[b.Events[i].EventID] = &rows[i]
+	}
+	for i := range b.MovedEvents {
+		moved[i] = logRow{taskNo: b.Task.No, event: b.MovedEvents[i]}
+		byEvent[b.MovedEvents[i].EventID] = &moved[i]
+	}
+	for i := range b.NewMessages {
+		m := &b.NewMessages[i]
+		row := byEvent[m.EventID]
+		switch {
+		case m.EventID == "":
+			rows = append(rows, logRow{taskNo: b.Task.No, message: *m})
+		case row == nil || row.shown():
+			return nil, nil, fmt.Errorf("task %s: message %s does not have an event of its own", b.Task.ID, m.ID)
+		default:
+			row.message = *m
+		}
+	}
+	if b.Task.No == 0 && len(rows)+len(moved) > 0 {
+		return nil, nil, fmt.Errorf("task %s was not read from the database", b.Task.ID)
+	}
+	return rows, moved, nil
+}
+
+// ofTask selects the rows of a task in the tables that have its number. As a value
+// that is computed first, it lets an index give the rows in order.
+const ofTask = `task_no = (SELECT no FROM tasks WHERE id = ?)`
