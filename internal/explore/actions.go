@@ -192,6 +192,8 @@ func (a *actions) ofWorld() {
 	}
 	if w.left.Forged > 0 {
 		a.add(func(w *World) { w.left.Forged--; w.forge(protocol.Cursor{Epoch: w.db.cursor.Epoch + 8, Seq: 1}) }, "a program forges an event of a high epoch")
+		next := protocol.Cursor{Epoch: w.db.cursor.Epoch, Seq: w.db.cursor.Seq + 1}
+		a.add(func(w *World) { w.left.Forged--; w.forge(next) }, "a program forges the event %v", next)
 	}
 }
 

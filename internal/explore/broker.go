@@ -38,11 +38,25 @@ func (w *World) sequenced(list []core.EventRecord) []sequencer.Event {
 	return events
 }
 
+// post ingests events of a holder of the webhook token. If they begin an epoch, the
+// task's host is asked for its own.
+func (w *World) post(producer int, list []core.EventRecord) sequencer.Decision {
+	verified := int64(0)
+	if w.rules.AnyEpoch {
+		verified = protocol.MaxPosition
+	}
+	d := w.ingest(producer, list, verified)
+	if d.Refusal == nil || d.Refusal.Code != protocol.CodeUnverified {
+		return d
+	}
+	return w.ingest(producer, list, w.hosts[w.db.host].state.Record.Cursor.Epoch)
+}
+
 // ingest decides about events and commits the result, as broker.Ingest does: events that
 // continue at the cursor are assumed to be new, until the database has one of their ids.
-func (w *World) ingest(producer int, list []core.EventRecord) sequencer.Decision {
+func (w *World) ingest(producer int, list []core.EventRecord, verified int64) sequencer.Decision {
 	events := w.sequenced(list)
-	state := sequencer.State{Cursor: w.db.cursor}
+	state := sequencer.State{Cursor: w.db.cursor, Verified: verified}
 	taken := slices.ContainsFunc(events, func(e sequencer.Event) bool { return w.db.find(e.ID) != nil })
 	if taken || !state.Continues(events) {
 		state.Known = w.known(events)
@@ -146,6 +160,7 @@ func (w *World) announce(b, label int) {
 
 // forge posts an event of a program that has the webhook token.
 func (w *World) forge(at protocol.Cursor) {
-	row := core.EventRecord{EventID: "forged", Cursor: at, Body: []byte(`{"type":"text","text":"forged"}`)}
-	w.ingest(forger, []core.EventRecord{row})
+	body := fmt.Sprintf(`{"eventId":"f%v","epoch":%d,"seq":%d,"type":"text","text":"x"}`, at, at.Epoch, at.Seq)
+	row := core.EventRecord{EventID: fmt.Sprint("f", at), Cursor: at, Body: []byte(body)}
+	w.post(forger, []core.EventRecord{row})
 }

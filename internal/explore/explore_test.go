@@ -29,6 +29,7 @@ var scenarios = []struct {
 	{"the database is restored", explore.Scenario{Limits: explore.Limits{Events: 1, Faults: 1, CheckIns: 1, Database: 1}, Behind: 1, Saved: true}, 10, 16},
 	{"the database is restored, and brokers pull", explore.Scenario{Limits: explore.Limits{Events: 1, Pulls: 1, Database: 1}, Behind: 1, Saved: true}, 12, 20},
 	{"both sides are restored", explore.Scenario{Limits: explore.Limits{Faults: 1, CheckIns: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true}, 10, 16},
+	{"a program has the webhook token", explore.Scenario{Limits: explore.Limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 1, Forged: 2}, Saved: true}, 9, 16},
 	{"the task moves", explore.Scenario{Limits: explore.Limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 2, Moves: 2}, Behind: 1, Saved: true}, 9, 18},
 }
 
@@ -74,6 +75,7 @@ func TestExploreFindsWhatEachFixPrevents(t *testing.T) {
 		{"a pull gets no event before those that it lacks", explore.Rules{NoWithholding: true}, explore.Scenario{Limits: explore.Limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true}, "order is kept"},
 		{"pulled events keep their ids at new positions", explore.Rules{NoWithholding: true, NoMoves: true}, explore.Scenario{Limits: explore.Limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true}, ""},
 		{"a known event moves with its host", explore.Rules{NoMoves: true}, explore.Scenario{Limits: explore.Limits{Faults: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true}, "1 IN-11"},
+		{"an epoch is accepted after the host confirmed it", explore.Rules{AnyEpoch: true}, explore.Scenario{Limits: explore.Limits{Forged: 1}}, "2 AUTH-11"},
 		{"an answer names the incarnation of its data", explore.Rules{LateLabel: true}, explore.Scenario{Limits: explore.Limits{CheckIns: 1, Database: 1}, Behind: 1, Saved: true}, "6 PROC-7"},
 	} {
 		t.Run(c.fix, func(t *testing.T) {

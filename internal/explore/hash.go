@@ -87,7 +87,7 @@ func (w *World) fingerprint() fingerprint {
 
 func (d *database) appendTo(t *text) {
 	t.cursor(d.cursor)
-	t.num(d.verified, int64(d.incarnation), int64(d.host))
+	t.num(int64(d.incarnation), int64(d.host))
 	t.yes(d.copied)
 	for i := range d.rows {
 		t.word(d.rows[i].id)

@@ -86,6 +86,9 @@ func (w *World) status(h int) string {
 	if n := int64(len(at.journal.after(rec.Acked, 0))); n != at.state.Pending {
 		return fmt.Sprintf("6 PROC-17: host %d shows %d unacknowledged events of %d", h, at.state.Pending, n)
 	}
+	if at.state.Outbox() == core.OutboxOK && at.state.Pending > 0 {
+		return fmt.Sprintf("6 PROC-17: host %d shows ok, and %d events are not acknowledged", h, at.state.Pending)
+	}
 	if rec.Outbox == core.OutboxStopped && !w.moved {
 		return fmt.Sprintf("6 PROC-17: host %d has stopped: %s", h, rec.OutboxError)
 	}
@@ -146,8 +149,16 @@ func (w *World) positions() string {
 	return ""
 }
 
-// late: events are stored without effects only after a restore or a move.
+// late: events are stored without effects only after a restore or a move. With a forged
+// event a repeated request can be late, until the host posts its events in the next epoch.
 func (w *World) late() string {
+	if slices.ContainsFunc(w.db.rows, func(r rowOf) bool { return r.host == forger }) {
+		return ""
+	}
+	return w.lateRow()
+}
+
+func (w *World) lateRow() string {
 	for i := range w.db.rows {
 		if row := &w.db.rows[i]; row.late && !w.restored[0] && !w.restored[1] && !w.moved && row.host != forger {
 			return fmt.Sprintf("9 no event is late without a restore: %s", short(row.id))
@@ -156,14 +167,21 @@ func (w *World) late() string {
 	return ""
 }
 
-// invented: every row was made by a host.
+// invented: no event is stored of an epoch that no host has begun.
 func (w *World) invented() string {
 	for i := range w.db.rows {
-		if row := &w.db.rows[i]; row.host == forger && row.at.Epoch > max(1, w.db.verified) {
-			return "2 AUTH-11: an event of an epoch is stored that no host has begun"
+		if row := &w.db.rows[i]; row.host == forger && !w.restored[0] && row.at.Epoch > w.newestEpoch() {
+			return "2 AUTH-11: an event is stored of an epoch that no host has begun"
 		}
 	}
 	return ""
+}
+
+func (w *World) newestEpoch() (epoch int64) {
+	for h := range w.hosts {
+		epoch = max(epoch, w.hosts[h].state.Record.Cursor.Epoch)
+	}
+	return epoch
 }
 
 // short is the readable part of an event's id: its host, the input and its number there.

@@ -90,7 +90,7 @@ func first(rows []core.EventRecord) *core.EventRecord {
 func (w *World) takePage(b int) {
 	p := w.broker[b].pull
 	w.broker[b].pull = pull{}
-	d := w.ingest(p.host, p.page)
+	d := w.ingest(p.host, p.page, p.read.Current)
 	if d.Refusal == nil && p.read.Continues(p.cursor, d.Cursor, pullPage) {
 		w.askEvents(b, d.Cursor)
 	}

@@ -109,7 +109,7 @@ func (w *World) renewedCursor(h int) *protocol.Cursor {
 
 // posted ingests the events of a post and returns what its sender makes of the answer.
 func (w *World) posted(r *request, label int) core.Input {
-	d := w.ingest(r.host, r.list)
+	d := w.post(r.host, r.list)
 	if d.Refusal == nil {
 		cursor := d.Cursor
 		in := core.DeliveryAccepted{Sent: r.sent, Cursor: &cursor, Object: true, Incarnation: name(label)}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 
 	"bellhop/agenthost/core"
@@ -54,11 +55,11 @@ func (w *World) advance() {
 }
 
 // quiet: everything has arrived, and /status shows so. A host whose task has moved away
-// shows that it has stopped.
+// shows that it has stopped, or that its epoch is refused.
 func (w *World) quiet() string {
 	for h := range w.hosts {
 		st := &w.hosts[h].state
-		if !st.Durable || w.moved && st.Record.Outbox == core.OutboxStopped {
+		if !st.Durable || w.moved && st.Outbox() != core.OutboxOK && (st.Record.Outbox == core.OutboxStopped || h != w.db.host) {
 			continue
 		}
 		if st.Record.Outbox != core.OutboxOK || st.Pending > 0 {
@@ -70,5 +71,5 @@ func (w *World) quiet() string {
 			}
 		}
 	}
-	return w.positions()
+	return cmp.Or(w.positions(), w.lateRow())
 }

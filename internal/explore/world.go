@@ -32,6 +32,7 @@ type Rules struct {
 	NoRewind      bool // a comparison after a restore of the database does not rewind
 	NoWithholding bool // a pull gets later events before those that the broker refused
 	NoMoves       bool // a known event at another position is a conflict
+	AnyEpoch      bool // an epoch is accepted without asking the host
 	LateLabel     bool // an answer names the incarnation that the broker knows after it read the database
 }
 
@@ -67,7 +68,6 @@ type rowOf struct {
 type database struct {
 	rows        []rowOf // in the order of their effects
 	cursor      protocol.Cursor
-	verified    int64 // the epoch that the host confirmed
 	incarnation int
 	copied      bool // the data are another copy, which no broker has noticed
 	host        int  // of the task
