@@ -58,8 +58,9 @@ test-agents: setup build ## the real agents with a scripted model (installs them
 	bin/bellhop agents install --dir '$(AGENTS)' --all
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 
-test-long: setup ## what "make test" runs in a short form, in full: crash tests, rounds of torture, the version before, a million rows moved (SEED=n)
-	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 120m -v -run 'Crash|Torture|Rounds|PointInTime|Million' ./internal/e2e/... ./internal/torture/... ./broker/store
+test-long: setup ## what "make test" runs in a short form, in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
+	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v -run 'Crash|Torture|Rounds|PointInTime|Million|Explore' \
+		./internal/e2e/... ./internal/torture/... ./internal/explore/... ./internal/app ./broker/store
 
 torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bellhop-torture ./cmd/bellhop

@@ -325,6 +325,7 @@ const (
 // Outbox states.
 const (
 	OutboxOK       = core.OutboxOK
+	OutboxSending  = core.OutboxSending
 	OutboxRetrying = core.OutboxRetrying
 	OutboxStopped  = core.OutboxStopped
 	OutboxUnknown  = core.OutboxUnknown

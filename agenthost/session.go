@@ -95,7 +95,7 @@ func (s *session) write(x *core.Step) error {
 // publish replaces the state, sends the frames and runs the effects.
 func (s *session) publish(x *core.Step) {
 	before, now := &s.state.Record, &x.State.Record
-	changed := before.Status != now.Status || before.Reason != now.Reason || before.Outbox != now.Outbox ||
+	changed := before.Status != now.Status || before.Reason != now.Reason || s.state.Outbox() != x.State.Outbox() ||
 		s.state.Durable != x.State.Durable
 	activate := now.Secret != before.Secret
 	s.state = x.State

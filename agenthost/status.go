@@ -112,7 +112,7 @@ func (s *session) status() SessionStatus {
 		Status: rec.Status, Reason: rec.Reason,
 		OpenTurn: s.state.OpenTurn(), OpenInteractions: len(s.state.Questions),
 		Cursor: rec.Cursor, Acknowledged: rec.Acked, Unacknowledged: s.state.Pending,
-		Outbox: rec.Outbox, OutboxError: rec.OutboxError, LastActivityAt: rec.ActiveAt,
+		Outbox: s.state.Outbox(), OutboxError: rec.OutboxError, LastActivityAt: rec.ActiveAt,
 	}
 }
 

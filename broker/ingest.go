@@ -56,7 +56,50 @@ type Inbound struct {
 // 1.4; in a batch Index names the first invalid event. Two kinds of refusal store
 // something: events of an ended epoch are kept as late, and different content under
 // a known id is audited.
+//
+// Other programs than the host may have its webhook token. If an event begins an epoch,
+// the host is asked for its own; CodeUnavailable when it cannot be asked.
 func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []Inbound) (*protocol.IngestResponse, error) {
+	response, err := s.ingest(ctx, taskID, claimTurn, 0, events)
+	if protocol.CodeOf(err) != protocol.CodeUnverified {
+		return response, err
+	}
+	epoch, unknown := s.hostEpoch(ctx, taskID)
+	if unknown != nil {
+		return nil, unknown
+	}
+	if response, err = s.ingest(ctx, taskID, claimTurn, epoch, events); protocol.CodeOf(err) == protocol.CodeUnverified {
+		s.Log.WarnContext(ctx, "event of an epoch refused that its host has not begun", "task", taskID, "host_epoch", epoch)
+	}
+	return response, err
+}
+
+// verifyTimeout limits how long the sender of an event waits for the task's host.
+const verifyTimeout = 5 * time.Second
+
+// hostEpoch asks the task's host for its epoch.
+func (s *Ingest) hostEpoch(ctx context.Context, taskID string) (int64, error) {
+	unavailable := protocol.Error{
+		Code: protocol.CodeUnavailable, Message: "The agent host could not be asked for its epoch", RetryAfter: 5,
+		Hint: "Check that the broker reaches the task's agent host",
+	}
+	if s.Reconciler == nil {
+		return 0, &unavailable
+	}
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	epoch, err := s.Reconciler.hostEpoch(ctx, taskID)
+	if err != nil {
+		unavailable.Err = err
+		return 0, &unavailable
+	}
+	return epoch, nil
+}
+
+// ingest is Ingest with the epoch that the host has confirmed, 0 for none.
+func (s *Ingest) ingest(
+	ctx context.Context, taskID, claimTurn string, verified int64, events []Inbound,
+) (*protocol.IngestResponse, error) {
 	if len(events) == 0 {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "There is no event in the body")
 	}
@@ -66,7 +109,7 @@ func (s *Ingest) Ingest(ctx context.Context, taskID, claimTurn string, events []
 	}
 	done := s.append(ctx, taskID, identified)
 	if done == nil {
-		if done, err = s.transact(ctx, taskID, identified); err != nil {
+		if done, err = s.transact(ctx, taskID, verified, identified); err != nil {
 			return nil, err
 		}
 	}
@@ -105,10 +148,10 @@ func (i *ingested) response() *protocol.IngestResponse {
 
 // transact first assumes that events which continue at the task's cursor are new.
 // If the store finds that one is not, transact looks all of them up.
-func (s *Ingest) transact(ctx context.Context, taskID string, events []incomingEvent) (*ingested, error) {
-	done, err := s.attempt(ctx, taskID, events, false)
+func (s *Ingest) transact(ctx context.Context, taskID string, verified int64, events []incomingEvent) (*ingested, error) {
+	done, err := s.attempt(ctx, taskID, verified, events, false)
 	if errors.Is(err, ErrTaken) {
-		done, err = s.attempt(ctx, taskID, events, true)
+		done, err = s.attempt(ctx, taskID, verified, events, true)
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +162,9 @@ func (s *Ingest) transact(ctx context.Context, taskID string, events []incomingE
 	return done, nil
 }
 
-func (s *Ingest) attempt(ctx context.Context, taskID string, events []incomingEvent, lookup bool) (*ingested, error) {
+func (s *Ingest) attempt(
+	ctx context.Context, taskID string, verified int64, events []incomingEvent, lookup bool,
+) (*ingested, error) {
 	var done *ingested
 	err := s.Store.Write(ctx, func(ctx context.Context) error {
 		task, err := s.lock(ctx, taskID)
@@ -127,7 +172,7 @@ func (s *Ingest) attempt(ctx context.Context, taskID string, events []incomingEv
 			return err
 		}
 		done = &ingested{effects: &effects{taskTx: s.Updater.begin(task)}}
-		if done.decision, err = s.decide(ctx, task, events, lookup); err != nil {
+		if done.decision, err = s.decide(ctx, task, verified, events, lookup); err != nil {
 			return err
 		}
 		if done.decision.Refusal != nil {
@@ -156,8 +201,14 @@ func (s *Ingest) lock(ctx context.Context, taskID string) (*Task, error) {
 	return task, err
 }
 
-func (s *Ingest) decide(ctx context.Context, task *Task, events []incomingEvent, lookup bool) (sequencer.Decision, error) {
-	state := sequencer.State{Cursor: task.Cursor}
+// decide takes any epoch from a host that does not serve its events: it cannot be asked.
+func (s *Ingest) decide(
+	ctx context.Context, task *Task, verified int64, events []incomingEvent, lookup bool,
+) (sequencer.Decision, error) {
+	if !task.HostEvents {
+		verified = protocol.MaxPosition
+	}
+	state := sequencer.State{Cursor: task.Cursor, Verified: verified}
 	order, err := sequenced(events, nil)
 	if err == nil && (lookup || !state.Continues(order)) {
 		if state.Known, err = s.known(ctx, task.ID, events); err == nil && len(state.Known) > 0 {

@@ -182,7 +182,7 @@ func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.E
 	var cursor protocol.Cursor
 	for len(events) > 0 {
 		n := min(len(events), pullPage)
-		response, err := r.Ingest.Ingest(ctx, taskID, "", events[:n])
+		response, err := r.Ingest.ingest(ctx, taskID, "", max(page.Epoch, page.CurrentEpoch), events[:n])
 		if err != nil {
 			return protocol.Cursor{}, err
 		}
@@ -192,6 +192,28 @@ func (r *Reconciler) ingest(ctx context.Context, taskID string, page *protocol.E
 		events = events[n:]
 	}
 	return cursor, nil
+}
+
+// hostEpoch asks the task's host for the epoch of its session, which is 0 when the host
+// does not have the session.
+func (r *Reconciler) hostEpoch(ctx context.Context, taskID string) (int64, error) {
+	task, err := r.Store.AnyTask(ctx, taskID)
+	if err != nil {
+		return 0, err
+	}
+	target, err := r.Targets.of(ctx, task)
+	if err != nil {
+		return 0, err
+	}
+	page, err := r.Link.Events(ctx, target, taskID, EventsAfter{Cursor: task.Cursor}, 1)
+	switch protocol.CodeOf(err) {
+	case protocol.CodeNotFound, protocol.CodeGone:
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(page.Epoch, page.CurrentEpoch), nil
 }
 
 // closeLost ends the turns that the host does not have. If such a turn never started, its

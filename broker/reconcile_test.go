@@ -160,8 +160,9 @@ func TestReconcile(t *testing.T) {
 	})
 	t.Run("a host restored from an older copy is behind until its next session", func(t *testing.T) {
 		k, task, j, turn := restarted(t)
+		k.ingest.Reconciler, j.epoch = k.reconciler, 2
 		k.mustSend(task.ID, "", seqd(2, 1, turn, text("later")))
-		j.open = ""
+		j.open, j.epoch = "", 1
 		k.must(k.reconciler.Task(k.ctx, task.ID))
 		if n := len(k.messages(task.ID)); n != 3 {
 			t.Errorf("%d messages", n)

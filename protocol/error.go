@@ -21,6 +21,7 @@ const (
 	CodeDiverged         Code = "diverged"           // 409: known (epoch,seq) with other content
 	CodeGap              Code = "gap"                // 409: events are missing before this one; carries a cursor
 	CodeFenced           Code = "fenced"             // 409: the event's epoch is over
+	CodeUnverified       Code = "unverified"         // 409: the task's host does not confirm the event's epoch
 	CodeBusy             Code = "busy"               // 409: a turn is open
 	CodeNoTurn           Code = "no_turn"            // 409: this token cannot start a turn
 	CodePromptMismatch   Code = "prompt_mismatch"    // 409: the prompt differs from the checked-in message

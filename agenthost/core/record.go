@@ -160,6 +160,7 @@ type OutboxState string
 // Outbox states. A stopped outbox keeps its events for the next /session.
 const (
 	OutboxOK       OutboxState = "ok"
+	OutboxSending  OutboxState = "sending" // shown only: events are under way, and nothing has failed
 	OutboxRetrying OutboxState = "retrying"
 	OutboxStopped  OutboxState = "stopped" // the task is gone, or another host has taken over
 	OutboxUnknown  OutboxState = "unknown" // the broker does not know the task; the events are kept for its adoption

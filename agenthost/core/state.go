@@ -38,6 +38,14 @@ func (s *State) OpenTurn() string {
 	return s.Turn.Record.ID
 }
 
+// Outbox is what /status shows: ok only when the broker has all events.
+func (s *State) Outbox() OutboxState {
+	if s.Record.Outbox == OutboxOK && s.Pending > 0 {
+		return OutboxSending
+	}
+	return s.Record.Outbox
+}
+
 // Headless reports whether the session belongs to no broker.
 func (s *State) Headless() bool { return s.Record.Outbox == OutboxNone }
 

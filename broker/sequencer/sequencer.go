@@ -22,9 +22,10 @@ type Known struct {
 	Late     bool            // its epoch had ended when it arrived
 }
 
-// isMoved reports whether e is the stored event at another position.
+// isMoved reports whether e is the stored event in another epoch. Within an epoch a host
+// never moves an event, so a program that stole its token cannot either.
 func (k *Known) isMoved(e *Event) bool {
-	if e.Body == nil || k.Position.Epoch == 0 || e.Position.Epoch == 0 || k.Position == e.Position {
+	if e.Body == nil || k.Position.Epoch == 0 || e.Position.Epoch == 0 || k.Position.Epoch == e.Position.Epoch {
 		return false
 	}
 	return k.Digest == digestAt(e.Body, k.Position)
@@ -34,6 +35,9 @@ func (k *Known) isMoved(e *Event) bool {
 type State struct {
 	// Cursor is the highest position without a gap before it.
 	Cursor protocol.Cursor
+	// Verified is the epoch that the task's host confirmed. Later epochs than this, the
+	// cursor's and the first are refused: only the host begins epochs.
+	Verified int64
 	// Known holds the stored events by id. Decide looks up only the ids of its
 	// events, so all others may be left out.
 	Known map[string]Known
@@ -114,7 +118,7 @@ func (s State) Record(events []Event, d Decision) State {
 	for _, i := range d.Late {
 		known[events[i].ID] = Known{Digest: events[i].Digest, Position: events[i].Position, Late: true}
 	}
-	return State{Cursor: d.Cursor, Known: known}
+	return State{Cursor: d.Cursor, Verified: s.Verified, Known: known}
 }
 
 // request is a decision in progress.
@@ -167,7 +171,7 @@ func (r *request) move(i int, known Known) *protocol.Error {
 			r.decision.Accepted = append(r.decision.Accepted, i)
 		}
 		return nil
-	case refusal.Code == protocol.CodeGap || known.Late && refusal.Code == protocol.CodeFenced:
+	case refusal.Code == protocol.CodeGap || refusal.Code == protocol.CodeUnverified || known.Late && refusal.Code == protocol.CodeFenced:
 		return refusal
 	}
 	return nil
@@ -181,6 +185,8 @@ func (r *request) advance(next protocol.Cursor) *protocol.Error {
 	switch {
 	case next.Epoch == 0: // an event of a basic host
 		return nil
+	case next.Epoch > max(stored.Epoch, r.state.Verified, 1):
+		return unverified()
 	case follows(*cursor, next):
 		*cursor = next
 		return nil
@@ -219,6 +225,13 @@ func fenced(cursor protocol.Cursor) *protocol.Error {
 
 func diverged(cursor protocol.Cursor) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeDiverged, Message: "Another event stands at this epoch and seq", Cursor: &cursor}
+}
+
+func unverified() *protocol.Error {
+	return &protocol.Error{
+		Code: protocol.CodeUnverified, Message: "The task's agent host has not begun this epoch",
+		Hint: "Only the host that the task is on begins epochs; if the task has moved, delete the session on its former host",
+	}
 }
 
 func gap(cursor protocol.Cursor) *protocol.Error {

@@ -22,6 +22,9 @@ func event(epoch, seq int64) sequencer.Event {
 	return sequencer.Event{ID: id, Digest: id, Position: at(epoch, seq)}
 }
 
+// maxEpoch is the highest epoch of a host in these tests.
+const maxEpoch = 9
+
 func altered(e sequencer.Event) sequencer.Event {
 	e.Digest += " altered"
 	return e
@@ -36,7 +39,7 @@ func basic(id string) sequencer.Event { return sequencer.Event{ID: id, Digest: i
 
 // stored returns the state after these events were accepted.
 func stored(events ...sequencer.Event) sequencer.State {
-	s := sequencer.State{}
+	s := sequencer.State{Verified: maxEpoch}
 	return s.Record(events, sequencer.Decide(s, events))
 }
 
@@ -202,6 +205,7 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
+			c.state.Verified = maxEpoch
 			got := sequencer.Decide(c.state, c.send)
 			if c.want.Refusal != nil { // nothing is accepted, so the stored cursor remains
 				c.want.Cursor = c.state.Cursor
@@ -251,13 +255,16 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 			[]sequencer.Event{sentAt("c", "c", at(2, 1)), sentAt("b", "b", at(2, 2)), sentAt("d", "d", at(2, 3))},
 			"moved [1], accepted [0 2], 2/3",
 		},
-		{"at or below the cursor it stays", state, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "moved [], accepted [], 1/2"},
+		{"within its epoch it never moves", state, []sequencer.Event{sentAt("b", "b", at(1, 3))}, "conflict"},
 		{"below the cursor's epoch it stays", stored(sentAt("b", "b", at(2, 1))), []sequencer.Event{sentAt("b", "b", at(1, 2))}, "moved [], accepted [], 2/1"},
 		{"beyond the next there is a gap", state, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "gap 2/0"},
 		{"with other content", state, []sequencer.Event{sentAt("b", "other", at(2, 1))}, "conflict"},
 		{"nothing moves in a refused request", state, []sequencer.Event{sentAt("b", "b", at(2, 1)), sentAt("c", "c", at(2, 3))}, "gap 2/0"},
 		{"a late event gets its effects", late, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "moved [0], accepted [0], 2/2"},
-		{"a late event of another ended epoch stays late", late, []sequencer.Event{sentAt("b", "b", at(1, 9))}, "fenced 2/1"},
+		{
+			"a late event stays late in another ended epoch",
+			withLate(stored(sentAt("f", "f", at(3, 1))), sentAt("b", "b", at(1, 2))), []sequencer.Event{sentAt("b", "b", at(2, 1))}, "fenced 3/1",
+		},
 		{"an event without a position gets none", unnumbered, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "conflict"},
 	} {
 		d := sequencer.Decide(c.state, c.send)
@@ -280,6 +287,46 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Any holder of the webhook token can name an epoch. The host alone begins one.
+func TestAnEpochThatTheHostHasNotBegunIsRefused(t *testing.T) {
+	state := stored(event(1, 1), event(1, 2))
+	for _, c := range []struct {
+		rule     string
+		state    sequencer.State
+		verified int64
+		send     []sequencer.Event
+		want     protocol.Code
+	}{
+		{"the first epoch needs none", sequencer.State{}, 0, []sequencer.Event{event(1, 1)}, ""},
+		{"the cursor's epoch neither", stored(event(3, 1)), 0, []sequencer.Event{event(3, 2)}, ""},
+		{"a later one does", state, 0, []sequencer.Event{event(2, 1)}, protocol.CodeUnverified},
+		{"also in the middle of it", state, 0, []sequencer.Event{event(2, 7)}, protocol.CodeUnverified},
+		{"also behind others", state, 1, []sequencer.Event{event(1, 3), event(2, 1)}, protocol.CodeUnverified},
+		{"the host has begun it", state, 2, []sequencer.Event{event(2, 1)}, ""},
+		{"the host has begun a later one", state, 5, []sequencer.Event{event(2, 1)}, ""},
+		{"the host has begun an earlier one", state, 4, []sequencer.Event{event(5, 1)}, protocol.CodeUnverified},
+		{"a known event at such a position", state, 0, []sequencer.Event{sentAt("e1-2", "x", at(9, 1))}, protocol.CodeConflict},
+	} {
+		c.state.Verified = c.verified
+		d := sequencer.Decide(c.state, c.send)
+		if got := protocol.CodeOf(errorOf(d)); got != c.want || got != "" && len(d.Accepted) > 0 {
+			t.Errorf("%s: %q", c.rule, got)
+		}
+	}
+	moved := stored(sentAt("a", "a", at(1, 1)))
+	moved.Verified = 0
+	if d := sequencer.Decide(moved, []sequencer.Event{sentAt("a", "a", at(2, 1))}); protocol.CodeOf(errorOf(d)) != protocol.CodeUnverified {
+		t.Errorf("an event moves to an epoch that the host has not begun: %s", show(d))
+	}
+}
+
+func errorOf(d sequencer.Decision) error {
+	if d.Refusal == nil {
+		return nil
+	}
+	return d.Refusal
 }
 
 func TestPages(t *testing.T) {
@@ -344,7 +391,7 @@ func TestRecordDoesNotChangeThePreviousState(t *testing.T) {
 // each event once, and of each epoch an initial part without gaps.
 func TestEveryOrderOfDeliveriesLeavesNoHole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var state sequencer.State
+		state := sequencer.State{Verified: maxEpoch}
 		for range rapid.IntRange(1, 40).Draw(r, "requests") {
 			epoch := rapid.Int64Range(1, 3).Draw(r, "epoch")
 			first := rapid.Int64Range(1, 8).Draw(r, "first")

@@ -18,6 +18,7 @@ var statusOf = map[protocol.Code]int{
 	protocol.CodeDiverged:         http.StatusConflict,
 	protocol.CodeGap:              http.StatusConflict,
 	protocol.CodeFenced:           http.StatusConflict,
+	protocol.CodeUnverified:       http.StatusConflict,
 	protocol.CodeBusy:             http.StatusConflict,
 	protocol.CodeNoTurn:           http.StatusConflict,
 	protocol.CodePromptMismatch:   http.StatusConflict,

@@ -100,7 +100,8 @@ func atIndex(err error, i int) error {
 // larger batches, but a batch of one looks to it like a single event.
 func (p postedEvents) withIndex(err error) error {
 	switch protocol.CodeOf(err) {
-	case protocol.CodeInvalid, protocol.CodeConflict, protocol.CodeDiverged, protocol.CodeGap, protocol.CodeFenced:
+	case protocol.CodeInvalid, protocol.CodeConflict, protocol.CodeDiverged, protocol.CodeGap, protocol.CodeFenced,
+		protocol.CodeUnverified:
 		if p.batch && len(p.list) == 1 {
 			return atIndex(err, 0)
 		}

@@ -415,6 +415,7 @@ export type Code =
   | 'diverged' // 409: known (epoch,seq) with other content
   | 'gap' // 409: events are missing before this one; carries a cursor
   | 'fenced' // 409: the event's epoch is over
+  | 'unverified' // 409: the task's host does not confirm the event's epoch
   | 'busy' // 409: a turn is open
   | 'no_turn' // 409: this token cannot start a turn
   | 'prompt_mismatch' // 409: the prompt differs from the checked-in message

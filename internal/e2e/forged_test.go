@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"bellhop/agenthost"
+	"bellhop/agenthost/provider/providertest"
+	"bellhop/client"
+	"bellhop/crypto/seal"
+	"bellhop/crypto/token"
+	"bellhop/internal/app"
+	"bellhop/protocol"
+)
+
+// A program posts an event with a stolen token of the webhook. Neither an epoch that the host has
+// not begun, nor the next position of the present one, costs the session a later event. The host
+// never shows ok before the broker has them.
+func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		beyond protocol.Cursor // of the forged event, after the task's cursor
+		status int
+		epoch  int64 // of the task at the end
+	}{
+		{"of an epoch that the host has not begun", protocol.Cursor{Epoch: 98}, http.StatusConflict, 1},
+		{"at the next position", protocol.Cursor{Seq: 1}, http.StatusOK, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := withUser(t, runBroker(t, app.BrokerConfig{StoreConfig: app.StoreConfig{
+				DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t),
+			}}))
+			host := runHost(t, &providertest.Fake{})
+			task, c2 := b.task(t, host.URL, ""), b.client()
+			talk := func(prompt string) {
+				stream, err := c2.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: prompt})
+				if err != nil {
+					t.Fatal(err)
+				}
+				transcript := &client.Transcript{}
+				for event, err := range stream.Events(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					transcript.Apply(event)
+				}
+			}
+			delivered := func() bool { return shownOK(t, host) }
+			talk("text one\nend")
+			eventually(t, "the first turn is delivered", delivered)
+
+			at := b.cursorOf(t, task)
+			if c.beyond.Epoch > 0 {
+				at = protocol.Cursor{Epoch: at.Epoch + c.beyond.Epoch}
+			}
+			at.Seq++
+			if status := forge(t, b, task, at); status != c.status {
+				t.Errorf("the forged event was answered %d, want %d", status, c.status)
+			}
+			talk("text two\nend")
+			talk("text three\nend")
+			eventually(t, "the later turns are delivered", delivered)
+
+			var texts []string
+			for _, m := range historyOf(t, c2, task) {
+				if m.Role == protocol.RoleAssistant && m.Message != "forged" {
+					texts = append(texts, m.Message)
+				}
+			}
+			if want := []string{"one", "two", "three"}; !slices.Equal(texts, want) {
+				t.Errorf("stored are %q, want %q", texts, want)
+			}
+			if end := b.cursorOf(t, task); end.Epoch != c.epoch {
+				t.Errorf("the task is at %v, want epoch %d", end, c.epoch)
+			}
+		})
+	}
+}
+
+func (r *running) cursorOf(t *testing.T, task string) protocol.Cursor {
+	t.Helper()
+	cursors, err := r.Store.Cursors(t.Context(), []string{task})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cursors[task]
+}
+
+// shownOK reports that the host's status shows ok, and checks that it does so only without
+// unacknowledged events.
+func shownOK(t *testing.T, host *app.Host) bool {
+	t.Helper()
+	status, err := host.Domain.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range status.Sessions {
+		if s.Outbox == agenthost.OutboxOK && (s.Unacknowledged > 0 || s.Acknowledged != s.Cursor && s.Acknowledged.Epoch == s.Cursor.Epoch) {
+			t.Errorf("ok is shown at %v, acknowledged is %v", s.Cursor, s.Acknowledged)
+		}
+		if s.Outbox != agenthost.OutboxOK {
+			return false
+		}
+	}
+	return len(status.DeadLetters) == 0
+}
+
+// forge posts a text with a token that the broker accepts.
+func forge(t *testing.T, b *running, task string, at protocol.Cursor) int {
+	t.Helper()
+	secret, err := b.Store.WebhookSecret(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, _, err := token.SignWebhook([]byte(secret.Reveal()), task, "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"sessionId":%q,"type":"text","id":"f","text":"forged","eventId":"forged","epoch":%d,"seq":%d,"timestamp":1}`, task, at.Epoch, at.Seq)
+	resp, err := http.Post(b.URL+"/api/agent/webhook?"+url.Values{"token": {signed}}.Encode(), "application/json", bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}

@@ -1,0 +1,46 @@
+package explore_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"bellhop/internal/explore"
+)
+
+// Beyond the depth of a search, long random schedules keep the same sentences.
+func TestExploreRandomSchedules(t *testing.T) {
+	longest, schedules := 120, "1000"
+	if isLong() {
+		longest, schedules = 600, "20000"
+	}
+	if err := flag.Set("rapid.checks", schedules); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		restores := rapid.SampledFrom([]explore.Limits{{}, {Journals: 1}, {Database: 2}, {Journals: 1, Database: 1}, {Moves: 3}}).Draw(rt, "restores")
+		limits := explore.Limits{
+			Events: 12, Faults: 8, Pulls: 8, CheckIns: 4, Restarts: 3,
+			Journals: restores.Journals, Database: restores.Database, Moves: restores.Moves,
+		}
+		w := explore.Start(explore.Rules{}, explore.Scenario{Limits: limits, Behind: rapid.IntRange(0, 4).Draw(rt, "behind"), Saved: rapid.Bool().Draw(rt, "saved")})
+		var trace []string
+		for range rapid.IntRange(1, longest).Draw(rt, "steps") {
+			list := w.Actions()
+			if len(list) == 0 {
+				break
+			}
+			action := rapid.SampledFrom(list).Draw(rt, "action")
+			trace = append(trace, action.Name())
+			w = action.Do(w)
+			if problem := w.Violation(); problem != "" {
+				rt.Fatalf("%s\n%s", problem, strings.Join(trace, "\n"))
+			}
+		}
+		if problem := w.Settle(); problem != "" {
+			rt.Fatalf("%s\n%s", problem, strings.Join(trace, "\n"))
+		}
+	})
+}
