@@ -58,8 +58,8 @@ func (c serveCommand) Run(env *environment) error {
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL, DefaultAgent: c.DefaultAgent,
-		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), Version: version,
-		DiskWarning: int64(c.DiskWarning),
+		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
+		Version: version, DiskWarning: int64(c.DiskWarning),
 	})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
