@@ -71,5 +71,5 @@ list.module.sha256 = createHash('sha256').update(wasm).digest('hex');
 list.module.compiler = run('clang', ['--version']).split('\n')[0];
 writeFileSync(listFile, `${JSON.stringify(list, null, 2)}\n`);
 writeFileSync(join(here, '..', 'notices.txt'), [list.core, ...list.grammars].map((entry, i) =>
-  `${entry.package} ${entry.version} (${entry.licence})\n\n${licenceOf(i === 0 ? core : directories[i - 1])}\n`).join(`\n${'-'.repeat(80)}\n\n`));
+  `${entry.package} ${entry.version} (${entry.licence})\n\n${i === 0 ? `${licenceOf(core)}\n\n${licenceOf(join(core, list.core.path, 'src', 'unicode'))}` : licenceOf(directories[i - 1])}\n`).join(`\n${'-'.repeat(80)}\n\n`));
 console.log(`${wasm.length} bytes, compressed ${readFileSync(join(here, '..', 'module.wasm.gz')).length}`);
