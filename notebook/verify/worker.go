@@ -45,9 +45,6 @@ func Work(in io.Reader, out io.Writer) error {
 	debug.SetMemoryLimit(softLimit)
 	debug.SetGCPercent(gcPercent)
 	debug.SetMaxStack(stackLimit)
-	if err := limitMemory(memoryLimit); err != nil {
-		return err
-	}
 	w := &worker{}
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -94,8 +91,14 @@ func (w *worker) serve(ctx context.Context, line []byte, out io.Writer) error {
 		if err := w.prepare(ctx, r, &found); err != nil {
 			return err
 		}
-	} else if err := w.check(ctx, r, &found); err != nil {
-		return err
+	} else {
+		// Preparing reads only our own module, and compiling it needs more.
+		if err := limitMemory(memoryLimit); err != nil {
+			return err
+		}
+		if err := w.check(ctx, r, &found); err != nil {
+			return err
+		}
 	}
 	found.Diagnostics = found.Diagnostics[:min(len(found.Diagnostics), maxDiagnostics)]
 	var memory runtime.MemStats
