@@ -154,5 +154,5 @@ func (s *Service) Verify(ctx context.Context, r *VerifyRequest) (*protocol.Verif
 		return nil, bad.err
 	}
 	v := s.o.Verifier.Verify(ctx, r.Language, r.Code)
-	return &v, nil
+	return showVerification(&v), nil
 }

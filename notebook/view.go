@@ -26,14 +26,14 @@ func (s *Service) showSource(source *Source, v *Version, session *Session, now t
 		ID: source.ID, NotebookID: source.NotebookID, Title: source.Title, Type: "code", Content: v.Code, ContentOmitted: v.Omitted,
 		Version: source.Version,
 		Metadata: protocol.SourceMetadata{
-			Language: source.Language, Verification: v.Verification,
+			Language: source.Language, Verification: showVerification(v.Verification),
 			AgentSessionID: source.SessionID, AgentName: session.AgentName, AgentStatus: session.Status(now, s.lifetime()),
 			OriginalContext: source.Context, Custom: source.Metadata,
 		},
 	}
-	if v.Verification != nil {
-		shown.Metadata.IsVerified = v.Verification.Verdict == protocol.Verified
-		shown.Metadata.VerifiedAt = &v.Verification.VerifiedAt
+	if checked := shown.Metadata.Verification; checked != nil {
+		shown.Metadata.IsVerified = checked.Verdict == protocol.Verified
+		shown.Metadata.VerifiedAt = checked.VerifiedAt
 	}
 	return shown
 }
@@ -41,7 +41,7 @@ func (s *Service) showSource(source *Source, v *Version, session *Session, now t
 func showVersion(v *Version) protocol.SourceVersion {
 	return protocol.SourceVersion{
 		Version: v.Number, Content: v.Code, ContentOmitted: v.Omitted, Diff: v.Diff, Description: v.Description, Author: v.Author,
-		MessageID: v.MessageID, Verification: v.Verification, CreatedAt: v.CreatedAt,
+		MessageID: v.MessageID, Verification: showVerification(v.Verification), CreatedAt: v.CreatedAt,
 	}
 }
 

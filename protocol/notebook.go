@@ -48,6 +48,15 @@ const (
 	VerifyUnsupported Verdict = "unsupported"
 )
 
+// Claim says how far verified code was checked.
+type Claim string
+
+// Claims. ClaimTypeChecks includes ClaimParses.
+const (
+	ClaimParses     Claim = "parses"
+	ClaimTypeChecks Claim = "type-checks"
+)
+
 // Diagnostic is one finding of a parser. Line and Column start at 1; they are 0 if
 // the parser does not report them.
 type Diagnostic struct {
@@ -58,14 +67,18 @@ type Diagnostic struct {
 }
 
 // Verification is the result of a parser or compiler front end. The code was not
-// run.
+// run. Claim and VerifiedAt are set only for the verdict "verified". Reason says why code was not
+// checked, or not further than Claim. Summary is a sentence for people.
 type Verification struct {
 	Language    string       `json:"language"`
-	Verdict     Verdict      `json:"verdict" jsonschema:"verified, failed or unsupported"`
+	Verdict     Verdict      `json:"verdict" jsonschema:"verified, failed or unsupported (not checked)"`
+	Claim       Claim        `json:"claim,omitempty" jsonschema:"how far verified code was checked: parses or type-checks"`
+	Summary     string       `json:"summary" jsonschema:"the result in a sentence"`
+	Reason      string       `json:"reason,omitempty" jsonschema:"why the code was not checked, or not further"`
 	Tool        string       `json:"tool" jsonschema:"the parser or compiler front end that judged"`
 	ToolVersion string       `json:"toolVersion"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
-	VerifiedAt  time.Time    `json:"verifiedAt"`
+	VerifiedAt  *time.Time   `json:"verifiedAt" jsonschema:"when the code was verified; null if it is not"`
 	Digest      string       `json:"digest" jsonschema:"sha256 of the code that was judged"`
 }
 

@@ -60,7 +60,7 @@ func (c serveCommand) Run(env *environment) error {
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL,
 		CustomPasswords: c.CustomPassword, DefaultAgent: c.DefaultAgent,
-		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), Version: version,
+		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(), Version: version,
 		DiskWarning: int64(c.DiskWarning),
 	})
 	if err != nil {

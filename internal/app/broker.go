@@ -26,6 +26,7 @@ import (
 	"bellhop/internal/netguard"
 	"bellhop/internal/probe"
 	"bellhop/notebook"
+	"bellhop/notebook/verify"
 	"bellhop/web"
 	"bellhop/webhook/inbound"
 	"bellhop/webhook/outbound"
@@ -47,6 +48,7 @@ type BrokerConfig struct {
 	DefaultAgent    string
 	AgentLifetime   time.Duration    // of inactive notebook connections; 0 = 30 days
 	VerifyWorker    []string         // command line of "bellhop verify-worker"; nil = most languages are unsupported
+	VerifyCache     string           // directory for what verify workers compile; "" = a temporary one
 	Version         string           // of this program
 	DiskWarning     int64            // bytes of free space below which a warning is shown; 0 = none
 	Now             func() time.Time // nil = time.Now
@@ -71,6 +73,7 @@ type Broker struct {
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
 	outbound    *outbound.Worker
+	verifier    *verify.Verifier
 	incarnation *broker.Incarnation
 	recovery    *broker.Recovery
 	guard       *diskspace.Guard // nil for a database on a server
@@ -239,7 +242,7 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	srv := newServer(listener, front.Handler(), log)
 	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
-		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, Reconciler: reconciler, URL: srv.url,
+		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, verifier: books.verifier, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
 		incarnation: incarnation,
 		recovery: &broker.Recovery{
@@ -281,7 +284,9 @@ func (b *Broker) Run(ctx context.Context) error {
 	for _, run := range runs {
 		group.Go(func() error { return run(ctx) })
 	}
-	return errors.Join(ignoreCancelled(group.Wait()), b.db.Close())
+	err := ignoreCancelled(group.Wait())
+	b.verifier.Close()
+	return errors.Join(err, b.db.Close())
 }
 
 // Close releases the listener and the database if Run is not called.

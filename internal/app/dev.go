@@ -37,6 +37,7 @@ type DevConfig struct {
 	NoSandbox bool   // as in HostConfig
 
 	VerifyWorker []string // as in BrokerConfig
+	VerifyCache  string   // as in BrokerConfig
 	Version      string
 	Log          *slog.Logger
 }
@@ -97,7 +98,7 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
 		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins, AllowLoopback: true, DefaultAgent: c.Agent,
-		VerifyWorker: c.VerifyWorker, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
+		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err
 }

@@ -25,6 +25,7 @@ const kindAgent = "agent"
 // deliver follow-ups.
 type notebooks struct {
 	*notebook.Service
+	verifier *verify.Verifier
 	outbound *outbound.Service
 	worker   *outbound.Worker
 	notifier *feedNotifier
@@ -34,13 +35,14 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	c, now, log := a.config, a.config.Now, a.config.Log
 	sending := outbound.New(outbound.Options{Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log})
 	notifier := &feedNotifier{}
+	verifier := verify.New(verify.Options{Worker: c.VerifyWorker, Cache: c.VerifyCache, Now: now, Log: log})
 	service := notebook.New(notebook.Options{
 		Store:    notebookstore.New(a.db),
-		Verifier: verify.New(verify.Options{Worker: c.VerifyWorker, Now: now, Log: log}),
+		Verifier: verifier,
 		Outbox:   &outbox{sending}, Notifier: notifier, Lifetime: c.AgentLifetime, Now: now, Log: log,
 	})
 	return &notebooks{
-		Service: service, outbound: sending, notifier: notifier,
+		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
 			Client: guard.Client(netguard.Timeouts{}),
 			Kinds: map[string]outbound.Kind{

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bellhop/notebook/verify/treesitter"
 )
 
 var update = flag.Bool("update", false, "write notices.txt")
@@ -14,7 +16,7 @@ var update = flag.Bool("update", false, "write notices.txt")
 const root = "../.."
 
 func TestNoticesNameEverythingThatIsLinked(t *testing.T) {
-	components := append(linkedModules(t), linkedPackages(t)...)
+	components := linked(t)
 	want := render(t, components)
 	if *update {
 		if err := os.WriteFile("notices.txt", []byte(want), 0o644); err != nil {
@@ -46,7 +48,7 @@ func TestTheConsolesPackagesAreThoseOfItsLockFile(t *testing.T) {
 
 // A licence that asks for more than a notice would need a decision.
 func TestLinkedLicensesAreOfTheKnownKinds(t *testing.T) {
-	for _, c := range append(linkedModules(t), linkedPackages(t)...) {
+	for _, c := range linked(t) {
 		text := strings.Join(c.texts, "\n")
 		if kind := kindOf(text + "\n" + c.license); kind == "" {
 			t.Errorf("%s %s has a license of an unknown kind:\n%.300s", c.name, c.version, text)
@@ -58,6 +60,34 @@ func TestLinkedLicensesAreOfTheKnownKinds(t *testing.T) {
 type component struct {
 	name, version, license string
 	texts                  []string
+}
+
+func linked(t *testing.T) []component {
+	t.Helper()
+	return append(append(linkedModules(t), linkedPackages(t)...), linkedGrammars(t)...)
+}
+
+// linkedGrammars are the npm packages that the module of grammars was compiled from, in the order
+// of its notices.
+func linkedGrammars(t *testing.T) []component {
+	t.Helper()
+	type entry struct{ Package, Version, Licence string }
+	var list struct {
+		Core     entry
+		Grammars []entry
+	}
+	readJSON(t, filepath.Join(root, "notebook", "verify", "treesitter", "grammars.json"), &list)
+	entries := append([]entry{list.Core}, list.Grammars...)
+	texts := strings.Split(treesitter.Notices(), "\n"+strings.Repeat("-", 80)+"\n\n")
+	if len(texts) != len(entries) {
+		t.Fatalf("%d grammars have %d notices", len(entries), len(texts))
+	}
+	all := make([]component, len(entries))
+	for i, e := range entries {
+		_, text, _ := strings.Cut(texts[i], "\n\n")
+		all[i] = component{e.Package, e.Version, e.Licence, []string{text}}
+	}
+	return all
 }
 
 func linkedPackages(t *testing.T) []component {

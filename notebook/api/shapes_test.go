@@ -25,7 +25,8 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	s.want(s.do(user, "GET", "/api/notebooks", ""), 200, `{"notebooks":[`+book+`]}`)
 	s.want(s.do(user, "GET", "/api/agent-sessions", ""), 200, `{"agentSessions":[`+session+`]}`)
 
-	const verification = `{"language":"json","verdict":"verified","tool":"github.com/go-json-experiment/json","toolVersion":"?","diagnostics":[],` +
+	const verification = `{"language":"json","verdict":"verified","claim":"parses",` +
+		`"summary":"Checked: this json parses (github.com/go-json-experiment/json unknown). It was read, not run.","tool":"github.com/go-json-experiment/json","toolVersion":"?","diagnostics":[],` +
 		`"verifiedAt":` + at + `,"digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}`
 	metadata := func(verified, v, verifiedAt string) string {
 		return `{"language":"json","isVerified":` + verified + `,"verification":` + v + `,"verifiedAt":` + verifiedAt + `,"agentSessionId":"<1>",` +
@@ -49,14 +50,15 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 		`{"messages":[{"id":"<3>","sourceId":"<2>","sourceTitle":"S","content":"Why?","timestamp":`+at+`,"conversationHistory":[]}]}`)
 	answered := s.do(agent, "POST", "/api/coding-agent/followups/"+pick(t, asked, "message.id")+"/respond",
 		`{"response":"So.","codeUpdate":{"code":"[","description":"d"}}`)
-	const failed = `{"language":"json","verdict":"failed","tool":"github.com/go-json-experiment/json","toolVersion":"?",` +
+	const failed = `{"language":"json","verdict":"failed",` +
+		`"summary":"Failed: github.com/go-json-experiment/json unknown found 1 error in this json, first at line 1, column 2. It was read, not run.","tool":"github.com/go-json-experiment/json","toolVersion":"?",` +
 		`"diagnostics":[{"line":1,"column":2,"message":"unexpected EOF","severity":"error"}],` +
-		`"verifiedAt":` + at + `,"digest":"sha256:245843abef9e72e7efac30138a994bf6301e7e1d7d7042a33d42e863d2638811"}`
+		`"verifiedAt":null,"digest":"sha256:245843abef9e72e7efac30138a994bf6301e7e1d7d7042a33d42e863d2638811"}`
 	const diff = `"--- version 1\n+++ version 2\n@@ -1 +1 @@\n-{}\n\\ No newline at end of file\n+[\n\\ No newline at end of file\n"`
 	const reply = `{"id":"<4>","role":"agent","content":"So.","timestamp":` + at + `,"metadata":{"delivered":true,"read":false,"inReplyTo":"<3>",` +
 		`"codeModification":{"version":2,"description":"d","diff":` + diff + `}}}`
 	s.want(answered, 200, `{"message":`+reply+`,"source":{"id":"<2>","notebookId":"<0>","title":"S","type":"code","content":"[","version":2,"metadata":`+
-		metadata("false", failed, at)+`}}`)
+		metadata("false", failed, "null")+`}}`)
 	s.want(s.do(user, "GET", "/api/sources/"+id+"/conversation", ""), 200,
 		`{"sourceId":"<2>","agentSessionId":"<1>","lastMessageAt":`+at+`,"messages":[`+
 			`{"id":"<3>","role":"user","content":"Why?","timestamp":`+at+`,"metadata":{"delivered":true,"read":true}},`+reply+`]}`)

@@ -36,7 +36,7 @@ func (s *Server) addSourceTools(server *mcpserver.Server) {
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "save_code_with_context", Title: "Save code to the notebook",
 		Description: "Saves a piece of code with the reason you wrote it, as a new source in your notebook, and checks it with a parser or compiler front end without running it. " +
-			"Code that does not parse is saved too: look at source.metadata.verification.diagnostics, and save it again once it is mended.",
+			"Code with errors is saved too: look at source.metadata.verification, whose summary says what was found and whose diagnostics say where, and save the corrected code.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: falsePointer(), OpenWorldHint: falsePointer()},
 	}, func(ctx context.Context, in *notebook.SaveRequest) (*notebook.SourceResponse, error) {
 		resp, err := s.Notebooks.Save(ctx, callerOf(ctx), in)
@@ -48,7 +48,7 @@ func (s *Server) addSourceTools(server *mcpserver.Server) {
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "verify_code", Title: "Check code",
 		Description: "Checks code with a parser or compiler front end, without running or saving it. " +
-			"The verdict is verified, failed (diagnostics say where) or unsupported (there is no checker for the language, which says nothing about the code).",
+			"The verdict is verified (claim says whether it parses or type-checks), failed (diagnostics say where) or unsupported (not checked; reason says why). summary says it in a sentence.",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: falsePointer()},
 	}, func(ctx context.Context, in *notebook.VerifyRequest) (*protocol.Verification, error) {
 		return s.Notebooks.Verify(ctx, in)

@@ -16,9 +16,7 @@ import (
 	"bellhop/protocol"
 )
 
-// checkers run in the child process. Languages without an entry are unsupported: the parsers of
-// HTML and Markdown accept any text, and no sound Go parser exists for Python, Rust, Java, C
-// and others.
+// checkers run in a worker process. They go before tree-sitter's grammars: they are stricter.
 var checkers = map[string]func(code string) finding{
 	"javascript": esbuildChecker(esbuild.LoaderJSX), // a superset: modules often contain JSX
 	"jsx":        esbuildChecker(esbuild.LoaderJSX),
@@ -51,11 +49,6 @@ func esbuildChecker(loader esbuild.Loader) func(string) finding {
 		})
 		found.add(result.Errors, severityError)
 		found.add(result.Warnings, severityWarning)
-		if loader == esbuild.LoaderCSS { // esbuild repairs CSS errors and only warns
-			for i := range found.Diagnostics {
-				found.Diagnostics[i].Severity = severityError
-			}
-		}
 		return found
 	}
 }

@@ -6,8 +6,11 @@
 //
 //	in process  go/parser and JSON, each with a limit of depth: recursion on hostile
 //	            nesting overflows the stack, which Go cannot recover from
-//	a child     all others: "bellhop verify-worker" reads one request from stdin and
-//	            writes the result to stdout; it is killed at 2 s or 256 MiB
+//	a worker    all others: "bellhop verify-worker" answers one request after another and
+//	            keeps grammars and types loaded; it is killed at 2 s a request or 256 MiB, and a
+//	            request that ended it says nothing about the next one
 //
-// A language without a parser here is unsupported: its code is not checked.
+// Languages with a strict parser in Go use that (checkers); the others have a grammar of
+// tree-sitter (treesitter). HTML, CSS and Markdown give every text a meaning: they get warnings and
+// no claim. A language without a parser is unsupported: its code is not checked.
 package verify

@@ -8,9 +8,13 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"go/version"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 
+	"bellhop/notebook/verify/gostd"
 	"bellhop/protocol"
 )
 
@@ -28,26 +32,27 @@ const (
 	goCheck  = "go-types" // the name of this check in a request to the child
 )
 
-// golang parses in this process. Types are checked in a child, which can be killed if the check
-// takes too long.
+// golang parses in this process. Types are checked in a worker process, which can be killed if
+// the check takes too long.
 func (v *Verifier) golang(ctx context.Context, code string) finding {
 	found := finding{Tool: goParser, Version: runtime.Version()}
 	if d := tooNested(code); d != nil {
-		found.Diagnostics = d
-		return found
+		return unsupported(d[0].Message)
 	}
 	_, file, err := parseGo(code)
 	if err != nil {
 		found.Diagnostics = goDiagnostics(err)
 		return found
 	}
-	if !selfContained(file) || len(v.o.Worker) == 0 {
+	if found.Reason = notTyped(code, file); found.Reason != "" || len(v.o.Worker) == 0 {
 		return found
 	}
-	if checked := v.child(ctx, goCheck, code); !checked.Unsupported {
-		return checked
+	checked := v.child(ctx, goCheck, code)
+	if checked.Unsupported {
+		found.Reason = "The types were not checked. " + checked.Reason
+		return found
 	}
-	return found
+	return checked
 }
 
 func tooNested(code string) []protocol.Diagnostic {
@@ -130,13 +135,23 @@ func hasPackage(code string) bool {
 	return err == nil
 }
 
-// selfContained reports whether code can be type-checked alone: it must be a complete main
-// package without imports. Any other package may have further files.
-func selfContained(file *ast.File) bool {
-	if len(file.Imports) > 0 || file.Name.Name != "main" {
-		return false
+// notTyped returns why the types of code cannot be checked, "" if they can.
+func notTyped(code string, file *ast.File) string {
+	if !hasPackage(code) {
+		return "The types were not checked, because the code is a fragment"
 	}
-	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || !gostd.Has(path) {
+			return "The types were not checked, because " + path + " is not in the standard library"
+		}
+	}
+	return ""
+}
+
+// complete reports whether the file is a whole program. Any other package may have further files.
+func complete(file *ast.File) bool {
+	return file.Name.Name == "main" && slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
 		return ok && f.Recv == nil && f.Name.Name == "main"
 	})
@@ -154,21 +169,53 @@ func goDiagnostics(err error) []protocol.Diagnostic {
 	return all
 }
 
-// checkGoTypes runs in the child, on code that parses and is self-contained.
+// checkGoTypes runs in a worker process, on code that parses and imports only the standard
+// library. What another file of the same package may declare is no error.
 func checkGoTypes(code string) finding {
-	found := finding{Tool: goTypes, Version: runtime.Version()}
+	found := finding{Tool: goTypes, Version: runtime.Version(), Claim: protocol.ClaimTypeChecks}
 	files, file, err := parseGo(code)
 	if err != nil {
 		found.Diagnostics = goDiagnostics(err)
 		return found
 	}
-	config := types.Config{Error: func(err error) {
+	alone := complete(file)
+	config := types.Config{Importer: gostd.Importer{}, GoVersion: goVersion(), Error: func(err error) {
 		var e types.Error
-		if errors.As(err, &e) {
-			at := files.Position(e.Pos)
-			found.Diagnostics = append(found.Diagnostics, problem(at.Line, at.Column, e.Msg)...)
+		if !errors.As(err, &e) {
+			return
 		}
+		at := files.Position(e.Pos)
+		d := problem(at.Line, at.Column, e.Msg)
+		if !alone && needsOtherFile(e.Msg) {
+			d[0].Severity = severityWarning
+			d[0].Message += " (unless another file of the package declares it)"
+			found.Claim, found.Tool = protocol.ClaimParses, goParser
+			found.Reason = "The types were not checked as a whole, because the package has other files"
+		}
+		found.Diagnostics = append(found.Diagnostics, d...)
 	}}
 	_, _ = config.Check("main", files, []*ast.File{file}, nil)
 	return found
+}
+
+// goVersion is the language version of the standard library's types.
+func goVersion() string {
+	release, err := gostd.Load()
+	if err != nil {
+		return ""
+	}
+	return version.Lang(release)
+}
+
+// needsOtherFile reports whether a declaration in another file could settle an error. It cannot
+// change an imported package, whose names have a dot.
+func needsOtherFile(message string) bool {
+	if name, found := strings.CutPrefix(message, "undefined: "); found {
+		return !strings.Contains(name, ".")
+	}
+	if _, reason, found := strings.Cut(message, " undefined (type "); found {
+		of, _, _ := strings.Cut(reason, " has no ")
+		return !strings.Contains(of, ".")
+	}
+	return strings.Contains(message, "missing method ") || strings.Contains(message, "missing function body")
 }

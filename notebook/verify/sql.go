@@ -23,8 +23,11 @@ func checkSQL(code string) finding {
 		end, syntaxErr := statement(db, code, start)
 		if syntaxErr != nil {
 			line, column := position(code, start+offset(code[start:end], syntaxErr))
-			return finding{Unsupported: true, Diagnostics: problem(line, column,
-				"SQLite does not take this, and other dialects cannot be checked: "+errorText(syntaxErr))}
+			not := unsupported("SQLite does not take this, and other dialects of SQL cannot be checked")
+			not.Tool, not.Version = found.Tool, found.Version
+			not.Diagnostics = problem(line, column, "SQLite: "+errorText(syntaxErr))
+			not.Diagnostics[0].Severity = severityWarning
+			return not
 		}
 		start = end
 	}

@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"bellhop/notebook"
+	"bellhop/notebook/verify/treesitter"
 	"bellhop/protocol"
 )
 
@@ -18,8 +21,9 @@ type Options struct {
 	// Worker is the command line of "bellhop verify-worker". Without it only languages checked
 	// in process are supported.
 	Worker  []string
-	Workers int              // concurrent children: half of the processors, at least one
-	Limit   time.Duration    // lifetime of a child: 2 s
+	Workers int              // concurrent processes: half of the processors, at least one
+	Limit   time.Duration    // time for a request: 2 s
+	Cache   string           // directory of compiled grammars: a temporary one, until Close
 	Now     func() time.Time // time.Now
 	Log     *slog.Logger     // none
 }
@@ -28,11 +32,17 @@ type Options struct {
 type Verifier struct {
 	o     Options
 	slots chan struct{}
+	pool  pool
+
+	once      sync.Once
+	cacheDir  string
+	temporary bool // Close removes cacheDir
 }
 
 var _ notebook.Verifier = (*Verifier)(nil)
 
-// New returns a Verifier. It starts children only for requests.
+// New returns a Verifier. It starts processes only for requests and keeps them for the next ones;
+// Close ends them.
 func New(o Options) *Verifier {
 	o.Workers = cmp.Or(o.Workers, max(1, runtime.GOMAXPROCS(0)/2))
 	o.Limit = cmp.Or(o.Limit, 2*time.Second)
@@ -42,15 +52,45 @@ func New(o Options) *Verifier {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Verifier{o: o, slots: make(chan struct{}, o.Workers)}
+	return &Verifier{o: o, slots: make(chan struct{}, o.Workers), pool: pool{command: o.Worker}}
+}
+
+// Close ends the idle processes and, after its request, each busy one.
+func (v *Verifier) Close() {
+	v.pool.close()
+	v.once.Do(func() {})
+	if v.temporary {
+		_ = os.RemoveAll(v.cacheDir)
+	}
+}
+
+// cache returns the directory of compiled grammars. It holds machine code, so only this user may
+// write to it. Without one each process compiles the grammars.
+func (v *Verifier) cache() string {
+	v.once.Do(func() {
+		if v.cacheDir = v.o.Cache; v.cacheDir != "" {
+			if err := os.MkdirAll(v.cacheDir, 0o700); err == nil {
+				return
+			}
+		}
+		dir, err := os.MkdirTemp("", "bellhop-grammars-")
+		if err != nil {
+			v.o.Log.Warn("no directory for compiled grammars", "error", err)
+		}
+		v.cacheDir, v.temporary = dir, err == nil
+	})
+	return v.cacheDir
 }
 
 // finding is the result of a checker.
 type finding struct {
 	Tool        string                `json:"tool"`
 	Version     string                `json:"version"`
+	Claim       protocol.Claim        `json:"claim,omitempty"` // of code without errors; empty = it parses
 	Unsupported bool                  `json:"unsupported,omitempty"`
+	Reason      string                `json:"reason,omitempty"`
 	Diagnostics []protocol.Diagnostic `json:"diagnostics"`
+	Retire      bool                  `json:"retire,omitempty"` // the process must not get another request
 }
 
 // maxDiagnostics bounds the list: errors after the first few are usually consequences of them.
@@ -65,17 +105,33 @@ func (v *Verifier) Verify(ctx context.Context, language, code string) protocol.V
 	sum := sha256.Sum256([]byte(code))
 	result := protocol.Verification{
 		Language: name, Verdict: protocol.VerifyUnsupported, Diagnostics: []protocol.Diagnostic{},
-		VerifiedAt: v.o.Now().UTC().Truncate(time.Microsecond), Digest: "sha256:" + hex.EncodeToString(sum[:]),
+		Digest: "sha256:" + hex.EncodeToString(sum[:]),
 	}
 	found := v.check(ctx, name, code)
-	result.Tool, result.ToolVersion = found.Tool, found.Version
+	if reason := tolerant[name]; reason != "" && !found.Unsupported {
+		found.tolerate(reason)
+	}
+	result.Tool, result.ToolVersion, result.Reason = found.Tool, found.Version, found.Reason
 	if len(found.Diagnostics) > 0 {
 		result.Diagnostics = found.Diagnostics[:min(len(found.Diagnostics), maxDiagnostics)]
 	}
 	if !found.Unsupported {
 		result.Verdict = verdictOf(found.Diagnostics)
 	}
+	if result.Verdict == protocol.Verified {
+		now := v.o.Now().UTC().Truncate(time.Microsecond)
+		result.Claim, result.VerifiedAt = cmp.Or(found.Claim, protocol.ClaimParses), &now
+	}
 	return result
+}
+
+// tolerate makes the result of a language without wrong texts: errors are warnings, and nothing is
+// claimed.
+func (f *finding) tolerate(reason string) {
+	f.Unsupported, f.Reason = true, reason
+	for i := range f.Diagnostics {
+		f.Diagnostics[i].Severity = severityWarning
+	}
 }
 
 func verdictOf(diagnostics []protocol.Diagnostic) protocol.Verdict {
@@ -93,17 +149,20 @@ const (
 )
 
 func (v *Verifier) check(ctx context.Context, language, code string) finding {
+	_, _, hasGrammar := treesitter.Find(language)
 	switch {
 	case len(code) > notebook.MaxCode:
-		return finding{Unsupported: true, Diagnostics: problem(0, 0, "The code is larger than 512 KiB")}
+		return unsupported("The code is larger than 512 KiB")
 	case language == "go":
 		return v.golang(ctx, code)
 	case language == "json":
 		return checkJSON(code)
-	case checkers[language] != nil:
+	case checkers[language] != nil, hasGrammar:
 		return v.child(ctx, language, code)
+	case language == Unknown:
+		return unsupported("No language was named, and none was recognised")
 	default:
-		return finding{Unsupported: true}
+		return unsupported("There is no checker for " + language)
 	}
 }
 

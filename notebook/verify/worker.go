@@ -1,112 +1,155 @@
 package verify
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
+	"runtime"
 	"runtime/debug"
-	"time"
 
 	"bellhop/notebook"
+	"bellhop/notebook/verify/gostd"
+	"bellhop/notebook/verify/treesitter"
 )
 
-// request is the input that the child reads from stdin.
+// request is one line of a worker's stdin. With Prepare the worker loads what the language needs
+// and checks nothing.
 type request struct {
 	Language string `json:"language"`
-	Code     string `json:"code"`
+	Code     string `json:"code,omitempty"`
+	Prepare  bool   `json:"prepare,omitempty"`
+	Cache    string `json:"cache,omitempty"` // directory of compiled modules, with Prepare
 }
 
 const (
 	memoryLimit = 256 << 20
-	softLimit   = 192 << 20 // from here on the garbage collector runs more often
+	softLimit   = 160 << 20 // from here on the garbage collector runs more often
+	gcPercent   = 30
+	retireLimit = 200 << 20 // a worker that holds more is replaced after its answer
 	stackLimit  = 64 << 20  // hostile nesting overflows this before it fills the memory
 	maxRequest  = 8 * notebook.MaxCode
 	maxFinding  = 256 << 10
 )
 
-// Work is the main function of the child: it reads a request, checks the code and writes the
-// finding. It needs a process of its own, because deeply nested code can end the process.
+// worker is the state of a worker process between requests.
+type worker struct {
+	grammars *treesitter.Module // nil until a language needs it
+}
+
+// Work is the main function of a worker: for each request on in it writes one line with the
+// finding, until in ends. It needs a process of its own, because deeply nested code can end the
+// process.
 func Work(in io.Reader, out io.Writer) error {
 	debug.SetMemoryLimit(softLimit)
+	debug.SetGCPercent(gcPercent)
 	debug.SetMaxStack(stackLimit)
-	if err := limitMemory(memoryLimit); err != nil {
-		return err
+	w := &worker{}
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(lines, maxRequest)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.serve(context.Background(), line, out); err != nil {
+			return err
+		}
 	}
+}
+
+// readLine returns the next line, or an error if it is longer than limit.
+func readLine(from *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := from.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > limit:
+			return nil, errors.New("verify-worker: the line is too long")
+		case err == nil:
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (w *worker) serve(ctx context.Context, line []byte, out io.Writer) error {
 	var r request
-	if err := json.NewDecoder(io.LimitReader(in, maxRequest)).Decode(&r); err != nil {
+	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
-	check := checkers[r.Language]
-	if r.Language == goCheck {
-		check = checkGoTypes
+	var found finding
+	if r.Prepare {
+		if err := w.prepare(ctx, r, &found); err != nil {
+			return err
+		}
+	} else {
+		// Preparing reads only our own module, and compiling it needs more.
+		if err := limitMemory(memoryLimit); err != nil {
+			return err
+		}
+		if err := w.check(ctx, r, &found); err != nil {
+			return err
+		}
 	}
-	if check == nil {
-		return errors.New("verify-worker: no checker for " + r.Language)
-	}
-	found := check(r.Code)
 	found.Diagnostics = found.Diagnostics[:min(len(found.Diagnostics), maxDiagnostics)]
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	found.Retire = found.Retire || memory.Sys-memory.HeapReleased > retireLimit
 	return json.NewEncoder(out).Encode(found)
 }
 
-// child runs the check in a child process. If the child was killed, the result is unsupported
-// with the reason, since that says nothing about the code.
-func (v *Verifier) child(ctx context.Context, language, code string) finding {
-	if len(v.o.Worker) == 0 {
-		return finding{Unsupported: true}
+// prepare loads what the language needs. It is slow once in a worker's life.
+func (w *worker) prepare(ctx context.Context, r request, found *finding) (err error) {
+	switch needs(r.Language) {
+	case needsGrammars:
+		if w.grammars, err = treesitter.Open(ctx, r.Cache); err == nil {
+			found.Retire = w.grammars.Compiled
+		}
+	case needsStandardLibrary:
+		_, err = gostd.Load()
+	case needsNothing:
 	}
-	select {
-	case v.slots <- struct{}{}:
-		defer func() { <-v.slots }()
-	case <-ctx.Done():
-		return unsupported("The request ended before the code could be checked")
-	}
-	limited, cancel := context.WithTimeout(ctx, v.o.Limit)
-	defer cancel()
-	found, err := v.run(limited, request{Language: language, Code: code})
+	return err
+}
+
+func (w *worker) check(ctx context.Context, r request, found *finding) error {
 	switch {
-	case err == nil:
-		return found
-	case limited.Err() != nil:
-		return unsupported("The checker was ended after its time was over")
+	case r.Language == goCheck:
+		*found = checkGoTypes(r.Code)
+	case needs(r.Language) == needsGrammars && w.grammars != nil:
+		*found = w.checkGrammar(ctx, r.Language, r.Code)
+	case checkers[r.Language] != nil:
+		*found = checkers[r.Language](r.Code)
 	default:
-		v.o.Log.WarnContext(ctx, "verify-worker failed", "language", language, "error", err)
-		return unsupported("The checker could not finish: the code is too complex for it")
+		return errors.New("verify-worker: no checker for " + r.Language)
 	}
+	return nil
 }
 
-func unsupported(why string) finding {
-	return finding{Unsupported: true, Diagnostics: problem(0, 0, why)}
-}
+// need is what a worker must load before it checks a language.
+type need int
 
-func (v *Verifier) run(ctx context.Context, r request) (finding, error) {
-	raw, err := json.Marshal(r)
-	if err != nil {
-		return finding{}, err
-	}
-	var out limitedBuffer
-	cmd := exec.CommandContext(ctx, v.o.Worker[0], v.o.Worker[1:]...)
-	cmd.Dir = os.TempDir()
-	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=none"} // none of our environment, which may hold secrets
-	cmd.Stdin, cmd.Stdout = bytes.NewReader(raw), &out
-	cmd.WaitDelay = time.Second
-	isolate(cmd)
-	if err := cmd.Run(); err != nil {
-		return finding{}, err
-	}
-	var found finding
-	return found, json.Unmarshal(out.Bytes(), &found)
-}
+const (
+	needsNothing need = iota
+	needsGrammars
+	needsStandardLibrary
+)
 
-// limitedBuffer refuses more than maxFinding bytes.
-type limitedBuffer struct{ bytes.Buffer }
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxFinding {
-		return 0, errors.New("the finding is too long")
+func needs(language string) need {
+	if language == goCheck {
+		return needsStandardLibrary
 	}
-	return b.Buffer.Write(p)
+	if _, _, found := treesitter.Find(language); found && checkers[language] == nil {
+		return needsGrammars
+	}
+	return needsNothing
 }

@@ -69,7 +69,7 @@ func (s *fixture) addSource(t *testing.T, b *Books, code string) *notebook.Sourc
 	ok(t, b.InsertSource(t.Context(), source))
 	ok(t, b.InsertVersion(t.Context(), &notebook.Version{
 		SourceID: source.ID, Number: 1, Code: code, Author: "ada", CreatedAt: moment,
-		Verification: &protocol.Verification{Language: "go", Verdict: protocol.Verified, Diagnostics: []protocol.Diagnostic{}, VerifiedAt: moment},
+		Verification: &protocol.Verification{Language: "go", Verdict: protocol.Verified, Diagnostics: []protocol.Diagnostic{}, VerifiedAt: &moment},
 	}))
 	return source
 }
@@ -191,7 +191,7 @@ func unverifiedIsFound(t *testing.T, b *Books) {
 	if len(found) != 1 || found[0].Version.Number != 2 || found[0].Source.ID != s.source.ID {
 		t.Fatalf("found %+v", found)
 	}
-	v := protocol.Verification{Verdict: protocol.VerifyFailed, Diagnostics: []protocol.Diagnostic{{Line: 1, Message: "<"}}, VerifiedAt: moment}
+	v := protocol.Verification{Verdict: protocol.VerifyFailed, Diagnostics: []protocol.Diagnostic{{Line: 1, Message: "<"}}, VerifiedAt: &moment}
 	ok(t, b.SetVerification(ctx, s.source.ID, 2, &v))
 	found, err = b.Unverified(ctx, 5)
 	ok(t, err)

@@ -622,6 +622,9 @@ export interface Notebook {
 /** Verdict is the result of a verification. */
 export type Verdict = 'verified' | 'failed' | 'unsupported';
 
+/** Claim says how far verified code was checked. */
+export type Claim = 'parses' | 'type-checks';
+
 /** Diagnostic is one finding of a parser. line and column start at 1; they are 0 if the parser does not report them. */
 export interface Diagnostic {
   line: number;
@@ -630,14 +633,21 @@ export interface Diagnostic {
   severity: string;
 }
 
-/** Verification is the result of a parser or compiler front end. The code was not run. */
+/**
+ * Verification is the result of a parser or compiler front end. The code was not run. claim and verifiedAt are set only
+ * for the verdict "verified". reason says why code was not checked, or not further than claim. summary is a sentence
+ * for people.
+ */
 export interface Verification {
   language: string;
   verdict: Verdict;
+  claim?: Claim;
+  summary: string;
+  reason?: string;
   tool: string;
   toolVersion: string;
   diagnostics: Diagnostic[];
-  verifiedAt: string;
+  verifiedAt: string | null;
   digest: string;
 }
 

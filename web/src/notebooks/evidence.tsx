@@ -2,29 +2,16 @@ import { Badge } from '../ui/badge.tsx';
 import type { AgentSessionStatus, Verification } from '@bellhop/client';
 import styles from './notebooks.module.css';
 
-/** The result of a verification in words: the tool, its findings, and that no code was run. */
-export function evidence(v: Verification | null): string {
-  if (!v) return 'Not checked yet.';
-  const tool = [v.tool, v.toolVersion].filter(Boolean).join(' ');
-  const errors = v.diagnostics.filter((d) => d.severity === 'error').length;
-  switch (v.verdict) {
-    case 'verified':
-      return `${tool} accepts this as ${v.language}${v.diagnostics.length > 0 ? `, with ${plural(v.diagnostics.length, 'warning')}` : ''}. The code was read, not run.`;
-    case 'failed':
-      return `${tool} found ${plural(errors || v.diagnostics.length, 'error')} in this ${v.language}. The code was read, not run.`;
-    case 'unsupported':
-      return `No checker for ${v.language || 'this language'} is installed, so nothing is known about the code.`;
-  }
-}
+/** The result of a verification in a sentence, as the broker words it for all clients. */
+export const evidence = (v: Verification | null): string => v?.summary ?? 'Not checked yet.';
 
-const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
-
+/** How far the code was checked. Code that a parser read without a claim (HTML, CSS, Markdown) gets no badge. */
 export function VerificationBadge({ verification }: { verification: Verification | null }) {
   switch (verification?.verdict) {
     case 'verified':
       return (
         <Badge tone="good" icon="check">
-          Verified
+          {verification.claim === 'type-checks' ? 'Type-checks' : 'Parses'}
         </Badge>
       );
     case 'failed':
@@ -34,9 +21,9 @@ export function VerificationBadge({ verification }: { verification: Verification
         </Badge>
       );
     case 'unsupported':
-      return <Badge tone="soft">Not checkable</Badge>;
+      return verification.tool ? null : <Badge tone="soft">Not checked</Badge>;
     default:
-      return <Badge tone="soft">Not checked</Badge>;
+      return <Badge tone="soft">Not checked yet</Badge>;
   }
 }
 
@@ -73,6 +60,7 @@ export function Evidence({ verification }: { verification: Verification | null }
         <ul>
           {verification.diagnostics.slice(0, 20).map((d, i) => (
             <li key={i}>
+              {d.severity === 'warning' && 'Warning '}
               <span>{d.line > 0 ? `${d.line}:${d.column}` : '·'}</span> <bdi>{d.message}</bdi>
             </li>
           ))}
