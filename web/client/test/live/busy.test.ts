@@ -76,7 +76,8 @@ test('the next page finds a queued prompt of a closed page', async () => {
   await first.done;
   expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
   expect(chat.text).toBe(counted(20));
-  for (let open: string | null = null; open === null || open === chat.lastMessage!.id; ) open = (await client.task(taskId)).openTurn;
+  for (let open: string | null = null; open === null || open === chat.lastMessage!.id; )
+    open = (await client.task(taskId)).openTurn;
   await chat.resumeStream();
   expect(chat.text).toBe(counted(12));
   expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'assistant']);
