@@ -183,5 +183,5 @@ test('the plain example runs a turn', async () => {
   const script = fileURLToPath(new URL('../../examples/plain/chat.mjs', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, join(dir, 'dev.json'), 'slow 5']);
   rmSync(dir, { recursive: true });
-  expect(stdout).toBe('1 2 3 4 5\n(stop)\n');
+  expect(stdout).toBe('1 2 3 4 5\n(stop)\n2 messages are stored\n');
 });
