@@ -33,7 +33,7 @@ func (k *kit) ending(id string) any {
 }
 
 func ended(turn, finish, reason string) string {
-	return `{'status':'idle','open':'','basic':true,'last':{'id':'` + turn + `','finishReason':'` + finish + `','reason':'` + reason + `','usage':null}}`
+	return `{'status':'idle','open':null,'basic':true,'last':{'id':'` + turn + `','finishReason':'` + finish + `','reason':'` + reason + `','usage':null}}`
 }
 
 func TestTheEndOfABasicHostsTurn(t *testing.T) {

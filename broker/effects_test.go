@@ -41,6 +41,7 @@ func (k *kit) brief(id string) any {
 func TestEffects(t *testing.T) {
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{'n':1}`
 	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':[2]`
+	const settled = `'type':'tool-result','toolCallId':'c','toolName':'sh','output':'The turn ended before this tool had: host-restarted','isError':true`
 	row := func(state, input, output string) string {
 		return fmt.Sprintf(`{'role':'ASSISTANT','turn':'t1','status':'SENT','tool':{'toolCallId':'c','toolName':'sh','input':%s,'output':%s,'isError':%t,'state':'%s'}}`,
 			input, output, state == "error", state)
@@ -150,6 +151,12 @@ func TestEffects(t *testing.T) {
 			"a late result completes a settled tool",
 			[]string{"t1", "t1", "t1"},
 			[]string{call, finishStop, result},
+			closed + row("done", "{'n':1}", "[2]") + `]}`,
+		},
+		{
+			"a host that settles the tools of a closed turn again changes no result",
+			[]string{"t1", "t1", "t1", "t1"},
+			[]string{call, result, finishStop, settled},
 			closed + row("done", "{'n':1}", "[2]") + `]}`,
 		},
 		{

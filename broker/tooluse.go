@@ -37,6 +37,9 @@ func (e *effects) toolCall(in *incomingEvent) error {
 }
 
 func (e *effects) toolResult(in *incomingEvent) error {
+	if e.settledAgain(in) {
+		return nil
+	}
 	return e.mergeTool(in, e.toolRow(in, PhaseCall), func(use *protocol.ToolUse, phase ToolPhase) ToolPhase {
 		if use.ToolName == "" {
 			use.ToolName = in.event.ToolName
@@ -55,6 +58,16 @@ func (e *effects) toolResult(in *incomingEvent) error {
 		}
 		return PhaseResult
 	})
+}
+
+// settledAgain reports whether in is the second result of a use whose turn has ended. A
+// host whose journal was restored from an older copy settles the tools of turns that it
+// believes to be open. The first result is the agent's and stays. Events of a host with
+// positions arrive in order, so such a result belongs to no other call.
+func (e *effects) settledAgain(in *incomingEvent) bool {
+	t := e.turns[in.turn]
+	closed := t != nil && t.State == TurnClosed
+	return in.event.Epoch > 0 && closed && e.toolRow(in, PhaseCall) == nil && e.toolRow(in, PhaseBoth) != nil
 }
 
 // toolRow returns the oldest row of this (turnId, toolCallId) in that phase.

@@ -235,3 +235,24 @@ func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {
 		}
 	}
 }
+
+// A host with a restored journal settles a tool whose result the broker has. The first result
+// stays in the message.
+func TestAToolThatIsSettledAgainKeepsItsResult(t *testing.T) {
+	for _, c := range []struct {
+		restores int
+		shown    string
+		valid    bool
+	}{{1, `"out"`, true}, {0, `"out"`, false}, {1, `"closed"`, false}} {
+		o := sample()
+		s := o.Sessions[0]
+		b := &builder{Session: s}
+		e := b.event("turn-2", ToolResult, `"toolCallId":"call-label-2","output":"closed","isError":true`)
+		s.Rows, s.Served = append(s.Rows, e), append(s.Served, e)
+		s.Acknowledged, s.BrokerAt, s.JournalRestores = s.Cursor, s.Cursor, c.restores
+		(&editor{Session: s}).changeMessages(func(m Message) bool { return m.Turn == "turn-2" && len(m.Tools) > 0 }, func(m *Message) { m.Tools[0].Output = c.shown })
+		if found := Run(o); (len(found) == 0) != c.valid {
+			t.Errorf("%d restores, shown %s: %v", c.restores, c.shown, found)
+		}
+	}
+}

@@ -82,8 +82,11 @@ func (c *checker) answers() {
 		}
 		texts[m.EventID] = m
 	}
+	again := c.settledAgain()
 	for _, row := range c.inOrder() {
-		c.answer(row, texts, tools)
+		if !again[row.ID] {
+			c.answer(row, texts, tools)
+		}
 	}
 	for id := range texts {
 		c.report(ruleInvented, "a message of event %s, which is no text", id)
@@ -99,6 +102,27 @@ func (c *checker) toolUses() map[string]int {
 		}
 	}
 	return uses
+}
+
+// settledAgain returns the results that a host with a restored journal wrote for tools of a turn
+// that had ended. They change no message: the first result stays.
+func (c *checker) settledAgain() map[string]bool {
+	again, running, ended := map[string]bool{}, map[string]int{}, map[string]bool{}
+	for _, row := range c.inOrder() {
+		got, _ := row.content()
+		use := row.Turn + got.Call
+		switch {
+		case row.Type == Finish:
+			ended[row.Turn] = true
+		case row.Type == ToolCall:
+			running[use]++
+		case row.Type == ToolResult && running[use] > 0:
+			running[use]--
+		case row.Type == ToolResult:
+			again[row.ID] = ended[row.Turn] && c.JournalRestores > 0
+		}
+	}
+	return again
 }
 
 // answer compares one event with its message and takes that off the texts.
