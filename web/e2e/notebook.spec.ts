@@ -28,7 +28,7 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
     await good.getByRole('link').click();
 
     await expect(page.getByRole('heading', { name: 'Reverse a string', level: 1 })).toBeVisible();
-    await expect(page.getByText(/^Checked: this go type-checks .*It was read, not run\.$/)).toBeVisible();
+    await expect(page.getByText(/Checked: this go type-checks .*It was read, not run\.$/)).toBeVisible();
     await page.getByRole('textbox', { name: 'Question' }).fill('Does it keep combining marks together?');
     await page.keyboard.press('Enter');
     const thread = page.getByRole('region', { name: 'Conversation' }).getByRole('log');
