@@ -87,7 +87,8 @@ export function argumentsOf(input: unknown): string {
   const isMultiline = (value: unknown) => typeof value === 'string' && value.includes('\n');
   const members = Object.entries(input).sort(
     ([, a], [, b]) =>
-      Number(isMultiline(a)) - Number(isMultiline(b)) || (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0),
+      Number(isMultiline(a)) - Number(isMultiline(b)) ||
+      (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0),
   );
   return members
     .map(([name, value]) =>
