@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
@@ -18,18 +17,15 @@ import (
 
 // agentSession is a workspace of the host with an agent in it.
 type agentSession struct {
-	host  *agentHost
+	*session
+	on    *agentHost
 	agent subject
-	id    string
-	token string
 }
 
 func (h *agentHost) openAgent(ctx context.Context, a subject) *agentSession {
 	model := map[string]string{"opencode": "openai-compatible/mock-1", "codex": "gpt-5.5"}[a.name]
-	s := &agentSession{host: h, agent: a, id: protocol.NewID()}
-	req := &protocol.OpenSessionRequest{SessionID: s.id, WebhookURL: h.hook.url + "/webhook", Agent: a.name, Model: model}
-	s.token = h.open(ctx, req).Token
-	return s
+	opened := h.open(ctx, &protocol.OpenSessionRequest{WebhookURL: h.hook.hook, Agent: a.name, Model: model})
+	return &agentSession{session: opened, on: h, agent: a}
 }
 
 // leave ends the sessions' programs. A session that does not end now ends with the
@@ -44,7 +40,7 @@ func (h *agentHost) leave(sessions []*agentSession) {
 
 // turn reads the events of a turn until its end.
 func (s *agentSession) turn(ctx context.Context, prompt string, see func(p *protocol.Part, at time.Time)) {
-	body := s.host.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(s.id), s.token, &protocol.PromptRequest{Prompt: prompt})
+	body := s.prompt(ctx, prompt)
 	defer body.Close()
 	for in := sse.NewReader(body); ; {
 		frame, err := in.Next()
@@ -109,7 +105,7 @@ func (h *agentHost) healths(ctx context.Context, into *samples) {
 // counts returns when the agent wrote the numbers, and when they were read here.
 func (s *agentSession) counts(ctx context.Context, pieces int) (written, read *stamps) {
 	read = newStamps()
-	notes := stampsOf(s.host.dir, s.id)
+	notes := stampsOf(s.on.dir, s.id)
 	if err := os.Truncate(notes, 0); !errors.Is(err, fs.ErrNotExist) { // the earlier rounds have the same numbers
 		check(err)
 	}

@@ -48,14 +48,14 @@ func limit(receivers int) float64 {
 
 // expect prepares the receivers for deliveries that become due from now on.
 func (s *dispatch) expect(f fill) {
-	s.receivers.do("Expect", ReceiversOrder{From: f.due.Truncate(time.Microsecond).UnixNano()})
+	s.receivers.do("Expect", f.due.Truncate(time.Microsecond).UnixNano())
 	s.queue.place(f)
 }
 
 // rate measures one round of deliveries that are all due.
 func (s *dispatch) rate(receivers int) float64 {
 	s.expect(fill{count: int(1.3*limit(receivers)*s.scale.round.Seconds()) + inFlight, of: receivers, due: time.Now()})
-	return ask[ReceiversResult](s.receivers, "Rate", ReceiversOrder{For: s.scale.round}).Rate
+	return ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: 1, For: s.scale.round}).Rate
 }
 
 // lag measures deliveries that become due one after the other.

@@ -10,12 +10,10 @@ import (
 
 // idle fills a host with sessions of one turn each, then kills and restarts it.
 func idle(r *run) []row {
-	n, webhook, host := r.scale.idle, r.stub().url+"/webhook", r.host(r.dir())
+	n, webhook, host := r.scale.idle, r.stub().hook, r.host(r.dir())
 	empty, start := host.footprint(), time.Now()
 	r.parallel(n, 16, func(ctx context.Context, _ int) {
-		id := protocol.NewID()
-		token := host.open(ctx, &protocol.OpenSessionRequest{SessionID: id, WebhookURL: webhook}).Token
-		host.start(ctx, id, token, "say something that is worth an event")
+		host.open(ctx, &protocol.OpenSessionRequest{WebhookURL: webhook}).complete(ctx, "say something that is worth an event")
 	})
 	filling := time.Since(start)
 	transport.CloseIdleConnections()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"bellhop/protocol"
@@ -14,48 +13,27 @@ type streaming struct {
 	*run
 	host    *hostProcess
 	readers *peer
-	open    []session
-}
-
-type session struct {
-	id, token string
-	before    string // stream id before the first part
+	open    []*session
 }
 
 // stream measures many readers of one host, in turns with and without readers that
 // never read.
 func stream(r *run) []row {
 	s := &streaming{run: r}
-	webhook := r.stub().url + "/webhook"
-	s.host, s.readers, s.open = r.host(r.dir()), r.role("readers"), make([]session, r.scale.sessions)
+	webhook := r.stub().hook
+	s.host, s.readers, s.open = r.host(r.dir()), r.role("readers"), make([]*session, r.scale.sessions)
 	r.parallel(len(s.open), 8, func(ctx context.Context, i int) {
-		id := protocol.NewID()
-		answer := s.host.open(ctx, &protocol.OpenSessionRequest{SessionID: id, WebhookURL: webhook})
-		s.open[i] = session{id: id, token: answer.Token, before: protocol.StreamID{Epoch: answer.Cursor.Epoch}.String()}
-		s.host.start(ctx, id, answer.Token, fmt.Sprintf("bulk %d", r.scale.backlog))
+		s.open[i] = s.host.open(ctx, &protocol.OpenSessionRequest{WebhookURL: webhook})
+		s.open[i].complete(ctx, fmt.Sprintf("bulk %d", r.scale.backlog))
 	})
 	alone := s.host.footprint()
-	s.readers.do("Read", s.order(s.open, r.scale.readers/len(s.open), false))
+	s.readers.do("Read", reading(s.open, r.scale.readers/len(s.open), false))
 	idle := s.host.footprint()
 	r.parallel(len(s.open), 8, func(ctx context.Context, i int) {
-		s.host.begin(ctx, s.open[i].id, s.open[i].token, fmt.Sprintf("pace %s 100", r.scale.every))
+		s.open[i].begin(ctx, fmt.Sprintf("pace %s 100", r.scale.every))
 	})
 	healthy, beside := s.rounds()
 	return s.rows(healthy, beside, alone, idle, s.host.footprint())
-}
-
-// order returns an order for the streams of sessions, from their beginning or from
-// now on.
-func (s *streaming) order(sessions []session, each int, backlog bool) ReaderOrder {
-	o := ReaderOrder{Address: strings.TrimPrefix(s.host.url, "http://"), Each: each}
-	for _, one := range sessions {
-		after := ""
-		if backlog {
-			after = one.before
-		}
-		o.Targets = append(o.Targets, streamPath(one.id, one.token, after))
-	}
-	return o
 }
 
 // delivered holds the results of all rounds of one kind.
@@ -71,7 +49,7 @@ func (s *streaming) rounds() (healthy, beside delivered) {
 	time.Sleep(s.scale.round / 2) // warm-up
 	for range s.scale.rounds {
 		s.round(&healthy)
-		s.readers.do("Stall", s.order(s.open[:min(s.scale.stalled, len(s.open))], 1, true))
+		s.readers.do("Stall", reading(s.open[:min(s.scale.stalled, len(s.open))], 1, true))
 		time.Sleep(s.scale.round / 10) // until the kernel buffers no more for them
 		s.round(&beside)
 		s.readers.do("Unstall", true)
