@@ -25,17 +25,14 @@ func idle(r *run) []row {
 	restart := time.Since(start)
 	live, resident, goroutines := filled.per(n, empty)
 	liveAfter, residentAfter, _ := after.footprint().per(n, empty)
-	return []row{
-		{
-			what:   fmt.Sprintf("memory of an idle session, %d of them, one turn each", n),
-			figure: fmt.Sprintf("%s live, %s resident; after a restart %s live, %s resident", live, resident, liveAfter, residentAfter),
-			bound:  fmt.Sprintf("the frames of the last turn, kept for readers that resume; %.2f goroutines a session", goroutines),
-		},
-		{
-			what:   fmt.Sprintf("restart after SIGKILL with %d sessions", n),
-			figure: brief(restart) + " until /readyz",
-			beside: "opening them and running their turns took " + brief(filling),
-			bound:  "reading every session's record from the journal",
-		},
-	}
+	return []row{{
+		what:   fmt.Sprintf("memory of an idle session, %d of them, one turn each", n),
+		figure: fmt.Sprintf("%s live, %s resident; after a restart %s live, %s resident", live, resident, liveAfter, residentAfter),
+		bound:  fmt.Sprintf("the frames of the last turn, kept for readers that resume; %.2f goroutines a session", goroutines),
+	}, {
+		what:   fmt.Sprintf("restart after SIGKILL with %d sessions", n),
+		figure: brief(restart) + " until /readyz",
+		beside: "opening them and running their turns took " + brief(filling),
+		bound:  "reading every session's record from the journal",
+	}}
 }

@@ -24,21 +24,17 @@ func latency(r *run) []row {
 	stored := r.commits(w, from, until)
 	rate := float64(stored.Count) / until.Sub(from).Seconds()
 	load := fmt.Sprintf("%d busy sessions, %.0f events/s, %.0f parts/s", r.scale.busy, rate, rate*blockParts)
-	return []row{
-		{
-			what: "event → database: " + load, figure: stored.String(),
-			bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
-				"an HTTP request, a commit of the database",
-		},
-		{
-			what: "event → browser: the same", figure: seen.Ends.String(),
-			bound: "a commit of the journal, which comes before the part that completes the event",
-		},
-		{
-			what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
-			bound: "nothing is written for them",
-		},
-	}
+	return []row{{
+		what: "event → database: " + load, figure: stored.String(),
+		bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
+			"an HTTP request, a commit of the database",
+	}, {
+		what: "event → browser: the same", figure: seen.Ends.String(),
+		bound: "a commit of the journal, which comes before the part that completes the event",
+	}, {
+		what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
+		bound: "nothing is written for them",
+	}}
 }
 
 // busy checks in to tasks, attaches a reader to each and starts its turn.
