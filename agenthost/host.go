@@ -14,13 +14,13 @@ import (
 	"bellhop/protocol"
 )
 
-// Host runs sessions. Make it with New, which also does the recovery of what a
-// crash left open, and drive it with Run.
+// Host runs sessions. New makes it and closes the turns that a crash left open; Run
+// delivers its events.
 type Host struct {
 	opts    Options
 	started time.Time
 
-	// work ends what agents do, posting ends the outboxes, which outlive it.
+	// work is the context of agents; posting is that of outboxes, which end later.
 	work        context.Context
 	stopWork    context.CancelFunc
 	posting     context.Context
@@ -44,7 +44,7 @@ const (
 )
 
 // New loads the journal and closes what a crash left open: open turns end with
-// host-restarted, their questions before them; announced turns whose tokens have
+// host-restarted, after their questions are resolved; announced turns whose tokens have
 // expired end with not-started. Nothing is posted before Run.
 func New(opts Options) (*Host, error) {
 	if err := opts.complete(); err != nil {
@@ -94,19 +94,19 @@ func (o *Options) complete() error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	fallback(&o.TokenTTL, protocol.StreamTokenLifetime)
-	fallback(&o.InteractionTimeout, 30*time.Minute)
-	fallback(&o.IdleStop, 10*time.Minute)
-	fallback(&o.ActivityTimeout, 10*time.Minute)
-	fallback(&o.DrainTimeout, 2*time.Second)
+	setDefault(&o.TokenTTL, protocol.StreamTokenLifetime)
+	setDefault(&o.InteractionTimeout, 30*time.Minute)
+	setDefault(&o.IdleStop, 10*time.Minute)
+	setDefault(&o.ActivityTimeout, 10*time.Minute)
+	setDefault(&o.DrainTimeout, 2*time.Second)
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	o.LocalURL = strings.TrimRight(o.LocalURL, "/")
 	return nil
 }
 
-func fallback(d *time.Duration, usual time.Duration) {
+func setDefault(d *time.Duration, value time.Duration) {
 	if *d <= 0 {
-		*d = usual
+		*d = value
 	}
 }
 
@@ -124,10 +124,10 @@ func agentNames(providers map[string]Provider) string {
 // their context. With DrainTimeout it stays below the 10 s that the end of a process may
 // take.
 const (
-	turnsLimit  = 6500 * time.Millisecond
-	closeWait   = 500 * time.Millisecond
-	endLimit    = 8500 * time.Millisecond // for all but leaveBehind
-	leaveBehind = 250 * time.Millisecond
+	turnsLimit     = 6500 * time.Millisecond
+	programsLimit  = 500 * time.Millisecond  // at least; programs also get the time that turns and outboxes left
+	endLimit       = 8500 * time.Millisecond // for all but goroutineLimit
+	goroutineLimit = 250 * time.Millisecond
 )
 
 // Run brings events to brokers until ctx ends. Then it interrupts the agents,
@@ -149,17 +149,17 @@ func (h *Host) Run(ctx context.Context) error {
 	h.stopPosting()
 	h.stopWork()
 	h.activity.Stop()
-	h.closeSessions(max(closeWait, endLimit-time.Since(began))) // the time that turns and outboxes left
+	h.closeSessions(max(programsLimit, endLimit-time.Since(began)))
 	h.enter(stopped)
-	h.wait(&h.wg, leaveBehind)
+	h.wait(&h.wg, goroutineLimit)
 	if client, ok := h.opts.Poster.(interface{ CloseIdleConnections() }); ok {
 		client.CloseIdleConnections()
 	}
 	return nil
 }
 
-// wait waits for wg at most so long: an agent that never returns must not keep the
-// process.
+// wait waits for wg, but no longer than most: an agent that never returns must not keep
+// the process alive.
 func (h *Host) wait(wg *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
@@ -181,7 +181,7 @@ func (h *Host) stopTurns() {
 	var wg sync.WaitGroup
 	for _, s := range h.all() {
 		s.mu.Lock()
-		prompts{s}.dropQueue() // before the open turn ends, so that their finish is posted too
+		prompts{s}.dropQueue() // before the open turn ends, so that the finish of queued turns is posted too
 		idle := s.turn == nil && s.state.Turn == nil
 		s.mu.Unlock()
 		if idle {
@@ -202,7 +202,7 @@ func (h *Host) drain() {
 	defer limit.Stop()
 	watch := h.WatchStatus()
 	defer watch.Close()
-	for h.posts() {
+	for h.hasUndelivered() {
 		select {
 		case <-watch.C:
 		case <-limit.C:
@@ -211,12 +211,12 @@ func (h *Host) drain() {
 	}
 }
 
-func (h *Host) posts() bool {
+func (h *Host) hasUndelivered() bool {
 	for _, s := range h.all() {
 		s.mu.Lock()
-		posts := s.state.Undelivered()
+		undelivered := s.state.Undelivered()
 		s.mu.Unlock()
-		if posts {
+		if undelivered {
 			return true
 		}
 	}
@@ -242,16 +242,16 @@ func (h *Host) closeSessions(most time.Duration) {
 	h.wait(&wg, most)
 }
 
-// registry is the sessions of a host, its phase, and those who watch for changes.
+// registry holds the sessions of a host, its phase, and the watchers of its status.
 type registry struct {
 	create func(id string) *session // makes a session that has no row yet
-	wg     sync.WaitGroup           // what spawn started
+	wg     sync.WaitGroup           // goroutines that spawn started
 
 	mu       sync.Mutex
 	sessions map[string]*session
 	watchers map[chan struct{}]struct{}
 	phase    phase
-	notified map[string]string // by broker, the last incarnation that its sessions were notified of
+	notified map[string]string // broker id → the last incarnation that its sessions were notified of
 }
 
 func (r *registry) enter(p phase) {
@@ -260,8 +260,8 @@ func (r *registry) enter(p phase) {
 	r.phase = p
 }
 
-// session returns a session that exists, CodeNotFound otherwise. It may be
-// deleted before the caller has its lock.
+// session returns an existing session, or CodeNotFound. Another goroutine may delete it
+// before the caller holds its lock.
 func (r *registry) session(id string) (*session, error) {
 	r.mu.Lock()
 	s := r.sessions[id]
@@ -276,7 +276,7 @@ func errSessionNotFound() error {
 	return &protocol.Error{Code: protocol.CodeNotFound, Message: "Session not found"}
 }
 
-// sessionToOpen returns the session with its lock held, a new one if need be.
+// sessionToOpen returns the session with its lock held; it creates a missing one.
 func (r *registry) sessionToOpen(id string) *session {
 	for {
 		r.mu.Lock()
@@ -294,6 +294,7 @@ func (r *registry) sessionToOpen(id string) *session {
 	}
 }
 
+// all returns the sessions that have a row in the journal.
 func (r *registry) all() []*session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -306,7 +307,8 @@ func (r *registry) all() []*session {
 	return out
 }
 
-// spawn runs f under the host's wait group, unless the host has ended.
+// spawn runs f in a goroutine of the host's wait group. It returns false if the host has
+// stopped.
 func (r *registry) spawn(f func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -103,8 +103,7 @@ func TestACursorThatNamesNoFrameIsAGap(t *testing.T) {
 			wantLines(t, "the last turn", bodies(got[1:]), bodies(all))
 		})
 	}
-	empty := r.openSession(&protocol.OpenSessionRequest{SessionID: "empty", WebhookURL: r.broker.url(), Attach: true})
-	_ = empty
+	r.openSession(&protocol.OpenSessionRequest{SessionID: "empty", WebhookURL: r.broker.url(), Attach: true})
 	if got := r.read(r.attach("empty", "5-5", false)); len(got) != 1 || resumeOf(t, got[0]).Verdict != "gap" {
 		t.Errorf("a session without turns: %v", got)
 	}
@@ -144,7 +143,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	r.open(data)
 	r.run()
 
-	live := r.attach("s1", stream1(9999), false)
+	live := r.attach("s1", idInEpoch1(9999), false)
 	got := r.read(live)
 	if resumeOf(t, got[0]).Verdict != "gap" {
 		t.Errorf("verdict %s", got[0].json)
@@ -167,7 +166,7 @@ func TestResumingAfterACrash(t *testing.T) {
 	})
 }
 
-func stream1(offset int64) string { return protocol.StreamID{Epoch: 1, Offset: offset}.String() }
+func idInEpoch1(offset int64) string { return protocol.StreamID{Epoch: 1, Offset: offset}.String() }
 
 // An idle session's newest id is still the newest after a restart.
 func TestNothingIsNewerAfterAnIdleRestart(t *testing.T) {
@@ -205,8 +204,8 @@ func TestOffsetsAreNeverUsedTwiceAcrossRestarts(t *testing.T) {
 	}
 }
 
-// Catalogue 66, scaled: random cuts of a reader, with a window that is purged and
-// blocks that are split; each resume is exact or an honest gap.
+// Catalogue 66, scaled: a reader is cut at random while frames leave the window and long
+// blocks are split. Each resume continues after the reader's last frame or reports a gap.
 func TestResumeIsExactOrHonest(t *testing.T) {
 	r := newRig(t).start()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -255,7 +254,7 @@ func (c *resumer) all(stream *agenthost.Stream) []frame {
 			if len(got) > 0 && got[len(got)-1].part.Terminal() {
 				return got
 			}
-			stream = c.again(stream, last)
+			stream = c.reattach(stream, last)
 			continue
 		case f.part.Type == protocol.PartDataResume:
 			if resumeOf(c.T, f).Verdict == protocol.ResumeGap {
@@ -271,21 +270,21 @@ func (c *resumer) all(stream *agenthost.Stream) []frame {
 			break
 		}
 		if f.id != "" && c.cut() {
-			stream = c.again(stream, last)
+			stream = c.reattach(stream, last)
 		}
 	}
 	stream.Close()
 	return got
 }
 
-func (c *resumer) again(stream *agenthost.Stream, last string) *agenthost.Stream {
+func (c *resumer) reattach(stream *agenthost.Stream, last string) *agenthost.Stream {
 	stream.Close()
 	c.resumes++
 	return c.attach(c.session, last, false)
 }
 
 // meaning is what a client makes of frames: texts by block, completing parts
-// byte for byte. Reasoning is not kept, so a replay may lack it.
+// byte for byte. The journal holds no reasoning, so a rebuilt turn lacks it.
 func meaning(frames []frame) []string {
 	var out []string
 	texts := map[string]string{}

@@ -112,8 +112,8 @@ func (t *RelayedTurn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Ended ends the turn after its stream has ended. A stream that broke must not be
-// reported.
+// Ended ends the turn after its stream has ended. It must not be called for a stream that
+// broke: the agent may still be working.
 func (t *RelayedTurn) Ended(ctx context.Context) error {
 	_, err := t.sessions.Updater.updateTask(ctx, t.task.UserID, t.task.ID, func(ctx context.Context, tx *taskTx) error {
 		return tx.finishBasic(ctx, t.turnID, t.stream.result())
@@ -121,7 +121,8 @@ func (t *RelayedTurn) Ended(ctx context.Context) error {
 	return err
 }
 
-// IsClosed reports whether the turn has ended by other news, such as a stop.
+// IsClosed reports whether the turn has ended in another way than by its stream, such as
+// by an interrupt.
 func (t *RelayedTurn) IsClosed(ctx context.Context) bool {
 	turns, err := t.sessions.Updater.Store.Turns(ctx, t.task.ID, []string{t.turnID})
 	return err == nil && (len(turns) == 0 || turns[0].State == TurnClosed)
@@ -178,7 +179,7 @@ func (e *streamEnd) parse() {
 	}
 }
 
-// result is a stop if the stream ended without a reason.
+// result returns how the turn ended; "stop" if the stream had no finish, abort or error.
 func (e *streamEnd) result() protocol.LastTurn {
 	if e.end == nil {
 		return protocol.LastTurn{FinishReason: protocol.FinishStop}

@@ -38,6 +38,7 @@ func (k *kit) brief(id string) any {
 	return view
 }
 
+// A number before a rule is its case in the fault catalogue.
 func TestEffects(t *testing.T) {
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{'n':1}`
 	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':[2]`
@@ -165,7 +166,7 @@ func TestEffects(t *testing.T) {
 			[]string{finishStop, call},
 			closed + row("unknown", "{'n':1}", "null") + `]}`,
 		},
-		{"what was dropped is only kept", []string{""}, []string{`'type':'dropped','reason':'refused'`}, `{'status':'none','open':'','messages':[]}`},
+		{"a dropped event is stored without effects", []string{""}, []string{`'type':'dropped','reason':'refused'`}, `{'status':'none','open':'','messages':[]}`},
 	}
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))

@@ -18,6 +18,8 @@ type messageBody struct {
 	hash      string // of message and artifacts
 }
 
+// checkMessage validates the message and the artifacts, and gives the artifacts ids. The
+// ids are not part of the hash, so that a repeated check-in has the same one.
 func checkMessage(req *protocol.CheckInRequest) (*messageBody, error) {
 	invalid := func(format string, args ...any) (*messageBody, error) {
 		return nil, protocol.Errorf(protocol.CodeInvalid, format, args...)

@@ -60,8 +60,8 @@ const (
 	pullPage  = 100                                        // events per request, which is also the batch size for Ingest
 	silence   = 30 * time.Second                           // how long an open turn may be silent before its host is asked
 	unstarted = protocol.StreamTokenLifetime + time.Minute // how long a turn may stay announced: longer than its tokens are valid
-	maxPulls  = 10_000
-	clockSkew = time.Minute // between replicas, without a reason to think that a clock was moved
+	maxPulls  = 10_000                                     // pages of one pull: more means that a host repeats itself
+	clockSkew = time.Minute                                // by which clocks of replicas may differ before one counts as moved back
 )
 
 // Task pulls the host's events, then closes the turns that the host lost: those
@@ -156,8 +156,8 @@ func (r *Reconciler) pull(ctx context.Context, target Target, taskID string) (al
 	return nil, fmt.Errorf("task %s: the host's events have no end", taskID)
 }
 
-// lastEvent returns the id of the event at a cursor, "" when there is none. With it a
-// host finds out whether the events that follow in its journal follow that one.
+// lastEvent returns the id of the event at a cursor, "" when there is none. A host compares
+// it with its own event there, and so detects that its journal has other events.
 func (r *Reconciler) lastEvent(ctx context.Context, taskID string, cursor protocol.Cursor) (string, error) {
 	if cursor.Seq == 0 {
 		return "", nil

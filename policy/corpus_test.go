@@ -31,7 +31,8 @@ type bypass struct {
 
 var decided = regexp.MustCompile(`^(?:allow|confirm|deny) +(?:INFO|WARN|CRITICAL) *$`)
 
-// bypassLinks is the workspace of the corpus: links that lead outside, and folders.
+// bypassLinks stands for the file system of the corpus: it returns the targets of links that
+// lead outside the workspace, EINVAL for directories, and ErrNotExist for other paths.
 func bypassLinks(path string) (string, error) {
 	switch path {
 	case "/ws/out":

@@ -30,7 +30,7 @@ func TestTheDocumentedPolicyAllowsOnlyItsRules(t *testing.T) {
 		{"git --no-pager log -1", "allow INFO"},
 		{"rm -rf build", "allow INFO"},
 		{"./release.sh --dry-run", "allow INFO"},
-		{"curl https://api.example.com/x", "confirm INFO"}, // the command itself
+		{"curl https://api.example.com/x", "confirm INFO"}, // a rule allows the address, none the command
 		{"curl https://evil.test/x", "deny WARN"},
 		{"git push origin main", "confirm CRITICAL"},
 		{"git push --force", "confirm CRITICAL"},
@@ -95,7 +95,8 @@ func TestAShapeCoversTheSameKindOfCall(t *testing.T) {
 	}{
 		{"other files", bash("touch a"), bash("touch b"), true},
 		{"other text", bash("git commit -m x"), bash("git commit -m 'y z'"), true},
-		{"other packages", bash("go test ./a"), bash("go test ./a"), true},
+		{"the same package", bash("go test ./a"), bash("go test ./a"), true},
+		{"another package", bash("go test ./a"), bash("go test ./b"), false},
 		{"options in another order", bash("ls -l -a"), bash("ls -al"), true},
 		{"another option", bash("touch a"), bash("touch -c a"), false},
 		{"another subcommand", bash("go test ./..."), bash("go vet ./..."), false},

@@ -19,8 +19,9 @@ func (g *glob) match(text string) bool {
 	return g.matchWild(text)
 }
 
-// matchWild lets the last * match as little as possible and extends its match when the rest
-// does not fit: star is its place in the pattern, mark the end of its match in the text.
+// matchWild lets the last * match as little as possible. When the pattern after that * does
+// not fit, the * takes one more character. star is the index of the * in the pattern; mark
+// is where its match ends in the text.
 func (g *glob) matchWild(text string) bool {
 	p := g.text
 	if p == "*" {

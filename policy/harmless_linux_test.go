@@ -9,15 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// escapes reports what an allowed command changed outside the workspace.
-func escapes(t testing.TB, command string, got caged) {
+// failIfEscaped fails the test if an allowed command changed something outside the workspace.
+func failIfEscaped(t testing.TB, command string, got caged) {
 	t.Helper()
 	if len(got.Changes) > 0 {
 		t.Errorf("the policy allows %q, which changes %q outside the workspace", command, got.Changes)
 	}
 }
 
-// The cage must see an escape: otherwise the tests below could not fail.
+// The cage must detect an escape: otherwise the tests below could not fail.
 func TestTheCageSeesEscapes(t *testing.T) {
 	c := newCage(t)
 	for _, command := range []string{
@@ -40,7 +40,7 @@ func TestHarmlessCommandsOfTheCorpusChangeNothingOutside(t *testing.T) {
 		for _, b := range readBypasses(t, file) {
 			command := strings.ReplaceAll(b.text, "@@", "\n")
 			got := c.run(t, command, false)
-			escapes(t, command, got)
+			failIfEscaped(t, command, got)
 			if got.Allowed {
 				allowed++
 			}
@@ -51,7 +51,7 @@ func TestHarmlessCommandsOfTheCorpusChangeNothingOutside(t *testing.T) {
 	}
 }
 
-// operands and pieces are what generated commands are made of.
+// operands are the operands of generated commands.
 var operands = []string{
 	"a.txt", "b.txt", "src", "src/a.txt", "d", "d/victim", "new", "docs/new", ".", "..", "../victim", "../outside", "out", "out/victim", "link", "d/out/victim", "d2/out/victim",
 	"/cage/victim", "~/victim", "$HOME/victim", `"$PWD"/../victim`, "*", "./*", "*.txt", "d*/out/victim", "-o", "-delete", "--output=../victim", "-o../victim", "'../victim'",
@@ -110,7 +110,7 @@ func TestHarmlessCommandsChangeNothingOutside(t *testing.T) {
 		for range 10 {
 			command := drawScript(r)
 			got := c.run(t, command, false)
-			escapes(t, command, got) // not r: files outside have changed, so nothing could be reproduced
+			failIfEscaped(t, command, got) // t and not r: rapid would shrink with a cage that has changed
 			if drawn++; got.Allowed {
 				allowed++
 			}
@@ -136,6 +136,6 @@ func FuzzHarmless(f *testing.F) {
 		if strings.Contains(command, "\x00") || len(command) > 4096 {
 			return
 		}
-		escapes(t, command, c.run(t, command, false))
+		failIfEscaped(t, command, c.run(t, command, false))
 	})
 }

@@ -14,7 +14,7 @@ type invocation struct {
 	isPiped bool // its input comes from another command, a here-document or a file
 	atTop   bool // it runs in the workspace itself
 
-	variants [][]string // see forms
+	variants [][]string // what forms computed
 }
 
 // depth is the number of words that name the program and its subcommand.

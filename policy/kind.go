@@ -114,7 +114,7 @@ func goPackage(r *reading, v word) string {
 	return when(!importPath.MatchString(v.text), "is no package of the workspace")
 }
 
-// findPath is a directory to search, or a sign between the tests of find.
+// findPath is a directory to search, or an operator between the tests of find.
 func findPath(r *reading, v word) string {
 	switch v.text {
 	case "(", ")", "!", ",":
@@ -159,7 +159,7 @@ func webAddress(r *reading, v word) string {
 	return ""
 }
 
-// curlData is text, or text with the name of a file after a sign.
+// curlData is text, or text with the name of a file after one of the signs.
 func curlData(r *reading, v word, signs string) string {
 	if at := strings.IndexAny(v.text, signs); at >= 0 {
 		return r.use(FileRead, word{text: v.text[at+1:], glob: v.glob})

@@ -41,7 +41,7 @@ type Live struct {
 
 	mu     sync.Mutex
 	seen   []byte // content of the files at the last read
-	notice string
+	notice string // the error that is in force since a failed reload
 }
 
 // Open reads the rules. An invalid file is an error here; for later errors see
@@ -133,7 +133,8 @@ func (l *Live) Reload() {
 	l.opts.Log.Info("the policy has changed", "file", l.opts.File, "rules", engine.Rules())
 }
 
-// read returns the engine, and the content that it was made from.
+// read returns the engine and the content of all files that it was made from. With an error
+// the content may be partial.
 func (o *LiveOptions) read() (*Engine, []byte, error) {
 	content, err := readFile(o.File)
 	if err != nil {
@@ -171,6 +172,7 @@ func (o *LiveOptions) read() (*Engine, []byte, error) {
 	return newEngine(doc, o.Engine), content, nil
 }
 
+// member returns a value of a mapping, nil if it is missing.
 func member(root *yaml.Node, name string) *yaml.Node {
 	if root == nil || root.Kind != yaml.MappingNode {
 		return nil

@@ -59,7 +59,7 @@ func (op *operation) shape(c *Call, level Level) string {
 	return op.tool + " " + digest(canonical(c.Input)) // exactly these arguments
 }
 
-// placeShape is the class of a path: the workspace, or exactly this path.
+// placeShape covers the whole workspace for a path inside it, and otherwise exactly this path.
 func (op *operation) placeShape(level Level) string {
 	switch {
 	case !op.place.known():
@@ -70,7 +70,8 @@ func (op *operation) placeShape(level Level) string {
 	return op.tool + " /" + strings.Join(op.place.real.abs, "/")
 }
 
-// hostShape names the host. The hosts of a package manager are those of its settings.
+// hostShape names the host. If the host is unknown because the command names no address,
+// as with package managers, it names the program instead.
 func (op *operation) hostShape() string {
 	if op.host != unknown {
 		return op.tool + " " + op.host

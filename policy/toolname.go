@@ -29,11 +29,12 @@ func (n toolNames) isKnown(pattern string) bool {
 			return true
 		}
 	}
-	g := newGlob(pattern)
+	g := newGlob(pattern) // such as *, which matches the prefixes too
 	return slices.ContainsFunc(n, g.match) || g.match("mcp:") || g.match("other:")
 }
 
-// nearest returns the name that is most like an unknown one.
+// nearest returns the known name that is most like an unknown one: a common name if
+// that has a colon, as common names have.
 func (n toolNames) nearest(name string) string {
 	if strings.Contains(name, ":") {
 		n = commonNames

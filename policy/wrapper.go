@@ -60,7 +60,7 @@ var longValued = map[string]bool{
 	"--host": true, "--prompt": true, "--input": true, "--output": true, "--error": true, "--interval": true, "--jobs": true,
 }
 
-// after is for commands that run the command after their options and operands.
+// after returns a wrapper whose command follows its options and the given number of operands.
 func after(valued string, operands int) wrapper {
 	return func(w *walker, args []word, in feed) bool {
 		args = rest(args, valued, operands)
@@ -86,7 +86,7 @@ func environment(w *walker, args []word, in feed) bool {
 		case text == "-u" || text == "--unset":
 			i++
 		case strings.HasPrefix(text, "-C") || strings.HasPrefix(text, "--chdir"):
-			w.isolated(func() {
+			w.isolated(func() { // the command runs in a directory that is not followed
 				w.dirs = []string{""}
 				after("uC", 0)(w, args[i:], in)
 			})
@@ -119,12 +119,13 @@ func fromInput(valued string) wrapper {
 		if len(args) == 0 {
 			return false
 		}
-		w.simple(append(slices.Clone(args), word{text: unknown}), feed{})
+		w.simple(append(slices.Clone(args), word{text: unknown}), feed{}) // the words from the input
 		return true
 	}
 }
 
-// find reads the command between -exec and ; or +.
+// find adds the commands between -exec and ; or +. It returns false because find reads
+// files in any case: the rules decide about it too.
 func find(w *walker, args []word, _ feed) bool {
 	for i := 0; i < len(args); i++ {
 		switch args[i].text {
@@ -140,7 +141,8 @@ func find(w *walker, args []word, _ feed) bool {
 	return false
 }
 
-// fd reads the command after -x or -X, to the end of the line.
+// fd adds the command after -x or -X, which extends to the end of the line. It returns
+// false for the same reason as find.
 func fd(w *walker, args []word, _ feed) bool {
 	for i, a := range args {
 		switch a.text {

@@ -15,8 +15,8 @@ const (
 	renewAtLeast = 5 * time.Second
 )
 
-// tokenExpired has the token renewed. A broker that refuses the token it gave
-// gets time.
+// tokenExpired requests a renewal, because the broker refused the token as expired. If
+// it refuses the renewed token too, delivery backs off instead of renewing again.
 func (x deliveryStep) tokenExpired(sent *Sent) {
 	d := &x.State.Delivery
 	again := d.renewed && sent.Version == d.Version
@@ -28,8 +28,8 @@ func (x deliveryStep) tokenExpired(sent *Sent) {
 	d.dueNow = true
 }
 
-// armRenewal has the webhook token renewed before it expires, while a turn is
-// open, and not before least has passed.
+// armRenewal sets the timer that renews the webhook token before it expires, but least
+// from now at the earliest. Without an open turn no timer is set.
 func (x deliveryStep) armRenewal(least time.Duration) {
 	s := &x.State
 	x.stopRenewal()
@@ -96,8 +96,8 @@ func (in RenewalRefused) apply(x *Step) error {
 	return nil
 }
 
-// endRetries shows that nothing is tried again. A check-in may have made a renewal
-// unnecessary that fails afterwards.
+// endRetries makes the outbox ok when nothing is left to retry: a check-in may have
+// brought another token while a renewal was under way that then failed.
 func (x deliveryStep) endRetries() {
 	s := &x.State
 	if d := &s.Delivery; s.Record.Outbox == OutboxRetrying && s.Pending == 0 && !d.compareDue && !d.dueByAge && !d.dueNow {

@@ -32,8 +32,8 @@ func landlockVersion() int {
 }
 
 // restrictFiles lets the process use only the files of the spec and of the system,
-// and send signals and connect to abstract sockets only within the sandbox. What
-// the kernel does not know is left out; the probe reports it.
+// and send signals and connect to abstract sockets only within the sandbox. Rights that
+// the kernel's version of Landlock lacks are left out; the probe reports the gap.
 func restrictFiles(spec Spec) error {
 	var rules []landlock.Rule
 	add := func(paths []string, directory, file landlock.AccessFSSet) {
@@ -53,12 +53,14 @@ func restrictFiles(spec Spec) error {
 	add([]string{"/proc"}, readRights, readFileRights)
 	add(devices, deviceRights, deviceFileRights)
 	add([]string{"/dev"}, landlock.AccessFSSet(kernel.AccessFSReadDir), 0)
-	if spec.Namespaces { // there is nothing else to be listed
+	if spec.Namespaces { // the view's root lists only what the spec allows
 		add([]string{"/"}, landlock.AccessFSSet(kernel.AccessFSReadDir), 0)
 	}
 	add(spec.Read, readRights, readFileRights)
 	write := writeRights
-	if landlockVersion() < 2 { // it cannot grant moves between directories, and best effort would give up
+	if landlockVersion() < 2 {
+		// Version 1 cannot grant moves between directories; with this right, BestEffort
+		// would restrict nothing.
 		write &^= landlock.AccessFSSet(kernel.AccessFSRefer)
 	}
 	add(spec.Write, write, writeFileRights)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Level is what the kernel keeps from a program in the sandbox, as measured when the
-// host started.
+// Level states which escapes the kernel blocks for a program in the sandbox, as measured
+// when the host started.
 type Level struct {
 	Mode     Mode     `json:"mode"`
 	Landlock int      `json:"landlock"` // version of the kernel's interface; 0 = none
@@ -48,7 +48,7 @@ const (
 
 var essentialEscapes = []string{escapeRead, escapeWrite, escapeMemory, escapeSignal}
 
-// IsEnough reports whether the level deserves the name: what "required" demands.
+// IsEnough reports whether all essential escapes are blocked, as ModeRequired demands.
 func (l *Level) IsEnough() bool {
 	return l.Mode != ModeOff && l.Error == "" && !slices.ContainsFunc(essentialEscapes, func(escape string) bool {
 		return !slices.Contains(l.Blocked, escape)
@@ -153,7 +153,7 @@ func layBaits(dir string) (*probeTargets, func(), error) {
 	return t, release, nil
 }
 
-// newLevel sorts the result of a probe.
+// newLevel makes a level of the probe's result or error.
 func newLevel(mode Mode, succeeded map[string]bool, err error) *Level {
 	level := &Level{Mode: mode, Landlock: landlockVersion(), Blocked: []string{}, Open: []string{}}
 	for _, escape := range slices.Sorted(maps.Keys(succeeded)) {

@@ -14,16 +14,16 @@ import (
 )
 
 // start starts a shell script in the sandbox as a host does.
-func (g *ground) start(script string) *process.Process {
-	g.Helper()
+func (m *machine) start(script string) *process.Process {
+	m.Helper()
 	p, err := process.Start(process.Command{
-		Args: []string{"sh", "-c", script}, Dir: g.Workspace, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Args: []string{"sh", "-c", script}, Dir: m.Workspace, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Confine: func(c process.Command) (process.Command, error) {
-			return g.sandbox.Confine(Session{Home: g.Home, Write: []string{g.Workspace}}, c)
+			return m.sandbox.Confine(Session{Home: m.Home, Write: []string{m.Workspace}}, c)
 		},
 	})
-	must(g.T, err)
-	g.Cleanup(func() { _ = p.Kill(); _ = p.Stdout().Close() })
+	must(m.T, err)
+	m.Cleanup(func() { _ = p.Kill(); _ = p.Stdout().Close() })
 	return p
 }
 
@@ -49,7 +49,7 @@ func TestAProgramEndsAsWithoutASandbox(t *testing.T) {
 		"it is killed with what it began": {"sleep 1000 & echo ready; wait", "ready\n", syscall.SIGKILL, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newGround(t, Options{}).start(c.script)
+			p := newMachine(t, Options{}).start(c.script)
 			stdout := bufio.NewReader(p.Stdout())
 			first, err := stdout.ReadString('\n')
 			must(t, err)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runInNamespaces starts the program's init in namespaces of its own, waits for its
-// end and ends with its exit code.
+// runInNamespaces starts the program's init in new namespaces, waits until it exits, and
+// exits with its code.
 func runInNamespaces(spec Spec, program []string) error {
 	args, err := spec.commandLine("/proc/self/exe", program)
 	if err != nil {
@@ -59,8 +59,8 @@ func passSignals(signals <-chan os.Signal, pid int) {
 	}
 }
 
-// releaseStreams lets the program alone hold its streams: when it closes them, its
-// reader sees the end.
+// releaseStreams closes this process's copies of the streams, so that their reader gets
+// EOF as soon as the program closes its own.
 func releaseStreams() error {
 	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -75,14 +75,14 @@ func releaseStreams() error {
 }
 
 // runInit is the first process of the namespaces: it makes the view of the file
-// system, confines itself, runs the program and collects processes without parent.
+// system, confines itself, runs the program and reaps orphaned processes.
 func runInit(args []string) error {
 	runtime.LockOSThread()
 	spec, program, err := parseCommandLine(args)
 	if err != nil {
 		return err
 	}
-	// The program must not control its init, some threads of which have seen more.
+	// The program must not trace its init, which started outside the view.
 	if err := Undumpable(); err != nil {
 		return err
 	}
@@ -110,13 +110,13 @@ func runInit(args []string) error {
 	if err := releaseStreams(); err != nil {
 		return err
 	}
-	os.Exit(collect(pid))
+	os.Exit(reap(pid))
 	return nil
 }
 
-// collect waits for the program and for processes that have lost their parent. It
-// returns the program's exit code. When the init ends, the kernel kills the rest.
-func collect(pid int) int {
+// reap waits for the program and for orphaned processes, and returns the program's exit
+// code. When the init exits, the kernel kills the remaining processes.
+func reap(pid int) int {
 	for {
 		var status syscall.WaitStatus
 		ended, err := syscall.Wait4(-1, &status, 0, nil)
@@ -132,8 +132,8 @@ func collect(pid int) int {
 	}
 }
 
-// limitProcesses limits the processes and threads of the namespace. Before Linux
-// 6.14 the setting belongs to the machine, and stays.
+// limitProcesses limits the processes and threads of the namespace. Before Linux 6.14
+// the setting applies to the whole machine, so it is not changed.
 func limitProcesses(limit int) error {
 	if limit <= 0 || !isAtLeast(6, 14) {
 		return nil

@@ -60,9 +60,9 @@ type Session struct {
 	Read  []string
 }
 
-// Open measures what the system's sandbox keeps. CodeUnavailable: it is required and
-// does not keep the essential things. CodeInvalid: a path that is not absolute, or
-// would open the host's data.
+// Open measures what the system's sandbox blocks. CodeUnavailable: the sandbox is required,
+// and an essential escape is open. CodeInvalid: the mode is unknown, or a path is not absolute
+// or would open the host's data.
 func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	if options.Mode == "" {
 		options.Mode = ModeOn

@@ -24,7 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the matrix of docs/security.md")
 
-// The tests' binary is the launcher, and the hostile program too.
+// TestMain runs the tests or, with "hostile" as its argument, the hostile program. The
+// init function of the package makes the same binary the launcher.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "hostile" {
 		if err := runHostile(os.Args[2]); err != nil {
@@ -36,9 +37,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// ground is a machine with a host, two sessions and another user, as a program in
+// machine is a computer with a host, two sessions and another user, as a program in
 // the sandbox sees it.
-type ground struct {
+type machine struct {
 	*testing.T
 	bait
 	sandbox *Sandbox
@@ -46,60 +47,60 @@ type ground struct {
 	user    *syscall.Credential // who runs the hostile program; nil = the test's user
 }
 
-func newGround(t *testing.T, options Options) *ground {
+func newMachine(t *testing.T, options Options) *machine {
 	t.Helper()
 	dir := t.TempDir()
-	g := &ground{T: t, bait: bait{
+	m := &machine{T: t, bait: bait{
 		Host: filepath.Join(dir, "host"), Other: filepath.Join(dir, "workspaces", "other"), Workspace: filepath.Join(dir, "workspaces", "own"),
 		OtherHome: filepath.Join(dir, "state", "other"), Home: filepath.Join(dir, "state", "own"), User: filepath.Join(dir, "home", "ada"),
 	}}
 	for path, content := range map[string]string{
-		g.Host + "/journal.db": "journal", g.Host + "/keyset": "keys", g.Host + "/removable": "", g.Other + "/secret": "secret",
-		g.OtherHome + "/login": "login", g.User + "/.ssh/id_ed25519": "key", g.Workspace + "/README": "own", g.Home + "/.profile": "own",
+		m.Host + "/journal.db": "journal", m.Host + "/keyset": "keys", m.Host + "/removable": "", m.Other + "/secret": "secret",
+		m.OtherHome + "/login": "login", m.User + "/.ssh/id_ed25519": "key", m.Workspace + "/README": "own", m.Home + "/.profile": "own",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must(t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // only the sandbox protects it
 	}
-	g.program = os.Args[0]
-	g.serve()
-	options.Self, options.Data, options.Processes = os.Args[0], g.Host, 512
+	m.program = os.Args[0]
+	m.serve()
+	options.Self, options.Data, options.Processes = os.Args[0], m.Host, 512
 	var err error
-	g.sandbox, err = Open(t.Context(), options)
+	m.sandbox, err = Open(t.Context(), options)
 	must(t, err)
-	return g
+	return m
 }
 
 // serve starts what a host has: a process, listeners, a terminal, shared memory.
-func (g *ground) serve() {
-	g.Helper()
-	host := exec.CommandContext(g.Context(), "/bin/sleep", "1000")
-	must(g.T, host.Start())
-	g.Cleanup(func() { _ = host.Process.Kill(); _ = host.Wait() })
-	g.Mark = "bellhop-escape-" + strconv.Itoa(host.Process.Pid)
-	g.Pid, g.Abstract, g.Socket = host.Process.Pid, "@"+filepath.Base(filepath.Dir(g.Host))+g.Name(), filepath.Join(g.Host, "socket")
-	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", g.Socket}, {"unix", g.Abstract}} {
+func (m *machine) serve() {
+	m.Helper()
+	host := exec.CommandContext(m.Context(), "/bin/sleep", "1000")
+	must(m.T, host.Start())
+	m.Cleanup(func() { _ = host.Process.Kill(); _ = host.Wait() })
+	m.Mark = "bellhop-escape-" + strconv.Itoa(host.Process.Pid)
+	m.Pid, m.Abstract, m.Socket = host.Process.Pid, "@"+filepath.Base(filepath.Dir(m.Host))+m.Name(), filepath.Join(m.Host, "socket")
+	for _, address := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", m.Socket}, {"unix", m.Abstract}} {
 		listener, err := net.Listen(address[0], address[1])
-		must(g.T, err)
-		g.Cleanup(func() { _ = listener.Close() })
+		must(m.T, err)
+		m.Cleanup(func() { _ = listener.Close() })
 		if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
-			g.Port = tcp.Port
+			m.Port = tcp.Port
 		}
 	}
-	must(g.T, os.Chmod(g.Socket, 0o777)) //nolint:gosec // as above
+	must(m.T, os.Chmod(m.Socket, 0o777)) //nolint:gosec // as above
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(g.T, err)
-	g.Cleanup(func() { _ = packets.Close() })
-	g.UDP = packets.LocalAddr().(*net.UDPAddr).Port
+	must(m.T, err)
+	m.Cleanup(func() { _ = packets.Close() })
+	m.UDP = packets.LocalAddr().(*net.UDPAddr).Port
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	must(g.T, err)
-	g.Cleanup(func() { _ = terminal.Close() })
-	must(g.T, unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPTLCK, 0))
+	must(m.T, err)
+	m.Cleanup(func() { _ = terminal.Close() })
+	must(m.T, unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPTN)
-	must(g.T, err)
-	g.Terminal = fmt.Sprintf("/dev/pts/%d", number)
-	g.Shared, err = unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o666)
-	must(g.T, err)
-	g.Cleanup(func() { _, _ = unix.SysvShmCtl(g.Shared, unix.IPC_RMID, nil) })
+	must(m.T, err)
+	m.Terminal = fmt.Sprintf("/dev/pts/%d", number)
+	m.Shared, err = unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o666)
+	must(m.T, err)
+	m.Cleanup(func() { _, _ = unix.SysvShmCtl(m.Shared, unix.IPC_RMID, nil) })
 }
 
 func must(t *testing.T, err error) {
@@ -110,13 +111,13 @@ func must(t *testing.T, err error) {
 }
 
 // run runs a command in the session's sandbox and returns its output.
-func (g *ground) run(args ...string) (string, error) {
-	g.Helper()
-	c, err := g.sandbox.Confine(Session{Home: g.Home, Write: []string{g.Workspace}}, process.Command{Args: args, Dir: g.Workspace, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.Home}})
-	must(g.T, err)
-	cmd := exec.CommandContext(g.Context(), c.Args[0], c.Args[1:]...)
+func (m *machine) run(args ...string) (string, error) {
+	m.Helper()
+	c, err := m.sandbox.Confine(Session{Home: m.Home, Write: []string{m.Workspace}}, process.Command{Args: args, Dir: m.Workspace, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Home}})
+	must(m.T, err)
+	cmd := exec.CommandContext(m.Context(), c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: g.user}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: m.user}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
@@ -127,22 +128,24 @@ func (g *ground) run(args ...string) (string, error) {
 }
 
 // attack runs the hostile program and returns what each of its escapes led to.
-func (g *ground) attack() map[string]string {
-	g.Helper()
-	encoded, err := json.Marshal(g.bait)
-	must(g.T, err)
-	out, err := g.run(g.program, "hostile", string(encoded))
-	must(g.T, err)
+func (m *machine) attack() map[string]string {
+	m.Helper()
+	encoded, err := json.Marshal(m.bait)
+	must(m.T, err)
+	out, err := m.run(m.program, "hostile", string(encoded))
+	must(m.T, err)
 	results := map[string]string{}
-	must(g.T, json.Unmarshal([]byte(out), &results))
-	for _, shared := range []string{"/tmp", "/dev/shm"} { // a directory of the sandbox's own is no escape
+	must(m.T, json.Unmarshal([]byte(out), &results))
+	// The program may have written into the sandbox's own /tmp, which is no escape. Then
+	// the host's directory of this name does not have the file.
+	for _, shared := range []string{"/tmp", "/dev/shm"} {
 		name := "write into the host's " + shared
-		if err := os.Remove(filepath.Join(shared, g.Mark)); results[name] == "escaped" && err != nil {
+		if err := os.Remove(filepath.Join(shared, m.Mark)); results[name] == "escaped" && err != nil {
 			results[name] = "its own " + shared
 		}
 	}
 	if len(results) != len(escapes) {
-		g.Fatalf("%d results of %d escapes", len(results), len(escapes))
+		m.Fatalf("%d results of %d escapes", len(results), len(escapes))
 	}
 	return results
 }
@@ -155,7 +158,7 @@ const (
 
 // The published matrix is what a hostile program really achieves.
 func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
-	alone, full := newGround(t, Options{NoNamespaces: true}).attack(), newGround(t, Options{}).attack()
+	alone, full := newMachine(t, Options{NoNamespaces: true}).attack(), newMachine(t, Options{}).attack()
 	var table strings.Builder
 	table.WriteString("\n| a program tries to | Landlock alone | with namespaces |\n|---|---|---|\n")
 	for _, e := range escapes {
@@ -175,7 +178,7 @@ func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
 		return
 	}
 	if old != table.String() {
-		t.Errorf("the matrix of %s is another one; write it with -update:\n%s", matrixPage, table.String())
+		t.Errorf("the matrix of %s is out of date; write it with -update:\n%s", matrixPage, table.String())
 	}
 }
 
@@ -186,28 +189,28 @@ func cell(result string) string {
 	return "blocked"
 }
 
-// A user without privileges gets no further than root.
+// No escape that is blocked for root succeeds for a user without privileges.
 func TestAProgramOfAnotherUserGetsNoFurther(t *testing.T) {
 	for _, options := range []Options{{NoNamespaces: true}, {}} {
-		attackAsAnotherUser(t, newGround(t, options))
+		attackAsAnotherUser(t, newMachine(t, options))
 	}
 }
 
-func attackAsAnotherUser(t *testing.T, g *ground) {
+func attackAsAnotherUser(t *testing.T, m *machine) {
 	t.Helper()
-	asRoot := g.attack()
-	must(t, os.Chmod(filepath.Dir(filepath.Dir(g.Host)), 0o755)) //nolint:gosec // others reach the ground
-	binary := filepath.Join(filepath.Dir(g.Host), "hostile")
+	asRoot := m.attack()
+	must(t, os.Chmod(filepath.Dir(filepath.Dir(m.Host)), 0o755)) //nolint:gosec // another user must be able to enter it
+	binary := filepath.Join(filepath.Dir(m.Host), "hostile")
 	copyProgram(t, os.Args[0], binary)
-	g.sandbox.options.Self, g.program = binary, binary
-	tmp := filepath.Join(g.Home, temporary)
+	m.sandbox.options.Self, m.program = binary, binary
+	tmp := filepath.Join(m.Home, temporary)
 	must(t, os.RemoveAll(tmp))
 	must(t, os.Mkdir(tmp, 0o700))
-	for _, path := range []string{g.Workspace, g.Home, tmp} {
+	for _, path := range []string{m.Workspace, m.Home, tmp} {
 		must(t, os.Chown(path, 65534, 65534))
 	}
-	g.user = &syscall.Credential{Uid: 65534, Gid: 65534}
-	for name, result := range g.attack() {
+	m.user = &syscall.Credential{Uid: 65534, Gid: 65534}
+	for name, result := range m.attack() {
 		if result == "escaped" && asRoot[name] != "escaped" {
 			t.Errorf("%s: open to a user without privileges", name)
 		}
@@ -236,7 +239,7 @@ func TestProgramsWorkInTheSandbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, options := range []Options{{NoNamespaces: true}, {}} {
-				if out, err := newGround(t, options).run("sh", "-e", "-c", script); err != nil {
+				if out, err := newMachine(t, options).run("sh", "-e", "-c", script); err != nil {
 					t.Errorf("%+v: %s, %v", options, out, err)
 				}
 			}
@@ -256,11 +259,11 @@ func TestConfiguredPathsAreOpened(t *testing.T) {
 		"write": {Options{Write: []string{dir}}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newGround(t, c.options)
-			if _, err := g.run("cat", filepath.Join(dir, "tool")); (err == nil) != c.reads {
+			m := newMachine(t, c.options)
+			if _, err := m.run("cat", filepath.Join(dir, "tool")); (err == nil) != c.reads {
 				t.Errorf("read: %v", err)
 			}
-			if _, err := g.run("sh", "-c", "echo x >"+filepath.Join(dir, "new")); (err == nil) != c.writes {
+			if _, err := m.run("sh", "-c", "echo x >"+filepath.Join(dir, "new")); (err == nil) != c.writes {
 				t.Errorf("write: %v", err)
 			}
 		})
@@ -268,15 +271,15 @@ func TestConfiguredPathsAreOpened(t *testing.T) {
 }
 
 func TestTheLevelIsMeasured(t *testing.T) {
-	g := newGround(t, Options{Mode: ModeRequired})
-	level := g.sandbox.Level()
+	m := newMachine(t, Options{Mode: ModeRequired})
+	level := m.sandbox.Level()
 	if !level.IsEnough() || level.Landlock < 6 || !level.Namespaces || !strings.HasPrefix(level.Summary(), "on (Landlock") {
 		t.Errorf("%+v", level)
 	}
-	if left, err := filepath.Glob(filepath.Join(g.Host, ".probe-*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(m.Host, ".probe-*")); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	off := newGround(t, Options{Mode: ModeOff})
+	off := newMachine(t, Options{Mode: ModeOff})
 	if off.sandbox.Level().IsEnough() {
 		t.Error("off counts as a sandbox")
 	}
@@ -285,23 +288,23 @@ func TestTheLevelIsMeasured(t *testing.T) {
 	}
 }
 
-// A launcher that does not confine, such as a wrong binary or a system without
-// Landlock, is found by the effect.
+// The probe measures effects, so it detects a launcher that does not confine: a wrong
+// binary, or one on a system without Landlock.
 func TestASandboxWithoutEffectIsNoSandbox(t *testing.T) {
 	dir := t.TempDir()
 	pretender := filepath.Join(dir, "launcher")
 	must(t, os.WriteFile(pretender, []byte("#!/bin/sh\n[ \"$1\" = sandbox-exec ] && shift 3\nexec \"$@\"\n"), 0o755)) //nolint:gosec // a program
-	for name, c := range map[string]struct{ self, hint string }{
-		"it confines nothing": {pretender, ""},
-		"it is missing":       {filepath.Join(dir, "none"), ""},
-		"it fails":            {"/bin/false", ""},
+	for name, launcher := range map[string]string{
+		"it confines nothing": pretender,
+		"it is missing":       filepath.Join(dir, "none"),
+		"it fails":            "/bin/false",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), Options{Self: c.self, Data: t.TempDir(), Mode: ModeRequired})
+			_, err := Open(t.Context(), Options{Self: launcher, Data: t.TempDir(), Mode: ModeRequired})
 			if protocol.CodeOf(err) != protocol.CodeUnavailable {
 				t.Errorf("required: %v", err)
 			}
-			s, err := Open(t.Context(), Options{Self: c.self, Data: t.TempDir()})
+			s, err := Open(t.Context(), Options{Self: launcher, Data: t.TempDir()})
 			must(t, err)
 			if level := s.Level(); level.IsEnough() || level.Error == "" && len(level.Open) == 0 {
 				t.Errorf("%+v", level)
@@ -322,7 +325,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		"above the host's data":      {Read: []string{filepath.Dir(data)}},
 		"a link to the host's data":  {Read: []string{link}},
 		"the root":                   {Read: []string{"/"}},
-		"data of one agent's entry":  {Others: []string{data}},
+		"a path that sessions name":  {Others: []string{data}},
 		"a path that is not cleaned": {Read: []string{data + "/../" + filepath.Base(data)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,8 +359,8 @@ func TestALauncherThatCannotConfineStartsNothing(t *testing.T) {
 
 // Secrets are in the environment only: arguments are visible to every process.
 func TestTheSpecHoldsNoEnvironment(t *testing.T) {
-	g := newGround(t, Options{})
-	c, err := g.sandbox.Confine(Session{Home: g.Home}, process.Command{Args: []string{"true"}, Env: []string{"KEY=canary"}})
+	m := newMachine(t, Options{})
+	c, err := m.sandbox.Confine(Session{Home: m.Home}, process.Command{Args: []string{"true"}, Env: []string{"KEY=canary"}})
 	must(t, err)
 	if strings.Contains(strings.Join(c.Args, " "), "canary") || !slices.Contains(c.Env, "KEY=canary") {
 		t.Errorf("%v", c)

@@ -54,8 +54,9 @@ var refused = []uint32{
 	unix.SYS_SWAPON, unix.SYS_SYSLOG, unix.SYS_UMOUNT2, unix.SYS_USERFAULTFD, unix.SYS_VHANGUP,
 }
 
-// missing are calls that a filter cannot look into. Programs fall back to others.
-var missing = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+// unfilterable are calls whose arguments a filter cannot read. They fail with ENOSYS, as on
+// an older kernel, so programs fall back to others.
+var unfilterable = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // namespaceFlags are the flags of clone and unshare that make namespaces.
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
@@ -79,7 +80,7 @@ func filterProgram(spec Spec) []bpf.Instruction {
 	for _, number := range refused {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.EPERM))
 	}
-	for _, number := range missing {
+	for _, number := range unfilterable {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, fail(unix.ENOSYS))
 	}
 	program = append(program, onCall(unix.SYS_CLONE, 0, anyBit(namespaceFlags, unix.EPERM))...)
@@ -98,8 +99,8 @@ func filterProgram(spec Spec) []bpf.Instruction {
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
 
-// families refuses sockets of unknown families. A filter cannot read the path of a
-// socket, so without another guard sockets with paths are refused as a family.
+// families refuses sockets of all families but a few. A filter cannot read the path of a
+// Unix socket, so it refuses them all unless the spec says that something else checks paths.
 func families(spec Spec) []bpf.Instruction {
 	allowed := []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	if spec.UnixSockets {

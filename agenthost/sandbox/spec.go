@@ -42,7 +42,7 @@ func (s Spec) commandLine(self string, args []string) ([]string, error) {
 	return slices.Concat([]string{self, launchCommand, string(encoded), "--"}, args), nil
 }
 
-// parseCommandLine is the reverse, without the name of the launcher.
+// parseCommandLine is the reverse of commandLine; args begin with the launcher's command.
 func parseCommandLine(args []string) (spec Spec, program []string, err error) {
 	if len(args) < 4 || args[2] != "--" || !filepath.IsAbs(args[3]) {
 		return spec, nil, fmt.Errorf("usage: %s SPEC -- /PROGRAM [ARGUMENT…]", launchCommand)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// viewRoot is where the view is built before it becomes the root. Everything has
-// been opened before it is covered.
+// viewRoot is where the view is built before it becomes the root. It covers the machine's
+// /tmp, so all trees are opened before it is mounted.
 const viewRoot = "/tmp"
 
 // tree is a copy of a directory or file of the machine, on its way into the view.
@@ -49,8 +49,8 @@ func makeView(spec Spec) error {
 	return enterView()
 }
 
-// openTrees opens all trees, the outer ones first. A tree in another one that allows
-// as much is left out.
+// openTrees opens all trees, the outer ones first. It leaves out a tree inside another
+// one that is as writable.
 func openTrees(spec Spec) ([]*tree, error) {
 	var trees []*tree
 	add := func(path string, writable bool) {
@@ -214,7 +214,7 @@ func makeProcesses() error {
 	return nil
 }
 
-// enterView makes the view the root, without a way back.
+// enterView makes the view the root, read-only, and detaches the machine's root.
 func enterView() error {
 	if err := os.Chdir(viewRoot); err != nil {
 		return err

@@ -105,14 +105,14 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 		return err
 	}
 	gitDir := filepath.Join(path, ".git")
-	if err := errors.Join(writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copySettings(src, gitDir)); err != nil {
+	if err := errors.Join(writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir)); err != nil {
 		return err
 	}
 	refs, err := m.projectRefs(ctx, src)
 	if err != nil {
 		return err
 	}
-	delete(refs, "refs/heads/"+rec.Branch) // what only this branch has counts as unfinished work
+	delete(refs, "refs/heads/"+rec.Branch) // commits that only this branch has count as unfinished work
 	if err := m.saveStart(rec, refs, tip); err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 	return err
 }
 
-// isSessionBranch reports whether a ref is the branch of a session. Other sessions
-// do not get it.
+// isSessionBranch reports whether a ref is the branch of a session. Clones of other
+// sessions do not contain it.
 func isSessionBranch(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/bellhop/") || strings.HasPrefix(ref, "refs/heads/bellhop-")
 }
@@ -157,9 +157,9 @@ func (m *Manager) projectRefs(ctx context.Context, src *source) (map[string]stri
 	return refs, nil
 }
 
-// copySettings copies what the project's own git directory says about its files and
-// its history: the list of excluded files and the end of a shallow history.
-func copySettings(src *source, gitDir string) error {
+// copyGitFiles copies the project's list of excluded files, and the commits at which a
+// shallow history ends.
+func copyGitFiles(src *source, gitDir string) error {
 	project, err := os.OpenRoot(src.gitDir)
 	if err != nil {
 		return err
@@ -207,9 +207,9 @@ func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) er
 	return nil
 }
 
-// repairClone makes a removed clone again from its branch in the project, and a
-// removed git directory around the files that are there. It names the project's
-// objects after the project moved, and removes a stale index lock.
+// repairClone makes a removed clone again from its branch in the project. Around files
+// without a git directory it makes that alone. It also corrects the alternates of a clone
+// whose project has moved, and removes a stale index lock.
 func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 	src, err := m.recordSource(ctx, rec)
 	if err != nil {
@@ -232,7 +232,7 @@ func (m *Manager) repairClone(ctx context.Context, rec *record) error {
 	}
 	defer agent.Close()
 	m.removeStaleLock(agent, "index.lock")
-	if err := nameObjects(agent, filepath.Join(src.gitDir, "objects")); err != nil {
+	if err := repairAlternates(agent, filepath.Join(src.gitDir, "objects")); err != nil {
 		m.log.Warn("the git directory of a workspace does not name its project", "workspace", rec.Key, "error", err)
 	}
 	return nil
@@ -252,9 +252,9 @@ func (m *Manager) restoreGitDir(ctx context.Context, rec *record, src *source) e
 	return m.fillClone(ctx, rec, src, false)
 }
 
-// nameObjects makes a clone read the project's objects. The agent can change that
-// too; the host does not depend on it.
-func nameObjects(agent *os.Root, objects string) error {
+// repairAlternates makes a clone read the project's objects again. The agent can change
+// its alternates at any time; the host reads the mirror, which has its own.
+func repairAlternates(agent *os.Root, objects string) error {
 	const name = "objects/info/alternates"
 	content, err := readFile(agent, name, maxRefFile)
 	if err == nil && strings.Contains("\n"+string(content), "\n"+objects+"\n") {

@@ -24,8 +24,8 @@
 //	shared    a project without commits, or worktree: false: the project's directory itself
 //	found     no project and no repository, because git is missing or the session is older than records
 //
-// Agents can change everything in a repository in which they have worked. Git runs
-// in a mirror of it, which agents cannot change, and as if the mirror were hostile too: it starts no hook, filter, monitor,
-// pager or other configured program, never asks for a password, has limits on
-// output and time, and does not follow .git files.
+// Agents can change everything in a repository in which they have worked. So the host's
+// git runs in a mirror of it, which agents cannot change. It does not trust the mirror
+// either: it starts no hook, filter, monitor, pager or other configured program, never
+// asks for a password, has limits on output and time, and does not follow .git files.
 package workspace

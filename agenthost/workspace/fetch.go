@@ -27,7 +27,7 @@ func (m *Manager) Fetch(ctx context.Context, sessionID, project string) error {
 		return err
 	}
 	if id, err := m.agentTip(rec); err == nil && id == m.fetchedTip(rec) {
-		return nil // the usual case starts no git
+		return nil // no process of git is needed when nothing has changed
 	}
 	_, err = m.repository(ctx, rec)
 	return err
@@ -48,14 +48,15 @@ func (m *Manager) agentTip(rec *record) (string, error) {
 	return refs[name], err
 }
 
-// The mirror of a clone remembers two facts of its project: the commit of the
-// session's branch that was fetched last, and what the project had at the start.
+// Files in the mirror of a clone: the commit of the session's branch that was fetched
+// last, and the commits that the project had when the clone was made.
 const (
 	fetchedFile = "bellhop-fetched"
 	startFile   = "bellhop-start"
 )
 
-// saveStart records the project's refs of the clone's beginning.
+// saveStart records the commits of the project's refs, and the tip of the session's branch
+// as fetched.
 func (m *Manager) saveStart(rec *record, refs map[string]string, tip string) error {
 	ids := slices.Sorted(maps.Values(refs))
 	return errors.Join(
@@ -68,7 +69,7 @@ func (m *Manager) saveFetched(rec *record, id string) error {
 	return writeFile(filepath.Join(m.mirrorDir(rec), fetchedFile), []byte(id+"\n"))
 }
 
-// fetchedTip returns "" if nothing was fetched.
+// fetchedTip returns the commit that was fetched last, "" if none was.
 func (m *Manager) fetchedTip(rec *record) string {
 	content, err := os.ReadFile(filepath.Join(m.mirrorDir(rec), fetchedFile))
 	if err != nil {
@@ -86,9 +87,9 @@ func (m *Manager) startTips(rec *record) ([]string, error) {
 	return strings.Fields(string(content)), err
 }
 
-// fetch brings the session's branch from its mirror into the project. No transport
-// takes part, so no setting of either repository can redirect it. A branch that a
-// person has changed or checked out stays as it is.
+// fetch brings the session's branch from its mirror into the project. It uses no git
+// transport (fetch or push), so no setting of either repository can redirect it. A branch
+// that a person has changed or checked out stays as it is.
 func (m *Manager) fetch(ctx context.Context, rec *record, mirror repository) error {
 	ref := "refs/heads/" + rec.Branch
 	out, err := m.git.run(ctx, call{repo: mirror, noFiles: true, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})

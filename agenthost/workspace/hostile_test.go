@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tryRun runs a command that may fail.
+// tryRun runs git, which may fail.
 func tryRun(dir string, args ...string) error {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -16,8 +16,8 @@ func tryRun(dir string, args ...string) error {
 	return cmd.Run()
 }
 
-// setTraps configures every program that a repository can make git start. Each
-// would write into the returned file.
+// setTraps configures every program that a repository can make git start. If git starts
+// one of them, that writes into the file whose path setTraps returns.
 func setTraps(t *testing.T, dir string) string {
 	t.Helper()
 	sprung := filepath.Join(t.TempDir(), "sprung")

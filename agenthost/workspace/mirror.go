@@ -160,7 +160,8 @@ func mirrorObjects(agent *os.Root, target string) error {
 	return nil
 }
 
-// openDir never waits for the writer of a FIFO that the agent put in its place.
+// openDir opens a directory of the agent. If the agent put a FIFO in its place, openDir
+// fails at once instead of waiting for a writer.
 func openDir(agent *os.Root, name string) (*os.File, error) {
 	return agent.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY, 0)
 }
@@ -229,9 +230,9 @@ func indexRank(name string) int {
 	return 0
 }
 
-// linkFile makes a hard link to a regular file of the agent, or a copy on a file
-// system without hard links. The check comes after the link, because the agent can
-// exchange its file at any moment, but not the link.
+// linkFile makes a hard link to a regular file of the agent, or a copy on a file system
+// without hard links. It checks the link instead of the agent's file, because the agent
+// can replace its file between check and link.
 func linkFile(agent *os.Root, dir *os.File, name, target string) error {
 	err := unix.Linkat(int(dir.Fd()), filepath.Base(name), unix.AT_FDCWD, target, 0) //nolint:gosec // a file descriptor fits
 	switch {

@@ -160,7 +160,7 @@ func TestDamagedClonesAreRepaired(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 			must(t, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
 		}, "work\n"},
-		"the project's objects are not named": {func(t *testing.T, _, dir string) {
+		"its objects/info/alternates names another directory": {func(t *testing.T, _, dir string) {
 			must(t, os.WriteFile(filepath.Join(dir, ".git", "objects", "info", "alternates"), []byte("/nowhere\n"), 0o600))
 		}, "work\n"},
 		"a killed git left the index locked": {func(t *testing.T, _, dir string) {
@@ -184,7 +184,7 @@ func TestDamagedClonesAreRepaired(t *testing.T) {
 	}
 }
 
-// checkRepaired checks that a session goes on with its work and can commit.
+// checkRepaired checks that the session has its work and can commit.
 func checkRepaired(t *testing.T, k *kit, dir, want string) {
 	t.Helper()
 	equal(t, "directory", k.session("s1", "shop"), dir)
@@ -245,20 +245,20 @@ func TestAnInterruptedAttemptIsRepeated(t *testing.T) {
 
 func TestRefusedSessionsLeaveNothing(t *testing.T) {
 	for name, id := range map[string]string{
-		"empty":            "",
-		"the parent":       "..",
-		"the directory":    ".",
-		"a hidden name":    ".ssh",
-		"a way out":        "../../etc",
-		"absolute":         "/etc",
-		"a backslash":      `a\b`,
-		"a NUL":            "a\x00b",
-		"a line end":       "a\nb",
-		"an option":        "-rf",
-		"another's key":    "@made",
-		"not ASCII":        "sé",
-		"longer than 128":  strings.Repeat("a", 129),
-		"a percent escape": "%2e%2e",
+		"empty":             "",
+		"the parent":        "..",
+		"the directory":     ".",
+		"a hidden name":     ".ssh",
+		"a way out":         "../../etc",
+		"absolute":          "/etc",
+		"a backslash":       `a\b`,
+		"a NUL":             "a\x00b",
+		"a line end":        "a\nb",
+		"an option":         "-rf",
+		"a workspace's key": "@made",
+		"not ASCII":         "sé",
+		"longer than 128":   strings.Repeat("a", 129),
+		"a percent escape":  "%2e%2e",
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := open(t, nil)

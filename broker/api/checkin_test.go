@@ -39,7 +39,7 @@ func TestCheckInOutcomes(t *testing.T) {
 	const stored = `"messageId":"<id1>","turnId":"<id2>"`
 	for _, c := range []checkInCase{
 		{
-			"a frontend of four fields", "", hi, nil, 200,
+			"a basic frontend", "", hi, nil, 200,
 			`{"success":true,"sessionId":"<id1>","streamToken":"canary-stream-token","streamUrl":"http://agents.example/stream/<id1>",` +
 				`"messageId":"<id2>","turnId":"<id3>","expiresAt":"+10m0s","capabilities":["events"]}`,
 		},
@@ -82,7 +82,7 @@ func TestCheckInRefusesBadInput(t *testing.T) {
 		{"over 20 artifacts", "", with(repeat(`{"type":"A","content":1},`, 20) + `{"type":"A","content":1}`), nil, 400, bad("There are more than 20 artifacts")},
 		{"an artifact over 256 KiB", "", with(`{"type":"A","content":"` + repeat("a", 256<<10) + `"}`), nil, 400, bad("artifacts[0].content is larger than 256 KiB")},
 		{"an artifact type in lower case", "", with(`{"type":"file","content":1}`), nil, 400, bad("artifacts[0].type must match [A-Z][A-Z0-9_]{0,31}")},
-		{"an artifact type of ours", "", with(`{"type":"TOOL_USE","content":1}`), nil, 400, bad("artifacts[0].type TOOL_USE is reserved")},
+		{"a reserved artifact type", "", with(`{"type":"TOOL_USE","content":1}`), nil, 400, bad("artifacts[0].type TOOL_USE is reserved")},
 		{
 			"a messageId over 128 characters", "", `{"taskId":"TASK","message":"hi","messageId":"` + repeat("m", 129) + `"}`, nil, 400,
 			bad("messageId is longer than 128 characters"),

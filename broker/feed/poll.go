@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	pollLimit = 5 * time.Second // of one query
+	pollLimit = 5 * time.Second // of one poll of tasks or of users
 	pollChunk = 10_000          // ids of one query: below the databases' parameter limits
 
-	// skew is how far the clocks of replicas may differ before hints are late. A
-	// task's own feed depends on revs instead of clocks.
+	// skew is how far the clocks of replicas may differ before a user's feed misses
+	// changes. A task's own feed compares revs and does not depend on clocks.
 	skew = 30 * time.Second
 )
 
@@ -21,7 +21,7 @@ const (
 type poller struct {
 	*Feed
 	usersAt time.Time        // start of the last successful poll of users
-	hinted  map[string]int64 // revs of the tasks in the last window
+	hinted  map[string]int64 // revs that the last poll found, by the id of the task or agent session
 }
 
 func newPoller(f *Feed) *poller {
@@ -101,6 +101,7 @@ func (p *poller) pollUsers(ctx context.Context) error {
 	return nil
 }
 
+// pollAgents adds the revs of changed agent sessions to hinted and wakes their users.
 func (p *poller) pollAgents(ctx context.Context, userIDs []string, hinted map[string]int64) error {
 	if p.opts.Agents == nil {
 		return nil

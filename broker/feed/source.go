@@ -30,8 +30,8 @@ type Source interface {
 	HintsSince(ctx context.Context, userIDs []string, since time.Time) ([]broker.UserHint, error)
 }
 
-// AgentSource provides the agent sessions of notebooks, which a user's feed shows
-// too.
+// AgentSource provides the agent sessions of notebooks: a user's feed has hints of them
+// beside those of tasks.
 type AgentSource interface {
 	// Hints returns a hint for each of the user's agent sessions.
 	Hints(ctx context.Context, userID string) ([]protocol.AgentHint, error)

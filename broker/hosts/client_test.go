@@ -49,6 +49,7 @@ func target(url string, passwords ...string) broker.Target {
 	return t
 }
 
+// answering returns a handler that gives every request the same answer.
 func answering(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -112,8 +113,8 @@ func TestOpenRefused(t *testing.T) {
 		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
-		{"a host cannot hand on secrets", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
-		{"long words are cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
+		{"a host's hint that repeats secrets is redacted", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
+		{"a long hint is cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
 		{"2xx, not JSON", answering(200, `<html>`), unreachable},
 		{"2xx, empty", answering(200, ``), unreachable},
 		{"2xx, JSON cut short", answering(200, `{"token":"x"`), unreachable},
@@ -161,7 +162,7 @@ func TestUnreachableHosts(t *testing.T) {
 	}
 }
 
-// serveRaw accepts one connection and answers with the bytes it received.
+// serveRaw accepts one connection and answers with the password instead of HTTP.
 func serveRaw(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -204,7 +205,7 @@ func TestOpen(t *testing.T) {
 			"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
 			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}},
 		},
-		{"a stream URL that is no place to stream from is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`, protocol.OpenSessionResponse{Token: "t"}},
+		{"a stream URL with another scheme than HTTP is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`, protocol.OpenSessionResponse{Token: "t"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := newClient(t, hosts.Options{}).Open(t.Context(), target(serve(t, answering(200, tt.answer))+"/", password), openRequest)
@@ -357,7 +358,7 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 		{"ready", answering(200, `{"status":"ready"}`), broker.HostOK, ""},
 		{"little room", answering(200, `{"status":"ready","storage":"low"}`), broker.HostLowSpace, ""},
 		{"a full disk", answering(507, `{"error":"The agent host's disk is full","code":"storage_full"}`), broker.HostFull, ""},
-		{"a host of another make", answering(200, `fine`), broker.HostOK, ""},
+		{"200 in another shape", answering(200, `fine`), broker.HostOK, ""},
 		{"a basic host without the route", answering(404, `Cannot GET /readyz`), broker.HostOK, ""},
 		{"a basic host that asks for a credential", answering(401, ``), broker.HostOK, ""},
 		{"not ready", answering(503, `{"error":"The host is not ready","code":"unavailable"}`), "", protocol.CodeBadGateway},
@@ -369,7 +370,8 @@ func TestReadinessIsTheHostsHealth(t *testing.T) {
 	}
 }
 
-// A gateway's success for a call that changes a session is no host's.
+// When a gateway answers a call in its host's place, the call is doubtful. A host names the
+// session in its answer; for an answer without it the client reads the session's state.
 func TestOnlyAHostConfirmsACall(t *testing.T) {
 	const lie, named = `{"success":true}`, `{"success":true,"sessionId":"s"}`
 	page := func(members string) http.HandlerFunc {
@@ -380,7 +382,7 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		state  http.HandlerFunc // of GET /session/s/events
 		basic  bool
 		delete bool // only DELETE
-		sure   bool
+		sure   bool // the call counts as done
 	}{
 		"a host":                            {answer: named, state: answering(500, ""), sure: true},
 		"an older host's DELETE":            {answer: `{"worktreeKept":false}`, state: answering(500, ""), delete: true, sure: true},

@@ -29,7 +29,8 @@ func digestAt(raw json.RawMessage, at protocol.Cursor) string {
 	return text
 }
 
-// digest hashes the members; values of replaced names are replaced.
+// digest hashes all members but sessionId. replaced maps quoted names to the values that
+// are hashed instead of those of the event.
 func digest(raw json.RawMessage, replaced map[string]string) (string, error) {
 	canonical, err := protocol.Canonical(raw)
 	if err != nil {

@@ -7,11 +7,11 @@
 // A decision by the event's id and position:
 //
 //	id known, same digest            duplicate (fenced, if it was stored as late)
-//	the same in another epoch        moved, if the position is the next one; else as above
+//	the same content, other epoch    moved, if the position is the next one; else see request.move
 //	id known, other digest           conflict
 //	no position (basic host)         accepted
 //	the next seq of the epoch        accepted
-//	a later epoch than verified      unverified: the caller asks the host, and decides again
+//	an epoch that is not verified    unverified: the caller asks the host, and calls Decide again
 //	seq 1 of a later epoch           accepted, the earlier epoch is over
 //	an earlier epoch                 fenced, stored as late
 //	a seq at or below the cursor     diverged

@@ -2,11 +2,11 @@ package sequencer
 
 import "bellhop/protocol"
 
-// Page describes what a host answered to a pull.
+// Page describes a host's answer to a pull.
 type Page struct {
-	Epoch   int64 // of its events
-	Current int64 // the host's own
-	Events  int
+	Epoch   int64 // of the page's events
+	Current int64 // the epoch that the host is in
+	Events  int   // number of events
 }
 
 // Follows reports whether a page that was asked for after a cursor has events to
@@ -19,6 +19,6 @@ func (p Page) Continues(former, next protocol.Cursor, limit int) bool {
 	return next != former && (p.Events >= limit || p.Epoch < p.Current)
 }
 
-// Regressed reports that the database went back in time: a host has a receipt for an
-// event behind the cursor. A receipt is sent after the commit.
+// Regressed reports that the database was restored to an older state: a host has a receipt
+// for an event after the cursor, and receipts are sent after the commit.
 func Regressed(cursor, receipt protocol.Cursor) bool { return cursor.Less(receipt) }

@@ -12,7 +12,7 @@ type Event struct {
 	ID       string
 	Digest   string          // of the content: the same in every redelivery
 	Position protocol.Cursor // epoch and seq; the zero Cursor for events of basic hosts, which have no order
-	Body     json.RawMessage // as it was sent; nil: it is not recognized at another position
+	Body     json.RawMessage // as it was sent; without it a moved event counts as other content
 }
 
 // Known is a stored event.
@@ -35,8 +35,8 @@ func (k *Known) isMoved(e *Event) bool {
 type State struct {
 	// Cursor is the highest position without a gap before it.
 	Cursor protocol.Cursor
-	// Verified is the epoch that the task's host confirmed. Later epochs than this, the
-	// cursor's and the first are refused: only the host begins epochs.
+	// Verified is the epoch that the task's host confirmed; 0 = the host was not asked. An
+	// event is refused if its epoch is later than Verified, the cursor's epoch and epoch 1.
 	Verified int64
 	// Known holds the stored events by id. Decide looks up only the ids of its
 	// events, so all others may be left out.
@@ -47,7 +47,7 @@ type State struct {
 // accepted or duplicates, or Refusal is set and none is accepted.
 type Decision struct {
 	Accepted   []int // indexes of the events to store and to apply, in order
-	Duplicates int   // events that are already stored, or occur twice in the request
+	Duplicates int   // events without new effects: stored already (moved ones too), or twice in the request
 	Moved      []int // indexes of stored events that get a new position; those that were late are also in Accepted
 	Late       []int // with a Refusal of code fenced: indexes of the events to store without effects
 	Cursor     protocol.Cursor
@@ -63,7 +63,7 @@ type Decision struct {
 func Decide(s State, events []Event) Decision {
 	r := request{state: s, events: events, decision: Decision{Cursor: s.Cursor, Accepted: make([]int, 0, len(events))}}
 	if len(events) > 1 {
-		r.taken = make(map[string]string, len(events))
+		r.seen = make(map[string]string, len(events))
 	}
 	d := &r.decision
 	for i := range events {
@@ -125,7 +125,7 @@ func (s State) Record(events []Event, d Decision) State {
 type request struct {
 	state    State
 	events   []Event
-	taken    map[string]string // digests of this request's new and late events by id; nil for a request with one event
+	seen     map[string]string // digests of this request's new and late events by id; nil for a request with one event
 	decision Decision
 }
 
@@ -141,7 +141,7 @@ func (r *request) place(i int) *protocol.Error {
 		}
 		return sameContent(known.Digest, e.Digest)
 	}
-	if digest, ok := r.taken[e.ID]; ok {
+	if digest, ok := r.seen[e.ID]; ok {
 		return sameContent(digest, e.Digest)
 	}
 	refusal := r.advance(e.Position)
@@ -153,15 +153,15 @@ func (r *request) place(i int) *protocol.Error {
 	default:
 		return refusal
 	}
-	if r.taken != nil {
-		r.taken[e.ID] = e.Digest
+	if r.seen != nil {
+		r.seen[e.ID] = e.Digest
 	}
 	return refusal
 }
 
-// move decides about a stored event that a host gave a new position. The next position
-// is taken over, and an event that was late gets its effects there. At or below the
-// cursor the event is a duplicate: the request is old, or the host's journal.
+// move decides about a stored event that a host gave a new position. If that is the next
+// position, the event moves there, and a late one gets its effects. At or below the cursor
+// the event is a duplicate: the request or the host's journal is older than the cursor.
 func (r *request) move(i int, known Known) *protocol.Error {
 	refusal := r.advance(r.events[i].Position)
 	switch {

@@ -74,7 +74,7 @@ func only(condition func(*logRow) bool, c table.Column[logRow]) table.Column[log
 	return c
 }
 
-// keyed returns the columns of the log whose values say which row it is.
+// keyed returns columns of the log as the key of an UPDATE.
 func keyed(names ...string) []table.Column[logRow] {
 	columns := logTable.Pick(names...)
 	for i := range columns {
@@ -90,8 +90,8 @@ var (
 	// movedEvents has the columns that change when an event gets a new position.
 	movedEvents = table.New("log", slices.Concat(keyed("task_no", "event_id"), logTable.Pick("epoch", "event_seq", "body", "late"))...)
 
-	// revivedEvents adds those of the message that a late event leaves when it gets a
-	// position of the present epoch.
+	// revivedEvents also has the columns of a message. A late event gets its message
+	// when it moves to a position of the present epoch.
 	revivedEvents = table.New("log", slices.Concat(movedEvents.Columns, logTable.Pick(
 		"created_at", "seq", "rev", "id", "role", "status", "tool_call_id", "phase", "message", "artifacts"))...)
 )
@@ -104,8 +104,8 @@ func (r *logRow) move() table.Statement {
 	return movedEvents.Update(r)
 }
 
-// logRows joins the new and the moved events of a batch with the messages that they
-// left.
+// logRows returns the rows of a batch's new and moved events, each with the message that
+// the event wrote. A message without an event gets a row of its own.
 func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	rows, moved = make([]logRow, len(b.Events), len(b.Events)+len(b.NewMessages)), make([]logRow, len(b.MovedEvents))
 	byEvent := make(map[string]*logRow, len(b.Events))
@@ -135,6 +135,6 @@ func logRows(b *broker.Batch) (rows, moved []logRow, err error) {
 	return rows, moved, nil
 }
 
-// ofTask selects the rows of a task in the tables that have its number. As a value
-// that is computed first, it lets an index give the rows in order.
+// ofTask selects the rows of a task in tables that refer to its number. The subquery is
+// computed once, before the scan; with a join the planner might not use an index's order.
 const ofTask = `task_no = (SELECT no FROM tasks WHERE id = ?)`

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"sync"
 	"time"
 
 	"bellhop/protocol"
@@ -63,21 +65,17 @@ func (h *agentHost) figures(a subject, n int) []row {
 	if n > 1 {
 		what = fmt.Sprintf("%d workspaces of %s at once", n, a.title)
 	}
-	return []row{
-		h.latencyRow(sessions, what),
-		{
-			what:   "start: " + what + ", from the first prompt to the first words",
-			figure: brief(cold),
-			beside: "the second prompt: " + brief(warm),
-			ratio:  fmt.Sprintf("%.1f", float64(cold)/float64(max(warm, 1))),
-			bound:  "the program's own start; the second prompt is the program and its model alone",
-		},
-		{
-			what:   "memory of the programs: " + what,
-			figure: digits(resident/(1<<20)) + " MiB resident a workspace",
-			bound:  "the program; what processes share is counted in each",
-		},
-	}
+	return []row{h.latencyRow(sessions, what), {
+		what:   "start: " + what + ", from the first prompt to the first words",
+		figure: brief(cold),
+		beside: "the second prompt: " + brief(warm),
+		ratio:  fmt.Sprintf("%.1f", float64(cold)/float64(max(warm, 1))),
+		bound:  "the program's own start; the second prompt is the program and its model alone",
+	}, {
+		what:   "memory of the programs: " + what,
+		figure: digits(resident/(1<<20)) + " MiB resident a workspace",
+		bound:  "the program; what processes share is counted in each",
+	}}
 }
 
 // latencyRow measures several rounds of pieces, so that a short disturbance of the
@@ -101,20 +99,48 @@ func (h *agentHost) latencyRow(sessions []*agentSession, what string) row {
 
 // firstWords sends a prompt to all sessions and returns the longest time until the
 // first words.
-func (h *agentHost) firstWords(sessions []*agentSession) (longest time.Duration) {
+func (h *agentHost) firstWords(sessions []*agentSession) time.Duration {
 	took := make([]time.Duration, len(sessions))
 	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {
 		start := time.Now()
-		var first time.Time
 		sessions[i].turn(ctx, "hello", func(p *protocol.Part, at time.Time) {
-			if first.IsZero() && p.Type == protocol.PartTextDelta {
-				first = at
+			if took[i] == 0 && p.Type == protocol.PartTextDelta {
+				took[i] = at.Sub(start)
 			}
 		})
-		took[i] = first.Sub(start)
 	})
-	for _, t := range took {
-		longest = max(longest, t)
+	return slices.Max(took)
+}
+
+// latency makes all sessions count at once, and meanwhile requests the host's
+// health.
+func (h *agentHost) latency(sessions []*agentSession, pieces int) (added, bare *samples) {
+	added, bare = &samples{}, &samples{}
+	asking, stop := context.WithCancel(h.ctx)
+	var asked sync.WaitGroup
+	asked.Go(func() { h.healths(asking, bare) })
+	defer asked.Wait()
+	defer stop()
+	h.parallel(len(sessions), len(sessions), func(ctx context.Context, i int) {
+		written, read := sessions[i].counts(ctx, pieces)
+		if n := written.lags(read, added); n < pieces*9/10 {
+			check(fmt.Errorf("session %s: %d pieces of %d were seen on both sides", sessions[i].id, n, pieces))
+		}
+	})
+	return added, bare
+}
+
+// healths measures a round trip every 50 ms.
+func (h *agentHost) healths(ctx context.Context, into *samples) {
+	for tick := time.Tick(50 * time.Millisecond); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+		start := time.Now()
+		if answers(ctx, h.url+"/healthz") {
+			into.add(time.Since(start))
+		}
 	}
-	return longest
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -14,24 +13,19 @@ func TestATeeForwardsEveryByteAndRecordsTheTimesOfNumbers(t *testing.T) {
 	written := "{\"text\":\"tick0 \"}\nno number\n{\"text\":\"tick1 tick2 \"}\nan end without a line's"
 	var out, notes bytes.Buffer
 	from := time.Now().UnixNano()
-	if err := passOn(bufio.NewReader(strings.NewReader(written)), &out, &notes, ticks); err != nil {
+	if err := passOn(strings.NewReader(written), &out, &notes, ticks); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != written {
 		t.Errorf("passed on %q", out.String())
 	}
-	path := filepath.Join(t.TempDir(), "notes")
-	if err := os.WriteFile(path, notes.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read, err := readStamps(path)
-	if err != nil || len(read.at) != 3 || read.at[0] < from || read.at[1] != read.at[2] || read.at[1] < read.at[0] {
-		t.Errorf("noted %v (%v)", read.at, err)
+	if read := readStamps(notes.Bytes()); len(read) != 3 || read[0] < from || read[1] != read[2] || read[1] < read[0] {
+		t.Errorf("noted %v", read)
 	}
 }
 
 func TestALagIsTheTimeFromFirstWriteToFirstRead(t *testing.T) {
-	written, read := newStamps(), newStamps()
+	written, read := stamps{}, stamps{}
 	written.see("1", 1000)
 	written.see("1", 5000) // the complete text again
 	written.see("2", 2000)
@@ -51,8 +45,8 @@ func TestARoleTeeRunsItsProgram(t *testing.T) {
 	if code := mainIn(t.Context(), []string{dir, ticks.String(), "sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out, &out); code != 0 || out.String() != "tick7 \n" {
 		t.Errorf("exit %d, wrote %q", code, out.String())
 	}
-	if read, err := readStamps(stampsOf(dir, "session")); err != nil || read.at[7] == 0 {
-		t.Errorf("noted %v (%v)", read, err)
+	if notes, err := os.ReadFile(stampsOf(dir, "session")); err != nil || readStamps(notes)[7] == 0 {
+		t.Errorf("noted %q (%v)", notes, err)
 	}
 }
 

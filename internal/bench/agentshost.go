@@ -19,11 +19,11 @@ type agentHost struct {
 	*run
 	*hostProcess
 	dir  string
-	hook *stub
+	hook string // of a stub
 }
 
 func (r *run) agentHost() *agentHost {
-	h := &agentHost{run: r, dir: r.dir(), hook: r.stub()}
+	h := &agentHost{run: r, dir: r.dir(), hook: r.stub().hook}
 	model, address := r.serve(mockllm.NewServer(time.Millisecond)), freeAddress(r.ctx)
 	c := r.child([]string{r.bellhop, "host"},
 		"BELLHOP_HOST_LISTEN="+address, "BELLHOP_HOST_PASSWORD="+hostPassword, "BELLHOP_LOG_LEVEL=warn",

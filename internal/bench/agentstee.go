@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -33,16 +32,16 @@ func playTee(ctx context.Context, args []string, stdout io.Writer) error {
 		cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
 		out := must(cmd.StdoutPipe())
 		check(cmd.Start())
-		check(errors.Join(passOn(bufio.NewReaderSize(out, 64<<10), stdout, notes, mark), cmd.Wait()))
+		check(errors.Join(passOn(out, stdout, notes, mark), cmd.Wait()))
 	})
 }
 
 func stampsOf(dir, session string) string { return filepath.Join(dir, session+".stamps") }
 
 // passOn stamps a line before it forwards it, and writes its notes afterwards.
-func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
-	for {
-		line, err := in.ReadBytes('\n')
+func passOn(in io.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
+	for lines := bufio.NewReaderSize(in, 64<<10); ; {
+		line, err := lines.ReadBytes('\n')
 		now := time.Now().UnixNano()
 		if _, err := out.Write(line); err != nil {
 			return err
@@ -62,42 +61,35 @@ func passOn(in *bufio.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
 }
 
 // stamps records when numbers were first seen, in Unix nanoseconds.
-type stamps struct {
-	mu sync.Mutex
-	at map[int]int64
-}
+type stamps map[int]int64
 
-func newStamps() *stamps { return &stamps{at: map[int]int64{}} }
-
-func (s *stamps) see(number string, at int64) {
+func (s stamps) see(number string, at int64) {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if earlier, known := s.at[n]; !known || at < earlier {
-		s.at[n] = at
+	if earlier, known := s[n]; !known || at < earlier {
+		s[n] = at
 	}
 }
 
-func readStamps(path string) (*stamps, error) {
-	content, err := os.ReadFile(path)
-	s := newStamps()
-	for line := range strings.Lines(string(content)) {
+// readStamps reads the notes of passOn.
+func readStamps(notes []byte) stamps {
+	s := stamps{}
+	for line := range strings.Lines(string(notes)) {
 		number, at, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
 			s.see(number, ns)
 		}
 	}
-	return s, err
+	return s
 }
 
 // lags adds, for each number, the time from its writing to its reading, and returns
 // how many numbers were both written and read.
-func (s *stamps) lags(read *stamps, into *samples) (matched int) {
-	for n, at := range read.at {
-		if written, ok := s.at[n]; ok {
+func (s stamps) lags(read stamps, into *samples) (matched int) {
+	for n, at := range read {
+		if written, ok := s[n]; ok {
 			into.add(time.Duration(at - written))
 			matched++
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,9 @@ import (
 // The test binary also plays the roles of the benchmarks that it runs.
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
-		os.Exit(mainIn(context.Background(), nil, os.Stdout, os.Stderr))
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		os.Exit(mainIn(ctx, nil, os.Stdout, os.Stderr)) //nolint:gocritic // the process ends
 	}
 	goleak.VerifyTestMain(m)
 }

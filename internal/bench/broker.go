@@ -32,7 +32,7 @@ type brokerProcess struct {
 
 // broker prepares the database of a cluster and serves it.
 func (r *run) broker(pg *cluster, hostURL string) *brokerProcess {
-	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.SocketURL("bellhop"), Keyset: must(seal.Generate()), Profiles: r.profile}
+	order := BrokerOrder{Listen: freeAddress(r.ctx), DatabaseURL: pg.SocketURL("bellhop"), Keyset: must(seal.Generate())}
 	p := &brokerProcess{url: "http://" + order.Listen, sealer: must(seal.Parse(order.Keyset))}
 	p.prepare(r.ctx, order.store(slog.New(slog.DiscardHandler)), hostURL)
 	if r.bellhop == "" {
@@ -88,10 +88,10 @@ func (r *run) checkIns(p *brokerProcess, n int) []checkedIn {
 }
 
 // brokerRole is `bellhop serve` without the binary.
-type brokerRole struct{ service }
+type brokerRole struct{ *life }
 
 // BrokerOrder is the configuration of a broker.
-type BrokerOrder struct{ Listen, DatabaseURL, Keyset, Profiles string }
+type BrokerOrder struct{ Listen, DatabaseURL, Keyset string }
 
 func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
 	return app.StoreConfig{DatabaseURL: seal.NewSecret(o.DatabaseURL), Keyset: seal.NewSecret(o.Keyset), Log: log}
@@ -100,13 +100,13 @@ func (o *BrokerOrder) store(log *slog.Logger) app.StoreConfig {
 // Serve starts the broker.
 func (b *brokerRole) Serve(o BrokerOrder, _ *bool) error {
 	debug.SetGCPercent(400) // like the binary
-	opened, err := app.OpenBroker(context.Background(), app.BrokerConfig{
+	opened, err := app.OpenBroker(b.ctx, app.BrokerConfig{
 		StoreConfig: o.store(warnings()), Listen: o.Listen, OutboundAllow: []netip.Prefix{loopback},
 	})
 	if err != nil {
 		return err
 	}
-	return b.start("broker", o.Profiles, opened.Run)
+	return b.serve("broker", opened.Run)
 }
 
 func warnings() *slog.Logger {

@@ -11,7 +11,7 @@ import (
 // checkIn measures POST /api/agent and, in turns, the host's /session alone: every
 // client checks in to a new task, then opens a new session directly on the host.
 func checkIn(r *run) (rows []row) {
-	w, webhook := r.system(), r.stub().url+"/webhook"
+	w, webhook := r.system(), r.stub().hook
 	for _, callers := range []int{1, r.scale.callers} {
 		ids := r.tasks(w.broker, r.scale.checkIns)
 		var through, bare samples
@@ -20,7 +20,7 @@ func checkIn(r *run) (rows []row) {
 			must(w.broker.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))
 			through.add(time.Since(start))
 			req := &protocol.OpenSessionRequest{
-				SessionID: protocol.NewID(), WebhookURL: webhook, Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: protocol.NewID()},
+				WebhookURL: webhook, Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: protocol.NewID()},
 			}
 			start = time.Now()
 			w.host.open(ctx, req)

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"bellhop/internal/process"
@@ -23,7 +20,6 @@ const (
 type child struct {
 	*process.Process
 	name    string
-	isRole  bool // it ends when its stdin is closed
 	stopped bool
 }
 
@@ -41,17 +37,11 @@ func (c *child) stop() error {
 	}
 	c.stopped = true
 	defer c.Stdout().Close()
-	if c.isRole {
-		_ = c.Stdin().Close()
-		select {
-		case <-c.Done():
-		case <-time.After(stopLimit):
-		}
+	err := c.Stop(context.Background(), stopLimit)
+	if err == nil {
+		err = c.Wait()
 	}
-	if err := c.Stop(context.Background(), stopLimit); err != nil {
-		return err
-	}
-	if err := c.Wait(); err != nil {
+	if err != nil {
 		return c.failed(err)
 	}
 	return nil
@@ -65,46 +55,29 @@ func (c *child) failed(err error) error {
 func (c *child) ready(ctx context.Context, url string) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	for !answers(ctx, url+"/readyz") {
+	err := poll(ctx, func() bool {
 		select {
 		case <-c.Done():
 			check(c.failed(fmt.Errorf("ended at once: %w", c.Wait())))
-		case <-ctx.Done():
-			check(c.failed(fmt.Errorf("is not ready: %w", ctx.Err())))
-		case <-poll.C:
+		default:
 		}
+		return answers(ctx, url+"/readyz")
+	})
+	if err != nil {
+		check(c.failed(fmt.Errorf("is not ready: %w", err)))
 	}
 }
 
-func answers(ctx context.Context, url string) bool {
-	body, err := request(ctx, http.MethodGet, url, "", nil)
-	return err == nil && body.Close() == nil
-}
-
-// transport is used by this process only.
-var transport = &http.Transport{MaxIdleConnsPerHost: 64}
-
-func listen(ctx context.Context) (net.Listener, error) {
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-}
-
-// freeAddress returns an address on which no program listens at present.
-func freeAddress(ctx context.Context) string {
-	l := must(listen(ctx))
-	check(l.Close())
-	return l.Addr().String()
-}
-
-// serve runs a handler in this process and returns its URL.
-func (r *run) serve(h http.Handler) string {
-	l := must(listen(r.ctx))
-	server, serving := &http.Server{Handler: h}, sync.WaitGroup{} //nolint:gosec // on loopback, for the run's own children
-	serving.Go(func() { _ = server.Serve(l) })
-	r.onClose(func() error {
-		defer serving.Wait()
-		return server.Close()
-	})
-	return "http://" + l.Addr().String()
+// poll returns when done is true, or the error of ctx.
+func poll(ctx context.Context, done func() bool) error {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	return nil
 }

@@ -63,17 +63,17 @@ var (
 
 // pgbench returns single-row transactions per second, and the CPU time of
 // PostgreSQL per transaction.
-func (c *cluster) pgbench(clients int, d time.Duration) (rate float64, cost time.Duration) {
+func (c *cluster) pgbench(clients int, d time.Duration) (rows rate, cost time.Duration) {
 	script := filepath.Join(c.Dir(), "insert.sql")
 	check(os.WriteFile(script, fmt.Appendf(nil, oneRow, strings.Repeat("x", 250)), 0o644)) //nolint:gosec // no secret
 	seconds := strconv.Itoa(max(1, int(d.Round(time.Second).Seconds())))
-	var out string
-	used := cpuDuring(func() {
+	out, used := "", newMeter(c.pid)
+	used.during(func() {
 		out = must(c.Output("pgbench", "-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", seconds, "-f", script))
-	}, c.pid)
+	})
 	tps, count := printedRate.FindStringSubmatch(out), printedCount.FindStringSubmatch(out)
 	if tps == nil || count == nil {
 		check(fmt.Errorf("pgbench printed no rate:\n%s", out))
 	}
-	return must(strconv.ParseFloat(tps[1], 64)), used[0] / time.Duration(must(strconv.Atoi(count[1])))
+	return rate(must(strconv.ParseFloat(tps[1], 64))), used.sums[0] / time.Duration(must(strconv.Atoi(count[1])))
 }

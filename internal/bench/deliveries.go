@@ -20,8 +20,7 @@ const (
 // dispatch is a broker that sends webhooks to receivers.
 type dispatch struct {
 	*run
-	pg        *cluster
-	broker    *brokerProcess
+	used      *meter // broker and PostgreSQL
 	receivers *peer
 	queue     *queue
 	urls      []string // the last one never responds
@@ -29,12 +28,13 @@ type dispatch struct {
 
 // deliveries measures outbound webhooks to receivers with a fixed response time.
 func deliveries(r *run) []row {
-	s := &dispatch{run: r, pg: r.cluster(), receivers: r.role("receivers")}
-	s.broker = r.broker(s.pg, r.stub().url)
+	pg := r.cluster()
+	broker := r.broker(pg, r.stub().url)
+	s := &dispatch{run: r, used: newMeter(broker.Pid(), pg.pid), receivers: r.role("receivers")}
 	s.urls = ask[[]string](s.receivers, "Open", ReceiversOrder{Count: r.scale.endpoints, Takes: receiving})
 	s.urls[len(s.urls)-1] += hangPath
-	s.broker.register(r.ctx, s.pg, s.urls)
-	s.queue = &queue{ctx: r.ctx, conn: r.connect(s.pg, "bellhop")}
+	broker.register(r.ctx, pg, s.urls)
+	s.queue = &queue{ctx: r.ctx, conn: r.connect(pg, "bellhop")}
 	return append([]row{s.speed(), s.backlog()}, s.oneHangs()...)
 }
 
@@ -48,14 +48,14 @@ func limit(receivers int) float64 {
 
 // expect prepares the receivers for deliveries that become due from now on.
 func (s *dispatch) expect(f fill) {
-	s.receivers.do("Expect", ReceiversOrder{From: f.due.Truncate(time.Microsecond).UnixNano()})
+	s.receivers.do("Expect", f.due.Truncate(time.Microsecond).UnixNano())
 	s.queue.place(f)
 }
 
 // rate measures one round of deliveries that are all due.
-func (s *dispatch) rate(receivers int) float64 {
+func (s *dispatch) rate(receivers int) rate {
 	s.expect(fill{count: int(1.3*limit(receivers)*s.scale.round.Seconds()) + inFlight, of: receivers, due: time.Now()})
-	return ask[ReceiversResult](s.receivers, "Rate", ReceiversOrder{For: s.scale.round}).Rate
+	return rate(ask[ReceiversResult](s.receivers, "Collect", ReceiversOrder{Count: 1, For: s.scale.round}).Rate)
 }
 
 // lag measures deliveries that become due one after the other.
@@ -80,32 +80,26 @@ func (s *dispatch) hang() {
 
 // speed compares the queue with bare requests.
 func (s *dispatch) speed() row {
-	n := s.healthy(64)
-	var rates, yard []float64
-	var used [2]time.Duration // CPU time of the broker and PostgreSQL per delivery
-	for range s.scale.rounds {
-		yard = append(yard, s.barePosts(n))
-		round := cpuDuring(func() { rates = append(rates, s.rate(n)) }, s.broker.Pid(), s.pg.pid)
-		for i := range used {
-			sent := last(rates) * s.scale.round.Seconds()
-			used[i] += time.Duration(float64(round[i])/max(sent, 1)) / time.Duration(s.scale.rounds)
-		}
-		s.log("  %.0f deliveries/s, bare %.0f/s", last(rates), last(yard))
-		s.queue.clear()
-	}
+	n, sent := s.healthy(64), 0.0
+	t := inTurns(s.run, func() (own rate) {
+		defer s.queue.clear()
+		s.used.during(func() { own = s.rate(n) })
+		sent += float64(own) * s.scale.round.Seconds()
+		return own
+	}, func() rate { return s.barePosts(n) })
+	cpu := each(s.used.sums, func(d time.Duration) string { return brief(time.Duration(float64(d) / max(sent, 1))) })
 	return row{
 		what:   fmt.Sprintf("deliveries to %d receivers that take %s, at most %d at a time and %d to each", n, receiving, inFlight, perReceiver),
-		figure: fmt.Sprintf("%.0f deliveries/s", median(rates)),
-		beside: fmt.Sprintf("bare requests, as many at a time: %.0f/s; the receivers could take %.0f/s", median(yard), limit(n)),
-		ratio:  ratio(rates, yard),
-		bound: fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)",
-			brief(used[0]), brief(used[1])),
+		figure: fmt.Sprintf("%.0f deliveries/s", median(t.own)),
+		beside: fmt.Sprintf("bare requests, as many at a time: %s; the receivers could take %.0f/s", median(t.yard), limit(n)),
+		ratio:  ratio(t.own, t.yard),
+		bound:  fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)", cpu[0], cpu[1]),
 	}
 }
 
 // barePosts sends requests like a delivery's to n receivers, without a queue, a
 // signature or a log, and returns the number of responses per second.
-func (s *dispatch) barePosts(n int) float64 {
+func (s *dispatch) barePosts(n int) rate {
 	body := []byte(`{"type":"turn.finished","data":"` + strings.Repeat("x", 320) + `"}`)
 	var answered atomic.Int64
 	start, atATime := time.Now(), min(inFlight, perReceiver*n)
@@ -115,67 +109,54 @@ func (s *dispatch) barePosts(n int) float64 {
 			answered.Add(1)
 		}
 	})
-	return float64(answered.Load()) / time.Since(start).Seconds()
+	return rate(float64(answered.Load()) / time.Since(start).Seconds())
 }
 
 // backlog compares lags with and without queued deliveries that are due later.
 func (s *dispatch) backlog() row {
 	n := s.healthy(200)
-	var with, without spreads
-	for range s.scale.rounds {
-		without = append(without, s.lag(n))
-		s.queue.place(fill{count: s.scale.queued, of: n, due: time.Now().Add(time.Hour)})
-		with = append(with, s.lag(n))
-		s.log("  lag %s, with rows for later %s", last(without).P99, last(with).P99)
-		s.queue.clear()
-	}
+	later := func() { s.queue.place(fill{count: s.scale.queued, of: n, due: time.Now().Add(time.Hour)}) }
+	t := compare(s, n, later, s.lag)
 	return row{
 		what:   fmt.Sprintf("due → received, %d rows queued for later: one due every %s, %d receivers", s.scale.queued, dueEvery, n),
-		figure: with.String(),
-		beside: "without them, in turns: " + without.String(),
-		ratio:  ratio(with.p99(), without.p99()) + " at p99",
+		figure: spreads(t.own).String(),
+		beside: "without them, in turns: " + spreads(t.yard).String(),
+		ratio:  ratio(spreads(t.own).p99(), spreads(t.yard).p99()) + " at p99",
 		bound:  "waiting for the next claim, at most one in 5 ms; then a commit and an HTTP request",
 	}
 }
 
-// oneHangs compares the rate of the other endpoints with and without an endpoint
-// that never responds.
+// oneHangs compares the other endpoints with and without an endpoint that never
+// responds.
 func (s *dispatch) oneHangs() []row {
 	n := s.healthy(s.scale.endpoints)
-	var rates [2][]float64 // without, with
-	var lags [2]spreads
-	for range s.scale.rounds {
-		for i := range rates {
-			s.beside(i == 1, func() { rates[i] = append(rates[i], s.rate(n)) })
-			s.beside(i == 1, func() { lags[i] = append(lags[i], s.lag(n)) })
-		}
-		s.log("  %.0f/s beside one that hangs, %.0f/s without; lag %s and %s",
-			last(rates[1]), last(rates[0]), last(lags[1]).P99, last(lags[0]).P99)
-	}
 	what := fmt.Sprintf("one of %d endpoints hangs with %d deliveries due: ", len(s.urls), s.scale.hanging)
-	return []row{
-		{
-			what:   what + "the others' throughput",
-			figure: fmt.Sprintf("%.0f deliveries/s", median(rates[1])),
-			beside: fmt.Sprintf("without it, in turns: %.0f/s", median(rates[0])),
-			ratio:  ratio(rates[1], rates[0]),
-			bound:  fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight),
-		},
-		{
-			what:   what + fmt.Sprintf("the others' due → received, one due every %s", dueEvery),
-			figure: lags[1].String(),
-			beside: "without it, in turns: " + lags[0].String(),
-			ratio:  ratio(lags[1].p99(), lags[0].p99()) + " at p99",
-			bound:  "as above: the query that looks past its backlog",
-		},
-	}
+	rates := compare(s, n, s.hang, s.rate)
+	lags := compare(s, n, s.hang, s.lag)
+	return []row{{
+		what:   what + "the others' throughput",
+		figure: fmt.Sprintf("%.0f deliveries/s", median(rates.own)),
+		beside: fmt.Sprintf("without it, in turns: %s", median(rates.yard)),
+		ratio:  ratio(rates.own, rates.yard),
+		bound:  fmt.Sprintf("it holds %d of %d requests, and claims have to look past its backlog", perReceiver, inFlight),
+	}, {
+		what:   what + fmt.Sprintf("the others' due → received, one due every %s", dueEvery),
+		figure: spreads(lags.own).String(),
+		beside: "without it, in turns: " + spreads(lags.yard).String(),
+		ratio:  ratio(spreads(lags.own).p99(), spreads(lags.yard).p99()) + " at p99",
+		bound:  "as above: the query that looks past its backlog",
+	}}
 }
 
-// beside measures with or without the hanging endpoint, and clears the queue.
-func (s *dispatch) beside(hanging bool, measure func()) {
-	if hanging {
-		s.hang()
+// compare measures n receivers with and without what disturbs them, and clears the
+// queue each time.
+func compare[T fmt.Stringer](s *dispatch, n int, disturb func(), measure func(receivers int) T) turns[T] {
+	cleared := func() T {
+		defer s.queue.clear()
+		return measure(n)
 	}
-	measure()
-	s.queue.clear()
+	return inTurns(s.run, func() T {
+		disturb()
+		return cleared()
+	}, cleared)
 }

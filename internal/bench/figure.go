@@ -30,6 +30,11 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// rate is a number of things per second.
+type rate float64
+
+func (r rate) String() string { return fmt.Sprintf("%.0f/s", float64(r)) }
+
 // median accepts an odd or even number of values.
 func median[T cmp.Ordered](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
@@ -38,8 +43,21 @@ func median[T cmp.Ordered](values []T) T {
 
 func last[T any](values []T) T { return values[len(values)-1] }
 
+// turns holds a figure and its reference, one of each for every round.
+type turns[T any] struct{ own, yard []T }
+
+// inTurns measures a reference and a figure alternately.
+func inTurns[T fmt.Stringer](r *run, own, yard func() T) (t turns[T]) {
+	for range r.scale.rounds {
+		check(r.ctx.Err())
+		t.yard, t.own = append(t.yard, yard()), append(t.own, own())
+		r.log("  %s beside %s", last(t.own), last(t.yard))
+	}
+	return t
+}
+
 // ratio formats the median of own/yard per round, with the minimum and maximum.
-func ratio[T ~int64 | float64](own, yard []T) string {
+func ratio[T ~int64 | ~float64](own, yard []T) string {
 	ratios := make([]float64, len(own))
 	for i := range own {
 		ratios[i] = float64(own[i]) / float64(max(yard[i], 1))
@@ -50,25 +68,24 @@ func ratio[T ~int64 | float64](own, yard []T) string {
 // spreads holds the spread of each round of a scenario.
 type spreads []spread
 
-func (s spreads) each(f func(spread) time.Duration) []time.Duration {
-	out := make([]time.Duration, len(s))
-	for i := range s {
-		out[i] = f(s[i])
-	}
-	return out
-}
-
 func (s spreads) p50() []time.Duration {
-	return s.each(func(one spread) time.Duration { return one.P50 })
+	return each(s, func(one spread) time.Duration { return one.P50 })
 }
-
 func (s spreads) p99() []time.Duration {
-	return s.each(func(one spread) time.Duration { return one.P99 })
+	return each(s, func(one spread) time.Duration { return one.P99 })
 }
 
 func (s spreads) String() string { return spread{P50: median(s.p50()), P99: median(s.p99())}.String() }
 
 // longest formats the spreads like String, with the maximum of all rounds.
 func (s spreads) longest() string {
-	return s.String() + ", longest " + brief(slices.Max(s.each(func(one spread) time.Duration { return one.Max })))
+	return s.String() + ", longest " + brief(slices.Max(each(s, func(one spread) time.Duration { return one.Max })))
+}
+
+func each[T, R any](list []T, f func(T) R) []R {
+	out := make([]R, len(list))
+	for i, one := range list {
+		out[i] = f(one)
+	}
+	return out
 }

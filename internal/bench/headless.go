@@ -34,18 +34,15 @@ func codec(span time.Duration) []row {
 	runtime.ReadMemStats(&before)
 	readLines(large, 1)
 	runtime.ReadMemStats(&after)
-	return []row{
-		{
-			what:   fmt.Sprintf("lines of stdio: a chunk of %d bytes", len(raw)),
-			figure: fmt.Sprintf("%.0f written, %.0f read and checked, a second", written, read),
-			bound:  "one core: JSON, and for reading the check for duplicate members and depth",
-		},
-		{
-			what:   "memory for a line of 4 MiB, read and parsed",
-			figure: kib(float64(after.TotalAlloc-before.TotalAlloc)) + " allocated in all",
-			bound:  "the line's buffer doubles as it grows; the parsed value is a copy",
-		},
-	}
+	return []row{{
+		what:   fmt.Sprintf("lines of stdio: a chunk of %d bytes", len(raw)),
+		figure: fmt.Sprintf("%.0f written, %.0f read and checked, a second", written, read),
+		bound:  "one core: JSON, and for reading the check for duplicate members and depth",
+	}, {
+		what:   "memory for a line of 4 MiB, read and parsed",
+		figure: kib(float64(after.TotalAlloc-before.TotalAlloc)) + " allocated in all",
+		bound:  "the line's buffer doubles as it grows; the parsed value is a copy",
+	}}
 }
 
 // perSecond repeats f, which does n things, for a span, and returns things per

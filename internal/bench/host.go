@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -18,7 +15,6 @@ import (
 	"bellhop/agenthost/provider/providertest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/app"
-	"bellhop/protocol"
 )
 
 // hostProcess is an agent host in a process of its own.
@@ -32,7 +28,7 @@ type hostProcess struct {
 func (r *run) host(data string) *hostProcess {
 	address := freeAddress(r.ctx)
 	h := &hostProcess{peer: r.role("host"), url: "http://" + address, data: data}
-	h.do("Serve", HostOrder{Listen: address, Data: data, Profiles: r.profile})
+	h.do("Serve", HostOrder{Listen: address, Data: data})
 	h.ready(r.ctx, h.url)
 	return h
 }
@@ -53,25 +49,14 @@ func (r *run) system() *system {
 	return w
 }
 
-// open calls the host's /session as a broker does.
-func (h *hostProcess) open(ctx context.Context, req *protocol.OpenSessionRequest) *protocol.OpenSessionResponse {
-	answer := &protocol.OpenSessionResponse{}
-	check(json.Unmarshal(h.call(ctx, "/session", hostPassword, req), answer))
-	return answer
-}
-
 // hostRole is an agent host without the binary.
-type hostRole struct {
-	service
-	profiles string
-}
+type hostRole struct{ *life }
 
 // HostOrder is the configuration of a host.
-type HostOrder struct{ Listen, Data, Profiles string }
+type HostOrder struct{ Listen, Data string }
 
 // Serve starts the host.
 func (h *hostRole) Serve(o HostOrder, _ *bool) error {
-	h.profiles = o.Profiles
 	host, err := app.OpenHost(app.HostConfig{
 		Listen: o.Listen, Password: seal.NewSecret(hostPassword), Data: o.Data,
 		File:      app.HostFile{Default: "paced"},
@@ -81,7 +66,7 @@ func (h *hostRole) Serve(o HostOrder, _ *bool) error {
 	if err != nil {
 		return err
 	}
-	return h.start("host", o.Profiles, host.Run)
+	return h.serve("host", host.Run)
 }
 
 // Footprint is the memory use of a host after a garbage collection.
@@ -95,12 +80,10 @@ func (h *hostRole) Footprint(_ bool, out *Footprint) (err error) {
 	debug.FreeOSMemory() // after a collection, all resident memory is in use
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	if h.profiles != "" { // the last profile overwrites earlier ones
-		f, err := os.Create(filepath.Join(h.profiles, fmt.Sprintf("heap-%d.pprof", os.Getpid())))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close()); err != nil {
+	if profile, err := createProfile("heap"); err != nil {
+		return err
+	} else if profile != nil { // the last profile overwrites earlier ones
+		if err := errors.Join(pprof.Lookup("heap").WriteTo(profile, 0), profile.Close()); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 )
 
@@ -15,46 +13,40 @@ const blockParts = 10
 // PostgreSQL and to the browser, with one reader for every session.
 func latency(r *run) []row {
 	w, readers := r.system(), r.role("readers")
-	tasks := r.busy(w, readers)
+	sessions := r.busy(w, readers)
 	time.Sleep(r.scale.round / 2) // warm-up
 	from := time.Now()
 	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
 	until := time.Now()
-	r.parallel(len(tasks), 8, func(ctx context.Context, i int) {
-		w.host.call(ctx, "/session/"+url.PathEscape(tasks[i].id)+"/interrupt", hostPassword, nil)
+	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
+		w.host.call(ctx, "/session/"+sessions[i].id+"/interrupt", hostPassword, nil)
 	})
 	stored := r.commits(w, from, until)
 	rate := float64(stored.Count) / until.Sub(from).Seconds()
 	load := fmt.Sprintf("%d busy sessions, %.0f events/s, %.0f parts/s", r.scale.busy, rate, rate*blockParts)
-	return []row{
-		{
-			what: "event → database: " + load, figure: stored.String(),
-			bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
-				"an HTTP request, a commit of the database",
-		},
-		{
-			what: "event → browser: the same", figure: seen.Ends.String(),
-			bound: "a commit of the journal, which comes before the part that completes the event",
-		},
-		{
-			what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
-			bound: "nothing is written for them",
-		},
-	}
+	return []row{{
+		what: "event → database: " + load, figure: stored.String(),
+		bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
+			"an HTTP request, a commit of the database",
+	}, {
+		what: "event → browser: the same", figure: seen.Ends.String(),
+		bound: "a commit of the journal, which comes before the part that completes the event",
+	}, {
+		what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
+		bound: "nothing is written for them",
+	}}
 }
 
 // busy checks in to tasks, attaches a reader to each and starts its turn.
-func (r *run) busy(w *system, readers *peer) []checkedIn {
-	tasks := r.checkIns(w.broker, r.scale.busy)
-	o := ReaderOrder{Address: strings.TrimPrefix(w.host.url, "http://"), Each: 1}
-	for _, t := range tasks {
-		o.Targets = append(o.Targets, streamPath(t.id, t.StreamToken, ""))
+func (r *run) busy(w *system, readers *peer) (sessions []*session) {
+	for _, t := range r.checkIns(w.broker, r.scale.busy) {
+		sessions = append(sessions, &session{host: w.host, id: t.id, token: t.StreamToken})
 	}
-	readers.do("Read", o)
-	r.parallel(len(tasks), 8, func(ctx context.Context, i int) {
-		w.host.begin(ctx, tasks[i].id, tasks[i].StreamToken, fmt.Sprintf("pace %s %d", r.scale.every, blockParts))
+	readers.do("Read", reading(sessions, 1, false))
+	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
+		sessions[i].begin(ctx, fmt.Sprintf("pace %s %d", r.scale.every, blockParts))
 	})
-	return tasks
+	return sessions
 }
 
 // commits compares the end time of a block, which its text contains, with the time

@@ -28,7 +28,7 @@ func mainIn(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "tee":
 		err = playTee(context.WithoutCancel(ctx), args, stdout)
 	default:
-		err = playRole(role, os.Stdin, stdout)
+		err = playRole(ctx, role, os.Stdin, stdout)
 	}
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0

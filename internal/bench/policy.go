@@ -25,20 +25,15 @@ func decisions(r *run) (rows []row) {
 		}},
 	} {
 		call := policy.Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: c.tool, Input: must(json.Marshal(c.input))}
-		var times, yard []time.Duration
-		for range r.scale.rounds {
-			check(r.ctx.Err())
-			times = append(times, timeOf(r.scale.round/10, func() { engine.Decide(call) }))
-			yard = append(yard, timeOf(r.scale.round/10, func() {
-				var input map[string]any
-				check(json.Unmarshal(call.Input, &input))
-			}))
-		}
+		t := inTurns(r, timeOf(r.scale.round/10, func() { engine.Decide(call) }), timeOf(r.scale.round/10, func() {
+			var input map[string]any
+			check(json.Unmarshal(call.Input, &input))
+		}))
 		rows = append(rows, row{
 			what:   fmt.Sprintf("a decision by %d rules, of which the last matches: %s", engine.Rules(), c.what),
-			figure: brief(median(times)),
-			beside: "json.Unmarshal of its input: " + brief(median(yard)),
-			ratio:  ratio(times, yard),
+			figure: brief(median(t.own)),
+			beside: "json.Unmarshal of its input: " + brief(median(t.yard)),
+			ratio:  ratio(t.own, t.yard),
 			bound:  "one core: the rules' patterns, links on the paths (a system call for each element), and for commands the shell's grammar",
 		})
 	}
@@ -57,14 +52,15 @@ func manyRules() string {
 	return file.String()
 }
 
-// timeOf returns the time of one call of f, averaged over a span.
-func timeOf(span time.Duration, f func()) time.Duration {
-	n, start := 0, time.Now()
-	for time.Since(start) < span {
-		for range 16 { // reading the clock takes time too
-			f()
+// timeOf measures one call of f, averaged over a span.
+func timeOf(span time.Duration, f func()) func() time.Duration {
+	return func() time.Duration {
+		n, start := 0, time.Now()
+		for ; time.Since(start) < span; n += 16 {
+			for range 16 { // reading the clock takes time too
+				f()
+			}
 		}
-		n += 16
+		return time.Since(start) / time.Duration(n)
 	}
-	return time.Since(start) / time.Duration(n)
 }

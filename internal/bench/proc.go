@@ -52,17 +52,21 @@ func cpuOf(pid int) time.Duration {
 	return sum
 }
 
-// cpuDuring returns the CPU time that processes use while f runs.
-func cpuDuring(f func(), pids ...int) []time.Duration {
-	used := make([]time.Duration, len(pids))
-	for i, pid := range pids {
-		used[i] = -cpuOf(pid)
-	}
+// meter adds up the CPU time of processes.
+type meter struct {
+	pids []int
+	sums []time.Duration
+}
+
+func newMeter(pids ...int) *meter { return &meter{pids: pids, sums: make([]time.Duration, len(pids))} }
+
+// during adds the CPU time that the processes use while f runs.
+func (m *meter) during(f func()) {
+	before := each(m.pids, cpuOf)
 	f()
-	for i, pid := range pids {
-		used[i] += cpuOf(pid)
+	for i, after := range each(m.pids, cpuOf) {
+		m.sums[i] += after - before[i]
 	}
-	return used
 }
 
 // residentOf returns the resident memory of a process in bytes.

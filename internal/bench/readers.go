@@ -3,15 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,15 +19,10 @@ import (
 // readersRole reads streams like many browsers, and holds connections that it never
 // reads from.
 type readersRole struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	conns  []net.Conn
-	stuck  []net.Conn
-
+	*life
+	stuck []net.Conn
 	now   atomic.Pointer[measured] // nil when no measurement runs
-	mu    sync.Mutex
-	ended error // why a stream ended early
+	ended atomic.Pointer[error]    // why a stream ended early
 }
 
 // measured holds the ages that readers saw in a span of time.
@@ -44,21 +38,6 @@ type ReaderOrder struct {
 // ReaderResult holds the ages of parts when they were read.
 type ReaderResult struct{ Parts, Ends spread }
 
-func newReadersRole() *readersRole {
-	r := &readersRole{}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	return r
-}
-
-func (r *readersRole) close() error {
-	r.cancel()
-	for _, c := range append(r.conns, r.stuck...) {
-		_ = c.Close()
-	}
-	r.wg.Wait()
-	return nil
-}
-
 // Measure measures for the duration d.
 func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
 	m := &measured{}
@@ -66,20 +45,27 @@ func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
 	time.Sleep(d)
 	r.now.Store(nil)
 	*out = ReaderResult{Parts: m.parts.spread(), Ends: m.ends.spread()}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ended
+	if err := r.ended.Load(); err != nil {
+		return fmt.Errorf("a healthy reader lost its stream: %w", *err)
+	}
+	return nil
 }
 
 // Read connects every reader and returns when all streams have begun.
 func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
 	return parallel(r.ctx, len(o.Targets)*o.Each, 32, func(ctx context.Context, i int) {
-		conn := must(get(ctx, &net.Dialer{}, o.Address, o.Targets[i%len(o.Targets)]))
-		r.mu.Lock()
-		r.conns = append(r.conns, conn)
-		r.mu.Unlock()
-		body := must(streamOf(conn))
-		r.wg.Go(func() { r.follow(body) })
+		conn := r.get(ctx, &net.Dialer{}, o, i)
+		context.AfterFunc(r.ctx, func() { _ = conn.Close() })
+		in := bufio.NewReaderSize(conn, 2<<10)
+		must(successful(http.ReadResponse(in, nil))) //nolint:bodyclose // read below it
+		// The body is decoded here, because net/http takes a lock for every read.
+		body := bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10)
+		r.running.Go(func() error {
+			if err := r.follow(body); r.ctx.Err() == nil {
+				r.ended.CompareAndSwap(nil, &err)
+			}
+			return nil
+		})
 	})
 }
 
@@ -91,14 +77,9 @@ func (r *readersRole) Stall(o ReaderOrder, _ *bool) error {
 			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
 		}), err)
 	}}
-	for i := range len(o.Targets) * o.Each {
-		conn, err := get(r.ctx, small, o.Address, o.Targets[i%len(o.Targets)])
-		if err != nil {
-			return err
-		}
-		r.stuck = append(r.stuck, conn)
-	}
-	return nil
+	return parallel(r.ctx, len(o.Targets)*o.Each, 1, func(ctx context.Context, i int) {
+		r.stuck = append(r.stuck, r.get(ctx, small, o, i))
+	})
 }
 
 // Unstall closes the connections of readers that never read.
@@ -110,32 +91,16 @@ func (r *readersRole) Unstall(_ bool, _ *bool) error { //nolint:unparam // net/r
 	return nil
 }
 
-func get(ctx context.Context, d *net.Dialer, address, target string) (net.Conn, error) {
-	conn, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", target, address)
-	return conn, err
+// get requests the stream of the reader i.
+func (r *readersRole) get(ctx context.Context, d *net.Dialer, o ReaderOrder, i int) net.Conn {
+	conn := must(d.DialContext(ctx, "tcp", o.Address))
+	must(fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", o.Targets[i%len(o.Targets)], o.Address))
+	return conn
 }
 
-// streamOf reads the head of the response. Its body is decoded here, because
-// net/http takes a lock for every read.
-func streamOf(conn net.Conn) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(conn, 2<<10)
-	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // read below it
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		answer, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, fmt.Errorf("the stream answered %s: %s", resp.Status, answer)
-	}
-	return bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10), nil
-}
-
-// follow records the age of every part and of every text-end when it is read.
-func (r *readersRole) follow(in *bufio.Reader) {
+// follow records the age of every part and of every text-end when it is read. It
+// returns the error that ended the stream.
+func (r *readersRole) follow(in *bufio.Reader) error {
 	var ended int64 // when the last part of the block was written
 	for {
 		line, err := in.ReadSlice('\n')
@@ -143,39 +108,21 @@ func (r *readersRole) follow(in *bufio.Reader) {
 			continue // a part without a mark
 		}
 		if err != nil {
-			r.lost(err)
-			return
+			return err
 		}
 		if !bytes.HasPrefix(line, []byte("data:")) {
 			continue
 		}
-		now := time.Now().UnixNano()
-		m := r.now.Load()
+		now, m := time.Now().UnixNano(), r.now.Load()
+		part, isEnd := markIn(line, partMark), bytes.Contains(line, []byte(`"type":"text-end"`))
 		switch {
 		case m == nil:
-		case bytes.Contains(line, []byte(`"type":"text-end"`)):
-			if ended > 0 {
-				m.ends.add(time.Duration(now - ended))
-			}
-		default:
-			if at := markIn(line, partMark); at > 0 {
-				m.parts.add(time.Duration(now - at))
-			}
+		case isEnd && ended > 0:
+			m.ends.add(time.Duration(now - ended))
+		case !isEnd && part > 0:
+			m.parts.add(time.Duration(now - part))
 		}
-		if at := markIn(line, endMark); at > 0 {
-			ended = at
-		}
-	}
-}
-
-func (r *readersRole) lost(err error) {
-	if r.ctx.Err() != nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended == nil {
-		r.ended = fmt.Errorf("a healthy reader lost its stream: %w", err)
+		ended = cmp.Or(markIn(line, endMark), ended)
 	}
 }
 

@@ -6,23 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // receiversRole receives outbound webhooks. Each receiver has its own port, so the
 // broker treats it as a separate host.
 type receiversRole struct {
-	takes   time.Duration
-	server  *http.Server
-	serving sync.WaitGroup
-
-	from  atomic.Int64 // deliveries due before it are not counted
-	count atomic.Int64
+	*life
+	takes time.Duration
 
 	mu      sync.Mutex
-	lags    *samples
+	from    int64 // deliveries due before it are not counted
+	lags    samples
 	release chan struct{} // closed to release the hanging requests
 }
 
@@ -34,10 +31,9 @@ const (
 
 // ReceiversOrder is the configuration of receivers.
 type ReceiversOrder struct {
-	Count int           // number of receivers or deliveries
+	Count int           // number of receivers, or of deliveries to wait for
 	Takes time.Duration // response time of a receiver
-	From  int64         // deliveries due before it are not counted
-	For   time.Duration
+	For   time.Duration // how long deliveries are counted after these
 }
 
 // ReceiversResult describes the deliveries that arrived.
@@ -46,76 +42,40 @@ type ReceiversResult struct {
 	Lag  spread  // from due to arrived
 }
 
-func newReceiversRole() *receiversRole {
-	r := &receiversRole{lags: &samples{}, release: make(chan struct{})}
-	r.server = &http.Server{Handler: http.HandlerFunc(r.take)} //nolint:gosec // on loopback, for its own children
-	return r
-}
-
-func (r *receiversRole) close() error {
-	err := r.server.Close()
-	r.serving.Wait()
-	return err
-}
-
 // Open starts receivers and returns their URLs.
 func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error {
 	r.takes = o.Takes
 	for range o.Count {
-		l, err := listen(context.Background())
-		if err != nil {
-			return err
-		}
-		*urls = append(*urls, "http://"+l.Addr().String())
-		r.serving.Go(func() { _ = r.server.Serve(l) })
+		server := httptest.NewServer(http.HandlerFunc(r.take))
+		context.AfterFunc(r.ctx, server.CloseClientConnections)
+		*urls = append(*urls, server.URL)
 	}
 	return nil
 }
 
 // Expect resets the counts and releases the hanging requests.
-func (r *receiversRole) Expect(o ReceiversOrder, _ *bool) error {
-	r.from.Store(o.From)
-	r.count.Store(0)
+func (r *receiversRole) Expect(from int64, _ *bool) error { //nolint:unparam // net/rpc wants it
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lags = &samples{}
+	r.from = from
+	r.lags.reset()
 	close(r.release)
 	r.release = make(chan struct{})
 	return nil
 }
 
-// Rate counts deliveries for a while, beginning with the first one.
-func (r *receiversRole) Rate(o ReceiversOrder, out *ReceiversResult) error {
-	if err := r.await(1); err != nil {
-		return err
-	}
-	before, start := r.count.Load(), time.Now()
-	time.Sleep(o.For)
-	out.Rate = float64(r.count.Load()-before) / time.Since(start).Seconds()
-	return nil
-}
-
-// Collect waits for deliveries and returns their lag.
+// Collect waits for deliveries, counts further ones for a while, and returns the lag
+// of all.
 func (r *receiversRole) Collect(o ReceiversOrder, out *ReceiversResult) error {
-	err := r.await(o.Count)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out.Lag = r.lags.spread()
-	return err
-}
-
-func (r *receiversRole) await(n int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	for r.count.Load() < int64(n) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d deliveries came: %w", r.count.Load(), n, ctx.Err())
-		case <-poll.C:
-		}
+	if err := poll(ctx, func() bool { return r.lags.count() >= o.Count }); err != nil {
+		return fmt.Errorf("%d of %d deliveries came: %w", r.lags.count(), o.Count, err)
 	}
+	before, start := r.lags.count(), time.Now()
+	time.Sleep(o.For)
+	out.Rate = float64(r.lags.count()-before) / time.Since(start).Seconds()
+	out.Lag = r.lags.spread()
 	return nil
 }
 
@@ -125,15 +85,15 @@ func (r *receiversRole) take(w http.ResponseWriter, req *http.Request) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return
 	}
+	due, takes, hangs := markIn(body, dueMark), time.After(r.takes), req.URL.Path == hangPath
 	r.mu.Lock()
-	release, lags := r.release, r.lags
+	release, counted := r.release, !hangs && due >= r.from
 	r.mu.Unlock()
-	takes := time.After(r.takes)
-	if req.URL.Path == hangPath {
+	if hangs {
 		takes = nil
-	} else if due := markIn(body, dueMark); due >= r.from.Load() {
-		lags.add(time.Duration(now.UnixNano() - due))
-		r.count.Add(1)
+	}
+	if counted {
+		r.lags.add(time.Duration(now.UnixNano() - due))
 		release = nil
 	}
 	select {

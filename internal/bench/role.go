@@ -10,50 +10,91 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 
-	"bellhop/internal/process"
+	"golang.org/x/sync/errgroup"
 )
 
-// roleVariable makes this binary one of the other processes of a scenario: a role,
-// whose methods the run calls over stdin and stdout (net/rpc).
-const roleVariable = "BELLHOP_BENCH_ROLE"
+const (
+	// roleVariable makes this binary one of the other processes of a scenario: a role,
+	// whose methods the run calls over stdin and stdout (net/rpc).
+	roleVariable    = "BELLHOP_BENCH_ROLE"
+	profileVariable = "BELLHOP_BENCH_PROFILE" // folder for the profiles of a role
+)
 
-type role interface{ close() error }
-
-var roles = map[string]func() role{
-	"broker":    func() role { return &brokerRole{} },
-	"host":      func() role { return &hostRole{} },
-	"load":      func() role { return &loadRole{} },
-	"readers":   func() role { return newReadersRole() },
-	"receivers": func() role { return newReceiversRole() },
+// life is what roles have in common: a context that ends with the role, and
+// goroutines that end with the context.
+type life struct {
+	ctx     context.Context
+	running errgroup.Group
 }
 
-// playRole serves a role's methods until stdin ends.
-func playRole(name string, stdin io.Reader, stdout io.Writer) error {
+var roles = map[string]func(*life) any{
+	"broker":    func(l *life) any { return &brokerRole{l} },
+	"host":      func(l *life) any { return &hostRole{l} },
+	"load":      func(*life) any { return &loadRole{} },
+	"readers":   func(l *life) any { return &readersRole{life: l} },
+	"receivers": func(l *life) any { return &receiversRole{life: l, release: make(chan struct{})} },
+}
+
+// duplex connects the run and a role.
+type duplex struct {
+	io.Reader
+	io.Writer
+	io.Closer
+}
+
+// playRole serves a role's methods until ctx or stdin ends.
+func playRole(ctx context.Context, name string, stdin io.Reader, stdout io.Writer) error {
 	play := roles[name]
 	if play == nil {
 		return fmt.Errorf("%s: there is no role %q", roleVariable, name)
 	}
-	r, server := play(), rpc.NewServer()
-	if err := server.RegisterName("Role", r); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l, server := &life{ctx: ctx}, rpc.NewServer()
+	if err := server.RegisterName("Role", play(l)); err != nil {
 		return err
 	}
-	server.ServeConn(stdio{stdin, stdout})
-	return r.close()
+	go func() {
+		defer cancel()
+		server.ServeConn(duplex{stdin, stdout, io.NopCloser(stdin)})
+	}()
+	<-ctx.Done()
+	return l.running.Wait()
 }
 
-type stdio struct {
-	io.Reader
-	io.Writer
+// serve runs a server until the role ends, with a CPU profile if there is a folder
+// for it.
+func (l *life) serve(name string, run func(context.Context) error) error {
+	profile, err := createProfile(name)
+	if err == nil && profile != nil {
+		err = pprof.StartCPUProfile(profile)
+	}
+	if err != nil {
+		return err
+	}
+	l.running.Go(func() error {
+		err := run(l.ctx)
+		if l.ctx.Err() == nil { // such as an address in use: the run notices that the role has ended
+			_, _ = fmt.Fprintln(os.Stderr, name+" ended by itself:", err)
+			os.Exit(1)
+		}
+		if profile != nil {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, profile.Close())
+		}
+		return err
+	})
+	return nil
 }
 
-func (stdio) Close() error { return nil }
-
-// pipes connects the run to a role's stdin and stdout.
-type pipes struct{ *process.Process }
-
-func (p pipes) Read(b []byte) (int, error)  { return p.Stdout().Read(b) }
-func (p pipes) Write(b []byte) (int, error) { return p.Stdin().Write(b) }
-func (p pipes) Close() error                { return p.Stdin().Close() }
+// createProfile returns nil if no profile is wanted.
+func createProfile(name string) (*os.File, error) {
+	folder := os.Getenv(profileVariable)
+	if folder == "" {
+		return nil, nil
+	}
+	return os.Create(filepath.Join(folder, fmt.Sprintf("%s-%d.pprof", name, os.Getpid())))
+}
 
 // peer is a process in a role.
 type peer struct {
@@ -62,9 +103,9 @@ type peer struct {
 }
 
 func (r *run) role(name string) *peer {
-	c := r.child([]string{must(os.Executable())}, roleVariable+"="+name)
-	c.name, c.isRole = name, true
-	return &peer{child: c, calls: rpc.NewClient(pipes{c.Process})}
+	c := r.child([]string{must(os.Executable())}, roleVariable+"="+name, profileVariable+"="+r.profile)
+	c.name = name
+	return &peer{child: c, calls: rpc.NewClient(duplex{c.Stdout(), c.Stdin(), c.Stdin()})}
 }
 
 // do calls a method of the role that has no result.
@@ -76,47 +117,4 @@ func ask[R any](p *peer, method string, with any) (out R) {
 		check(p.failed(fmt.Errorf("%s: %w", method, err)))
 	}
 	return out
-}
-
-// service is a server that runs in a role until the role ends.
-type service struct{ stop func() error }
-
-func (s *service) close() error {
-	if s.stop == nil {
-		return nil
-	}
-	return s.stop()
-}
-
-// start runs f, with a CPU profile in a folder unless it is "".
-func (s *service) start(name, profiles string, f func(context.Context) error) (err error) {
-	var profile *os.File
-	if profiles != "" {
-		if profile, err = os.Create(filepath.Join(profiles, fmt.Sprintf("%s-%d.pprof", name, os.Getpid()))); err != nil {
-			return err
-		}
-		if err := pprof.StartCPUProfile(profile); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		err := f(ctx)
-		if ctx.Err() == nil { // such as an address in use: the run notices that the role has ended
-			_, _ = fmt.Fprintln(os.Stderr, name+" ended by itself:", err)
-			os.Exit(1)
-		}
-		done <- err
-	}()
-	s.stop = func() error {
-		cancel()
-		err := <-done
-		if profile != nil {
-			pprof.StopCPUProfile()
-			err = errors.Join(err, profile.Close())
-		}
-		return err
-	}
-	return nil
 }

@@ -45,7 +45,7 @@ func TestAPanicOfARunIsNotCaught(t *testing.T) {
 }
 
 func TestAnUnknownRoleIsRefused(t *testing.T) {
-	if err := playRole("speed", nil, nil); err == nil {
+	if err := playRole(t.Context(), "speed", nil, nil); err == nil {
 		t.Error("no error")
 	}
 }

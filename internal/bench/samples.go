@@ -19,6 +19,18 @@ func (s *samples) add(d time.Duration) {
 	s.list = append(s.list, d)
 }
 
+func (s *samples) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.list)
+}
+
+func (s *samples) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = nil
+}
+
 // spread summarizes samples.
 type spread struct {
 	Count         int

@@ -1,28 +1,51 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"bellhop/protocol"
 )
 
-// start begins a session's turn and returns at its end.
-func (h *hostProcess) start(ctx context.Context, sessionID, token, prompt string) {
-	h.call(ctx, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt})
+// session is a session of a host.
+type session struct {
+	host      *hostProcess
+	id, token string
+	before    string // stream id before the first part; "" = unknown
 }
 
-// begin starts a session's turn and leaves its stream.
-func (h *hostProcess) begin(ctx context.Context, sessionID, token, prompt string) {
+// open calls the host's /session as a broker does. Without an id the session gets a
+// new one.
+func (h *hostProcess) open(ctx context.Context, req *protocol.OpenSessionRequest) *session {
+	if req.SessionID == "" {
+		req.SessionID = protocol.NewID()
+	}
+	var opened protocol.OpenSessionResponse
+	check(json.Unmarshal(h.call(ctx, "/session", hostPassword, req), &opened))
+	s := &session{host: h, id: req.SessionID, token: opened.Token}
+	if opened.Cursor != nil {
+		s.before = protocol.StreamID{Epoch: opened.Cursor.Epoch}.String()
+	}
+	return s
+}
+
+// prompt begins a turn and returns its stream.
+func (s *session) prompt(ctx context.Context, text string) io.ReadCloser {
+	return s.host.send(ctx, http.MethodPost, "/stream/"+s.id, s.token, &protocol.PromptRequest{Prompt: text})
+}
+
+// complete begins a turn and returns at its end.
+func (s *session) complete(ctx context.Context, prompt string) { must(readAll(s.prompt(ctx, prompt))) }
+
+// begin starts a turn and leaves its stream.
+func (s *session) begin(ctx context.Context, prompt string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	check(h.send(ctx, http.MethodPost, "/stream/"+url.PathEscape(sessionID), token, &protocol.PromptRequest{Prompt: prompt}).Close())
+	check(s.prompt(ctx, prompt).Close())
 }
 
 // call posts and returns the response's body.
@@ -39,39 +62,16 @@ func (h *hostProcess) send(ctx context.Context, method, path, bearer string, bod
 	return must(request(ctx, method, h.url+path, "Bearer "+bearer, sent))
 }
 
-// request returns the body of a response of success; any other status is an error.
-func request(ctx context.Context, method, url, authorization string, body []byte) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+// reading returns an order for the streams of sessions of one host, from now on or
+// from their beginning.
+func reading(sessions []*session, each int, fromStart bool) ReaderOrder {
+	o := ReaderOrder{Address: strings.TrimPrefix(sessions[0].host.url, "http://"), Each: each}
+	for _, s := range sessions {
+		query := url.Values{"token": {s.token}, "follow": {"true"}}
+		if fromStart {
+			query.Set("after", s.before)
+		}
+		o.Targets = append(o.Targets, "/stream/"+s.id+"?"+query.Encode())
 	}
-	if authorization != "" {
-		req.Header.Set("Authorization", authorization)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode/100 == 2 {
-		return resp.Body, nil
-	}
-	answer, err := readAll(resp.Body)
-	return nil, errors.Join(fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, answer), err)
-}
-
-// readAll returns the content of a reader and closes it.
-func readAll(body io.ReadCloser) ([]byte, error) {
-	defer body.Close()
-	return io.ReadAll(body)
-}
-
-// streamPath returns the path of a session's stream; with after "" the stream
-// begins with the next part.
-func streamPath(sessionID, token, after string) string {
-	query := url.Values{"token": {token}, "follow": {"true"}}
-	if after != "" {
-		query.Set("after", after)
-	}
-	return "/stream/" + sessionID + "?" + query.Encode()
+	return o
 }

@@ -12,19 +12,18 @@ import (
 // stub replaces the unmeasured side: a host that opens every session, and a broker
 // that acknowledges every event.
 type stub struct {
-	url string
-
-	mu       sync.Mutex
-	webhooks map[string]string // of the sessions, by id
+	url      string   // of the host
+	hook     string   // of the broker
+	webhooks sync.Map // of the sessions, by id
 }
 
 func (r *run) stub() *stub {
-	s := &stub{webhooks: map[string]string{}}
-	mux := http.NewServeMux()
+	s, mux := &stub{}, http.NewServeMux()
 	mux.HandleFunc("POST /session", s.open)
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, struct{}{}) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, struct{}{}) })
 	mux.HandleFunc("POST /webhook", s.take)
 	s.url = r.serve(mux)
+	s.hook = s.url + "/webhook"
 	return s
 }
 
@@ -35,21 +34,17 @@ func (s *stub) open(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.mu.Lock()
-	s.webhooks[req.SessionID] = req.WebhookURL
-	s.mu.Unlock()
-	s.answer(w, map[string]string{"token": protocol.NewID()})
+	s.webhooks.Store(req.SessionID, req.WebhookURL)
+	answer(w, map[string]string{"token": protocol.NewID()})
 }
 
 // webhook returns the webhook URL of a session.
 func (s *stub) webhook(sessionID string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	url := s.webhooks[sessionID]
-	if url == "" {
+	url, opened := s.webhooks.Load(sessionID)
+	if !opened {
 		check(fmt.Errorf("session %s was not opened", sessionID))
 	}
-	return url
+	return url.(string)
 }
 
 // take acknowledges events like a broker that has stored them.
@@ -62,14 +57,6 @@ func (s *stub) take(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answer := protocol.IngestResponse{Success: true, Accepted: 1, Cursor: &body.Cursor}
-	if n := len(body.Events); n > 0 {
-		answer.Accepted, answer.Cursor = n, &body.Events[n-1]
-	}
-	s.answer(w, answer)
-}
-
-func (s *stub) answer(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
+	taken := append([]protocol.Cursor{body.Cursor}, body.Events...)
+	answer(w, protocol.IngestResponse{Success: true, Accepted: max(1, len(body.Events)), Cursor: &taken[len(taken)-1]})
 }

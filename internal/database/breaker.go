@@ -19,7 +19,7 @@ var errBreakerOpen = errors.New("it has not answered lately; a probe is under wa
 // row open it: every statement then fails at once, while one goroutine probes the
 // database with a new connection. The first response closes the breaker.
 //
-// \tclosed ── 2 timeouts ──► open ── the probe gets a response ──► closed
+//	closed ── 2 timeouts ──► open ── the probe gets a response ──► closed
 type breaker struct {
 	probe func(context.Context) error // on its own connection
 	log   *slog.Logger

@@ -61,6 +61,7 @@ func (b *broker) differs(other *broker) bool {
 	return b.incarnation != other.incarnation || b.former != other.former || b.pull.stage != other.pull.stage || b.pull.stage != pullNone
 }
 
+// ofHost adds the actions of one host.
 func (a *actions) ofHost(h int) {
 	w, at := a.w, &a.w.hosts[h]
 	if w.left.Events > 0 && at.state.OpenTurn() != "" {
@@ -94,10 +95,12 @@ func (w *World) restoreJournal(h int) {
 	w.restart(h)
 }
 
+// ofRequest adds what can happen to a request under way: the broker commits it, the host
+// gets the answer, or the network fails.
 func (a *actions) ofRequest(i int) {
 	w := a.w
 	r := &w.posts[i]
-	what := r
+	what := r // its String names the request in a trace
 	if r.committed {
 		a.add(func(w *World) { w.receive(i) }, "%s: the host gets the answer", what)
 	} else {
@@ -130,8 +133,8 @@ func (a *actions) fault(do func(*World), format string, args ...any) {
 	a.add(func(w *World) { w.left.Faults--; do(w) }, format, args...)
 }
 
-// commits are the ways in which a request is done. What the broker knows of the
-// incarnation may be older than the data that it reads.
+// commits adds the ways in which a broker can commit a request. The incarnation that it
+// names may be older than the data that it reads.
 func (a *actions) commits(i int, what *request) {
 	if a.w.posts[i].kind == checkIn {
 		a.add(func(w *World) { w.commit(i, 0, 0) }, "%s: the host opens the session", what)

@@ -9,10 +9,10 @@ import (
 	"bellhop/protocol"
 )
 
-// forger is the producer of forged events.
+// forger stands in place of a host's number for a program that stole the webhook token.
 const forger = -1
 
-// digests are known by body: every event is digested once.
+// digests caches the digest of each event by its body.
 var digests = map[string]string{}
 
 func digest(body string) string {
@@ -106,7 +106,8 @@ func (d *database) store(producer int, events []sequencer.Event, decision *seque
 	w.unique()
 }
 
-// unique fails when the indexes of the database would have refused its rows.
+// unique records a violation if two rows have the same id or position. In Bellhop the
+// database's unique indexes refuse them.
 func (w *World) unique() {
 	for i := range w.db.rows {
 		for j := range i {
@@ -118,8 +119,8 @@ func (w *World) unique() {
 	}
 }
 
-// load has a broker read the incarnation. The first one that sees another copy of the data
-// begins a new one.
+// load makes a broker read the incarnation. The first broker that reads a restored
+// database begins a new incarnation.
 func (w *World) load(b int) {
 	if w.db.copied {
 		w.incarnations++

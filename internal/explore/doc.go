@@ -11,8 +11,8 @@
 // The limits of a World (Limits) bound how often each fault happens. Beyond the depth of Search
 // a test draws long random schedules.
 //
-// Rules are the switches that take a fix out. With each of them a test demands that a
-// violation is found: a search that finds nothing proves nothing before it has found that.
+// Rules are switches that turn one fix off. A test demands a violation for each of them:
+// only then does a search without violations show anything.
 //
 //	world.go       the World, its limits, its copies and its hash
 //	host.go        a host: what agenthost does around agenthost/core

@@ -61,7 +61,7 @@ func TestExploreEveryOrderOfFaults(t *testing.T) {
 	t.Logf("%d states, %d transitions", states, transitions)
 }
 
-// Every fix is taken out once. The search must find what it prevents.
+// Each fix is turned off once. The search must find the violation that the fix prevents.
 func TestExploreFindsWhatEachFixPrevents(t *testing.T) {
 	for _, c := range []struct {
 		fix   string

@@ -17,7 +17,7 @@ type fingerprint [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// text is what a fingerprint is made of.
+// text is the part of a World's state that its fingerprint covers, in a fixed order.
 type text []byte
 
 func (t *text) num(list ...int64) {
@@ -59,7 +59,8 @@ func (t *text) sorted(parts []text) {
 	}
 }
 
-// fingerprint treats the brokers as interchangeable, and so the requests under way.
+// fingerprint ignores the order of the brokers and of the requests under way: it has no
+// effect on what can happen.
 func (w *World) fingerprint() fingerprint {
 	t := make(text, 0, 2048)
 	l := &w.left
@@ -117,7 +118,8 @@ func (b *broker) text() (t text) {
 	return t
 }
 
-// text has the differences of versions: only whether they are equal matters.
+// text contains how far a request's versions are behind the host's, not the versions
+// themselves: a host only compares them.
 func (r *request) text(w *World) (t text) {
 	st := &w.hosts[r.host].state
 	t.num(int64(r.kind), int64(r.host), int64(st.Delivery.Version-r.order.Version), int64(st.Delivery.Address-r.order.Address), int64(r.label))

@@ -96,8 +96,8 @@ func (w *World) text(h int) {
 	_ = w.input(h, core.AgentTextEnded{TurnID: turn})
 }
 
-// opened is POST /session, followed by the prompt of its turn.
-func (w *World) opened(h int, cursor protocol.Cursor, incarnation int, turn string) {
+// openSession gives a host a POST /session, followed by the prompt of its turn.
+func (w *World) openSession(h int, cursor protocol.Cursor, incarnation int, turn string) {
 	in := core.Opened{
 		Request: protocol.OpenSessionRequest{
 			SessionID: sessionID, BrokerID: brokerID, WebhookURL: hook, Cursor: &cursor, Incarnation: name(incarnation),
@@ -113,8 +113,8 @@ func (w *World) opened(h int, cursor protocol.Cursor, incarnation int, turn stri
 	}
 }
 
-// restart kills a host and starts it: only its journal is left. Requests of it may still
-// arrive.
+// restart kills a host and starts it with its journal alone. Requests that it sent before
+// may still reach a broker.
 func (w *World) restart(h int) {
 	at := &w.hosts[h]
 	for i := range w.posts {

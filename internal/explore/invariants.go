@@ -31,8 +31,8 @@ func (w *World) Violation() string {
 	return cmp.Or(w.order(), positions, w.late(), w.invented())
 }
 
-// kept: what a reader saw as final is in the journal or in the database, unless a restore
-// lost it.
+// kept: a final event that was shown to a reader is in the journal or in the database,
+// unless a restore lost it.
 func (w *World) kept(h int) string {
 	at := &w.hosts[h]
 	for _, id := range at.made {

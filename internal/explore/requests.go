@@ -26,8 +26,8 @@ type request struct {
 	sent  core.Sent
 	list  []core.EventRecord
 
-	committed bool       // the broker has done it
-	by        int        // the broker that did
+	committed bool       // a broker has committed it
+	by        int        // that broker; of a check-in: the sender
 	answer    core.Input // what the host makes of the answer
 	label     int        // the incarnation that the answer names
 	abandoned bool       // its sender does not wait any more
@@ -77,14 +77,14 @@ func (w *World) waits(h int) bool {
 // drop removes a request.
 func (w *World) drop(i int) { w.posts = slices.Delete(w.posts, i, i+1) }
 
-// commit has a broker do what a request asks for. label is the incarnation of the answer.
+// commit makes a broker process a request. label is the incarnation that the answer names.
 func (w *World) commit(i, b, label int) {
 	r := w.posts[i]
 	if r.kind == checkIn {
 		if w.drop(i); w.rules.LateLabel {
 			r.label = w.broker[r.by].incarnation
 		}
-		w.opened(r.host, r.cursor, r.label, r.turn)
+		w.openSession(r.host, r.cursor, r.label, r.turn)
 		return
 	}
 	if r.kind == renewal {
@@ -125,7 +125,7 @@ func (w *World) posted(r *request, label int) core.Input {
 	return core.DeliveryRefused{Sent: r.sent, Refusal: refusal}
 }
 
-// upTo takes fix B1 out: the request counts as if it had contained all that the host has
+// upTo turns fix B1 off: the request counts as if it had contained all that the host has
 // up to the cursor.
 func (w *World) upTo(r *request, cursor protocol.Cursor) core.Sent {
 	sent := r.sent
@@ -181,7 +181,7 @@ func (w *World) timeOut(i int, lost bool) {
 	}
 }
 
-// lie has a gateway answer in the broker's place, without passing the request on.
+// lie makes a gateway answer in the broker's place, without passing the request on.
 func (w *World) lie(i int, status int) {
 	r := w.posts[i]
 	w.drop(i)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// settledEvery is which part of all Worlds is also checked after it has become quiet, which
-// takes as long as ten others.
+// settledEvery: one of so many Worlds is also checked after it has become quiet. That takes
+// as long as ten other checks.
 const settledEvery = 16
 
 // Result is what a Search found.

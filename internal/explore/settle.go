@@ -26,7 +26,7 @@ func (w *World) Settle() string {
 	return "9 nothing is under way: it never becomes quiet"
 }
 
-// advance does each thing once that can be done.
+// advance does once whatever can be done without a fault.
 func (w *World) advance() {
 	for b := range w.broker {
 		w.load(b)

@@ -6,7 +6,7 @@ import "bellhop/agenthost/core"
 type Scenario struct {
 	Limits Limits
 	Behind int  // events that the copies lack, to which restores return
-	Saved  bool // the journal's copy has the last receipt; usually that is written with the next event
+	Saved  bool // the journal's copy has the last receipt; a host usually writes it with the next event
 }
 
 // Start returns a World whose task has an open turn on host 0. All events are in the
@@ -35,7 +35,7 @@ func Start(rules Rules, s Scenario) *World {
 	return w
 }
 
-// deliver does what a host's delivery wants until there is nothing left.
+// deliver makes the requests of a host's delivery, with their answers, until none is due.
 func (w *World) deliver(h int) {
 	for range 20 {
 		if w.hosts[h].state.NextJob() == core.JobNone {

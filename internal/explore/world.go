@@ -25,7 +25,7 @@ type Limits struct {
 	Forged   int // events of a program that stole the webhook token
 }
 
-// Rules takes fixes out. The zero Rules are Bellhop as it is.
+// Rules turns fixes off. The zero Rules are Bellhop as it is.
 type Rules struct {
 	AnyCursor     bool // B1: a receipt's cursor counts beyond the request's events
 	AnySuccess    bool // B2: any JSON object with status 200 is a receipt
@@ -47,12 +47,12 @@ type World struct {
 	broker [brokerCount]broker
 	posts  []request
 
-	incarnations int // that ever began
-	checkIns     int // turns that ever were announced
-	excused      []string
-	restored     [2]bool // a journal, the database
-	moved        bool
-	problem      string // found while an action was done
+	incarnations int      // number of incarnations so far; also the newest one
+	checkIns     int      // number of check-ins so far
+	excused      []string // ids of events that a restore lost
+	restored     [2]bool  // a journal, the database
+	moved        bool     // the task has changed its host
+	problem      string   // a violation found while an action was done
 }
 
 // rowOf is a stored event.
@@ -69,7 +69,7 @@ type database struct {
 	rows        []rowOf // in the order of their effects
 	cursor      protocol.Cursor
 	incarnation int
-	copied      bool // the data are another copy, which no broker has noticed
+	copied      bool // it was restored, and no broker has begun a new incarnation since
 	host        int  // of the task
 }
 
@@ -84,7 +84,7 @@ type journal struct {
 	session core.SessionRecord
 	turns   []core.TurnRecord // unfinished ones
 	events  []core.EventRecord
-	letters int
+	letters int // dead letters
 }
 
 // host is one agent host with the task's session.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// child runs the check in a worker process. If the process was killed, the result is unsupported
-// with the reason, since that says nothing about the code.
+// child runs the check in a worker process. If the process ends before its answer, the result
+// is unsupported, with the reason: the code may still be correct.
 func (v *Verifier) child(ctx context.Context, language, code string) finding {
 	if len(v.o.Worker) == 0 {
 		return unsupported("This server runs no checker for " + language)
@@ -43,8 +43,8 @@ func (v *Verifier) failed(ctx context.Context, language string, err error) findi
 	return unsupported("The checker could not finish: the code is too complex for it")
 }
 
-// try sends the request to one process. Reused reports that the process had served others and
-// broke down, rather than ran out of time.
+// try sends the request to one process. reused reports that a process which had served other
+// requests failed, and not by the time limit: a fresh process may succeed.
 func (v *Verifier) try(ctx context.Context, r request) (found finding, reused bool, err error) {
 	p, err := v.ready(ctx, r.Language)
 	if err != nil {
@@ -72,7 +72,7 @@ func (v *Verifier) ready(ctx context.Context, language string) (*process, error)
 		if err != nil || p.prepared[needs(language)] {
 			return p, err
 		}
-		// The next request needs this too: it goes on if the caller is gone.
+		// The next request needs this too, so the end of this caller's ctx does not stop it.
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), prepareLimit)
 		found, err := p.exchange(limited, request{Language: language, Prepare: true, Cache: v.cache()})
 		cancel()

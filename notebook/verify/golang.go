@@ -55,6 +55,7 @@ func (v *Verifier) golang(ctx context.Context, code string) finding {
 	return checked
 }
 
+// tooNested returns the place where the code exceeds a limit for go/parser, nil if it does not.
 func tooNested(code string) []protocol.Diagnostic {
 	var s scanner.Scanner
 	files := token.NewFileSet()
@@ -118,6 +119,7 @@ func furthest(a, b error) error {
 	return a
 }
 
+// shift makes the positions of err refer to the code without the prefix, which has no line end.
 func shift(err error, prefix int) {
 	var list scanner.ErrorList
 	if !errors.As(err, &list) {
@@ -149,8 +151,9 @@ func notTyped(code string, file *ast.File) string {
 	return ""
 }
 
-// complete reports whether the file is a whole program. Any other package may have further files.
-func complete(file *ast.File) bool {
+// isProgram reports whether the file is a complete program: package main with func main. A file
+// of any other package may have others beside it.
+func isProgram(file *ast.File) bool {
 	return file.Name.Name == "main" && slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
 		return ok && f.Recv == nil && f.Name.Name == "main"
@@ -178,7 +181,7 @@ func checkGoTypes(code string) finding {
 		found.Diagnostics = goDiagnostics(err)
 		return found
 	}
-	alone := complete(file)
+	alone := isProgram(file)
 	config := types.Config{Importer: gostd.Importer{}, GoVersion: goVersion(), Error: func(err error) {
 		var e types.Error
 		if !errors.As(err, &e) {

@@ -59,8 +59,8 @@ func (w *worker) checkGrammar(ctx context.Context, language, code string) findin
 	return found
 }
 
-// diagnose words the findings. The first error is where the parser could not go on; nodes of the
-// tree that stand for errors often begin much earlier.
+// diagnose writes the findings as diagnostics. The first error is placed where the parser could
+// not go on, because the tree's error node often begins much earlier.
 func (c *grammarCheck) diagnose(ctx context.Context, result treesitter.Result) []protocol.Diagnostic {
 	var all []protocol.Diagnostic
 	reached := -1

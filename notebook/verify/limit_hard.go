@@ -15,7 +15,8 @@ func limitMemory(bytes uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: bytes, Max: bytes})
 }
 
-// isolate protects the child from signals to our process group; it ends by itself.
+// isolate protects the worker from signals to this process's group, such as Ctrl-C. It exits
+// when its stdin ends.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

@@ -26,7 +26,7 @@ type process struct {
 	expiry   *time.Timer // while it is idle
 }
 
-// pool has the idle worker processes.
+// pool holds the idle worker processes.
 type pool struct {
 	command []string
 	mu      sync.Mutex

@@ -23,11 +23,11 @@ func checkSQL(code string) finding {
 		end, syntaxErr := statement(db, code, start)
 		if syntaxErr != nil {
 			line, column := position(code, start+offset(code[start:end], syntaxErr))
-			not := unsupported("SQLite does not take this, and other dialects of SQL cannot be checked")
-			not.Tool, not.Version = found.Tool, found.Version
-			not.Diagnostics = problem(line, column, "SQLite: "+errorText(syntaxErr))
-			not.Diagnostics[0].Severity = severityWarning
-			return not
+			rejected := unsupported("SQLite does not take this, and other dialects of SQL cannot be checked")
+			rejected.Tool, rejected.Version = found.Tool, found.Version
+			rejected.Diagnostics = problem(line, column, "SQLite: "+errorText(syntaxErr))
+			rejected.Diagnostics[0].Severity = severityWarning
+			return rejected
 		}
 		start = end
 	}

@@ -58,7 +58,7 @@ func New(o Options) *Verifier {
 // Close ends the idle processes and, after its request, each busy one.
 func (v *Verifier) Close() {
 	v.pool.close()
-	v.once.Do(func() {})
+	v.once.Do(func() {}) // from here on cache makes no directory
 	if v.temporary {
 		_ = os.RemoveAll(v.cacheDir)
 	}
@@ -125,8 +125,8 @@ func (v *Verifier) Verify(ctx context.Context, language, code string) protocol.V
 	return result
 }
 
-// tolerate makes the result of a language without wrong texts: errors are warnings, and nothing is
-// claimed.
+// tolerate turns errors into warnings and claims nothing, for languages in which no text is
+// wrong. reason says why.
 func (f *finding) tolerate(reason string) {
 	f.Unsupported, f.Reason = true, reason
 	for i := range f.Diagnostics {
@@ -166,6 +166,7 @@ func (v *Verifier) check(ctx context.Context, language, code string) finding {
 	}
 }
 
+// problem returns one error, as the list of a finding.
 func problem(line, column int, message string) []protocol.Diagnostic {
 	return []protocol.Diagnostic{{Line: line, Column: column, Message: protocol.SanitizeText(message), Severity: severityError}}
 }

@@ -17,7 +17,7 @@ import (
 	"bellhop/webhook/outbound/outboundtest"
 )
 
-// bench is a worker with receivers on loopback ports, each a host of its own.
+// bench is a worker with receivers on loopback ports; each receiver counts as a host.
 type bench struct {
 	*testing.B
 	site      *outboundtest.Site
@@ -26,10 +26,10 @@ type bench struct {
 	endpoints []*outbound.Endpoint
 
 	mu   sync.Mutex
-	due  map[string]time.Time
-	lags []time.Duration
-	left int
-	done chan struct{}
+	due  map[string]time.Time // of counted messages that have not arrived, by webhook-id
+	lags []time.Duration      // from due to arrived
+	left int                  // counted messages that have not arrived
+	done chan struct{}        // closed when left is 0
 }
 
 func newBench(b *testing.B, site *outboundtest.Site, receivers int, takes func(host int) time.Duration) *bench {
@@ -73,8 +73,8 @@ func (n *bench) arrived(id string) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	due, ours := n.due[id]
-	if !ours {
+	due, counted := n.due[id]
+	if !counted {
 		return
 	}
 	delete(n.due, id)
@@ -84,7 +84,8 @@ func (n *bench) arrived(id string) {
 	}
 }
 
-// enqueue inserts deliveries in one transaction and waits for those that are counted.
+// enqueue inserts deliveries in one transaction. If they are counted, done is closed when
+// all have arrived.
 func (n *bench) enqueue(counted bool, jobs ...outbound.Job) {
 	n.Helper()
 	now := time.Now()
@@ -183,7 +184,7 @@ func BenchmarkLag(b *testing.B) {
 			jobs := n.jobs(fmt.Sprint("r", round), 5, n.endpoints)
 			start := time.Now().Add(time.Second)
 			b.StopTimer()
-			n.enqueueHeld(jobs, start, 5*time.Millisecond)
+			n.enqueueSpaced(jobs, start, 5*time.Millisecond)
 			b.StartTimer()
 			<-n.done
 			b.ReportMetric(n.lag(0.5), "ms-p50")
@@ -206,8 +207,8 @@ func (n *bench) later(count int) {
 	}
 }
 
-// enqueueHeld enqueues jobs that become due one after the other.
-func (n *bench) enqueueHeld(jobs []outbound.Job, start time.Time, apart time.Duration) {
+// enqueueSpaced enqueues counted jobs that become due one after the other.
+func (n *bench) enqueueSpaced(jobs []outbound.Job, start time.Time, apart time.Duration) {
 	n.Helper()
 	n.mu.Lock()
 	n.left, n.done, n.lags = len(jobs), make(chan struct{}), nil
@@ -262,7 +263,7 @@ func BenchmarkOneOfAThousandHangs(b *testing.B) {
 						n.enqueue(false, n.jobs(fmt.Sprint("dead", round), backlog, n.endpoints[:1])...)
 					}
 					jobs := n.jobs(fmt.Sprint("r", round), 2, n.endpoints[1:])
-					n.enqueueHeld(jobs, time.Now().Add(2*time.Second), 2*time.Millisecond)
+					n.enqueueSpaced(jobs, time.Now().Add(2*time.Second), 2*time.Millisecond)
 					stop := n.run()
 					b.StartTimer()
 					<-n.done

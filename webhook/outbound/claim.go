@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	minWindow    = 64
+	minWindow    = 64 // due deliveries that one claim reads
 	maxWindow    = 512
-	depth        = 4096
+	depth        = 4096 // see Worker.depth
 	hostsAtATime = 64
 	parkFor      = 30 * time.Second // the longest a successor waits if Advance was lost
 )
@@ -28,6 +28,7 @@ func (w *Worker) claim(ctx context.Context) (progress bool, err error) {
 	window := min(max(4*free, minWindow), maxWindow)
 	picked := selection{now: now, free: free, perHost: w.o.PerHost, busy: w.inFlight.hosts()}
 	full, more := true, false
+	// While the hosts of the first window are busy, reading that window again gives nothing.
 	if w.hostsBusy = w.hostsBusy && len(picked.atLimit()) > 0; !w.hostsBusy {
 		due, err := w.store.Candidates(ctx, now, window)
 		if err != nil {
@@ -105,11 +106,11 @@ func (w *Worker) addByHost(ctx context.Context, c *selection) (more bool, err er
 // total.
 type selection struct {
 	now     time.Time
-	free    int
-	perHost int
-	busy    map[string]int
-	ids     []string
-	blocked []string
+	free    int            // requests that may still be started
+	perHost int            // limit of the requests to one host
+	busy    map[string]int // requests in flight or picked, by host
+	ids     []string       // picked
+	blocked []string       // to be parked behind an earlier delivery
 	seen    map[string]bool
 }
 

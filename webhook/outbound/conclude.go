@@ -47,12 +47,12 @@ func (w *Worker) updateFor(d *Delivery, attempt *Attempt, outcome attemptOutcome
 }
 
 const (
-	recordTries = 6
-	recordPause = 250 * time.Millisecond
+	recordTries = 6                      // repetitions of record while the database is unavailable
+	recordPause = 250 * time.Millisecond // before the first repetition; doubled for each further one
 )
 
 // conclude records an update and retries during a short outage of the database. If it cannot,
-// the lease lapses and the delivery is sent retryLater.
+// the lease lapses and the delivery is sent again.
 func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 	recording := context.WithoutCancel(ctx)
 	err := w.record(recording, d, o)
@@ -61,7 +61,7 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 		o.state, o.reason, o.reply = Failed, ReasonReply, nil
 		err = w.record(recording, d, o)
 	}
-	if permanent(err) && o.final() { // otherwise it would be sent retryLater and retryLater
+	if permanent(err) && o.final() { // otherwise the delivery would be sent again without end
 		w.log.ErrorContext(ctx, "notices of a delivery failed", "delivery", d.ID, "error", err)
 		o.silent = true
 		err = w.record(recording, d, o)
@@ -79,7 +79,8 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 	}
 }
 
-// permanent reports an error of Notices that a repetition would return retryLater.
+// permanent reports whether err would occur again if record were repeated, as an error of
+// the kind's Notices does.
 func permanent(err error) bool {
 	return err != nil && !errors.Is(err, ErrLeaseLost) && !unavailable(err) && protocol.CodeOf(err) != protocol.CodeStorageFull
 }

@@ -9,11 +9,10 @@
 // ignores unknown members, because an agent may be newer than the SDK. Turns and
 // the program belong to package stdio.
 //
-// \tno program ── Run ──► initialize ──► session/load or session/new ──►
-// session/prompt
-// \t    ▲                                                                    │
-// \t    │           idle ◄── its response ── updates, permissions ◄──────────┘
-// \t    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
+//	no program ── Run ──► initialize ──► session/load or session/new ──► session/prompt
+//	    ▲                                                                    │
+//	    │           idle ◄── its response ── updates, permissions ◄──────────┘
+//	    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
 //
 // An interrupt answers every open permission request with cancelled (otherwise an
 // agent may hang), sends session/cancel, then signals the program's group. The host

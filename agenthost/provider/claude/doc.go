@@ -8,17 +8,17 @@
 // program belong to package stdio, templates to internal/configfile. Options.Find
 // returns the path of the program.
 //
-// \tno program ── Run ──► starting ──► turn ──► idle ──┐
-// \t    ▲                                ▲─── Run ─────┘
-// \t    └── Stop, Terminal: end of input, SIGINT, SIGTERM, SIGKILL; or it exits
+//	no program ── Run ──► starting ──► turn ──► idle ──┐
+//	    ▲                                ▲─── Run ─────┘
+//	    └── Stop, Terminal: end of input, SIGINT, SIGTERM, SIGKILL; or it exits
 //
 // A turn is the program's answer to the prompt and all work that follows from it:
 // sub-agents and background commands outlive the first result, and the program then
 // begins a turn by itself to report them.
 //
-// \tprompt ─► init … result ─┬─ nothing runs, the program is idle ─► Outcome
-// \t              ▲          └─ background tasks run ─┐
-// \t              └── init without a prompt ◄─────────┘ the task ended
+//	prompt ─► init … result ─┬─ nothing runs, the program is idle ─► Outcome
+//	              ▲          └─ background tasks run ─┐
+//	              └── init without a prompt ◄─────────┘ the task ended
 //
 // Therefore a background command that does not end, such as a server, keeps the
 // turn open until it is interrupted, which ends the command too.

@@ -20,16 +20,16 @@ import (
 // script: the file of that name. If there is a file with this name and the number
 // of the start as its extension, that file is played. The lines of a script:
 //
-// \t<            wait for a line from the host
-// \t{…}          send this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
-// \t             the last control request, ${SESSION} the session of the arguments
-// \traw: …       send this unchanged
-// \tbig: N       send a line of N bytes
-// \terr: …       write this to stderr
-// \texit: N      exit
-// \t<?           wait for a line or for the end of the input
-// \tno-signals   ignore all signals but SIGKILL from here on
-// \thang         ignore signals and input from here on
+//	<            wait for a line from the host
+//	{…}          send this; ${PROMPT} is the id of the last prompt, ${CONTROL} of
+//	             the last control request, ${SESSION} the session of the arguments
+//	raw: …       send this unchanged
+//	big: N       send a line of N bytes
+//	err: …       write this to stderr
+//	exit: N      exit
+//	<?           wait for a line or for the end of the input
+//	no-signals   ignore all signals but SIGKILL from here on
+//	hang         ignore signals and input from here on
 //
 // After its last line the script waits for the end of the input. It begins with the
 // handshake, unless its first line is "no-handshake".

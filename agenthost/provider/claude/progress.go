@@ -13,16 +13,16 @@ import (
 type progress struct {
 	echoed   bool // the program has accepted the prompt
 	inTurn   bool // init arrived, and the result did not yet
-	states   bool // the program reports when it is idle
-	idle     bool // the last such report
+	states   bool // the program reports its state: idle or working
+	idle     bool // the last state that it reported was idle
 	tasks    int  // running background tasks
 	notified bool // a task ended: a turn without a prompt may follow
 
-	last *agenthost.Outcome // of the results so far
+	last *agenthost.Outcome // of the latest result, or of the first one that is an error
 	cost cost
 
 	interrupted bool // the interrupt was sent
-	stopped     bool // the program has stopped afterwards
+	stopped     bool // the program has stopped working since the interrupt
 }
 
 // track updates the progress with one message. id is the id of the prompt.
@@ -31,6 +31,8 @@ func (p *progress) track(id string, m *message) {
 	case m.result != nil:
 		p.result(m.result)
 	case m.reply != nil && m.reply.RequestID == interruption:
+		// Without a turn no result follows, and without states no report: this reply
+		// alone shows that the program has stopped.
 		p.stopped = p.stopped || p.interrupted && !p.states && !p.inTurn
 	case m.chat != nil && m.chat.IsReplay && m.chat.UUID == id:
 		p.echoed = true
@@ -51,6 +53,7 @@ func (p *progress) system(m *message) {
 	case "session_state_changed":
 		p.states, p.idle = true, m.system.State == "idle"
 		if p.idle {
+			// Only a background task that still runs can lead to a turn after idle.
 			p.notified = p.notified && p.tasks > 0
 			p.stopped = p.stopped || p.interrupted
 		}
@@ -80,7 +83,7 @@ func (p *progress) over() bool {
 	return p.answered() && !p.busy() && !p.notified && p.quiet()
 }
 
-// quiet reports whether the program has not reported that it is working.
+// quiet reports whether the program is idle, as far as it reports its state.
 func (p *progress) quiet() bool { return !p.states || p.idle }
 
 // answered reports whether there is an outcome. If the program accepted the prompt

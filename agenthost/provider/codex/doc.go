@@ -8,11 +8,10 @@
 // is configured to ask for everything that it does not know to be harmless, and
 // never to remember an answer.
 //
-// \tno program ── Run ──► initialize ──► thread/resume or thread/start ──►
-// turn/start
-// \t    ▲                                                                     │
-// \t    │                   idle ◄── turn/completed ── items, approvals ◄─────┘
-// \t    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
+//	no program ── Run ──► initialize ──► thread/resume or thread/start ──► turn/start
+//	    ▲                                                                     │
+//	    │                   idle ◄── turn/completed ── items, approvals ◄─────┘
+//	    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
 //
 // A turn/start during a turn would steer that turn and cut its answer, so the
 // engine refuses a second turn. An interrupt cancels the open approvals, sends

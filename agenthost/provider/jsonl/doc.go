@@ -5,9 +5,9 @@
 // that a confirmation belongs to, because the interface does not name it. Turns and
 // the program belong to package stdio.
 //
-// \tno program ── Run ──► starting ──► turn ──► idle ──┐
-// \t    ▲                                ▲─── Run ─────┘
-// \t    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
+//	no program ── Run ──► starting ──► turn ──► idle ──┐
+//	    ▲                                ▲─── Run ─────┘
+//	    └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
 //
 // An interrupt is the interrupt line, then SIGINT, SIGTERM and SIGKILL for the
 // program's group, a grace period apart. A program that received a signal exits;

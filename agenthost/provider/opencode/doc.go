@@ -8,9 +8,9 @@
 // OpenCode retries without end. Processes and ports belong to internal/servers; the
 // limit of one turn at a time, questions and calls belong to package stdio.
 //
-// \tno program ── Run ──► starting ──► turn ──► idle ──┐
-// \t    ▲                               ▲──── Run ─────┘
-// \t    └── Stop, or the program exits
+//	no program ── Run ──► starting ──► turn ──► idle ──┐
+//	    ▲                               ▲──── Run ─────┘
+//	    └── Stop, or the program exits
 //
 // A turn opens with the first message of the assistant and ends with the first idle
 // event after it; later events belong to no turn. When the stream breaks, it is

@@ -11,25 +11,26 @@ import (
 	"go.uber.org/goleak"
 )
 
-// target is the variable that makes this test binary a program which forwards
-// requests to that address of the test process.
+// target names the environment variable that makes this test binary stand in for
+// OpenCode: a server that forwards connections to the variable's value, an address of the
+// test process.
 const target = "OPENCODE_TEST_TARGET"
 
-// how is the variable for another behaviour of that program: "" none, "dies" exits
-// at once.
-const how = "OPENCODE_TEST_HOW"
+// behaviour names the environment variable that changes what that program does: with
+// "dies" it exits at once.
+const behaviour = "OPENCODE_TEST_HOW"
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(target); address != "" {
-		stand(address)
+		forward(address)
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// stand runs that program: "serve --hostname H --port N".
-func stand(address string) {
-	if os.Getenv(how) == "dies" {
+// forward runs that program with the arguments "serve --hostname H --port N".
+func forward(address string) {
+	if os.Getenv(behaviour) == "dies" {
 		fmt.Fprintln(os.Stderr, "panic: oh no")
 		os.Exit(3)
 	}

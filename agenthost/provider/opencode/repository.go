@@ -54,7 +54,7 @@ func refusePlugins(dir string) error {
 // plugin returns the file or pattern that defines a plug-in, or "".
 func plugin(dir string) (string, error) {
 	for _, pattern := range []string{"plugin/*.ts", "plugin/*.js", "plugins/*.ts", "plugins/*.js"} {
-		found, err := filepath.Glob(filepath.Join(quoted(dir), ".opencode", pattern))
+		found, err := filepath.Glob(filepath.Join(escapePattern(dir), ".opencode", pattern))
 		if err != nil || len(found) > 0 {
 			return filepath.Join(".opencode", pattern), err
 		}
@@ -64,7 +64,8 @@ func plugin(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}
-		// Searched instead of parsed, because it may be JSON with comments.
+		// Searched instead of parsed, because it may be JSON with comments. An escape (\u)
+		// could spell "plugin" without its letters, so it counts as one.
 		if bytes.Contains(text, []byte(`"plugin`)) || bytes.Contains(text, []byte(`\u`)) {
 			return name, nil
 		}
@@ -72,8 +73,8 @@ func plugin(dir string) (string, error) {
 	return "", nil
 }
 
-// quoted escapes a path for use in a pattern.
-func quoted(path string) string {
+// escapePattern escapes a path, so that filepath.Glob takes each character as itself.
+func escapePattern(path string) string {
 	var b bytes.Buffer
 	for _, r := range path {
 		if r == '*' || r == '?' || r == '[' || r == '\\' {

@@ -271,7 +271,7 @@ func TestAToolInterruptedByAKillGetsAResult(t *testing.T) {
 func TestAProgramThatExitsAtOnceBeginsNoTurn(t *testing.T) {
 	f := newFake(t)
 	o := options(f)
-	o.Env = append(o.Env, how+"=dies")
+	o.Env = append(o.Env, behaviour+"=dies")
 	_, err := open(t, o, agenthost.AgentSpec{}).Run(t.Context(), agenthost.Prompt{Text: "go"}, &providertest.Recorder{})
 	if err == nil || !strings.Contains(err.Error(), "panic: oh no") {
 		t.Errorf("got %v", err)

@@ -12,28 +12,27 @@ import (
 // Fake is a provider whose agents run the prompt of a turn as a script, one step
 // per line, without any program:
 //
-// \ttext WORDS               adds WORDS to the text block, in one delta
-// \tend [FINAL]              closes the text block; FINAL replaces the deltas
-// \treason WORDS             a reasoning block
-// \ttool NAME [JSON]         a call and its result {"ok":true}
-// \ttoolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
-// \tconfirm NAME [JSON]      a call that asks first; denied or expired: a denied
-// result
-// \task QUESTION             asks, then sends the answer as text
-// \texpire NAME [JSON]       a call that asks and stops waiting for the answer
-// \tlost, back               the connection to the program
-// \trestored                 asks for the record, then sends it as text
-// \tnotice LEVEL MESSAGE     a notice, which is not stored
-// \tnative ID                reports ID as the agent's own session id
-// \tusage JSON               the usage of the turn
-// \tstream N every DURATION  N deltas, DURATION apart
-// \tslow N                   stream N every 100ms
-// \twait NAME                until Release(NAME)
-// \tfail [MESSAGE]           ends the turn: the agent reports a failure
-// \tcrash [LAST WORDS]       ends the turn: the program died
-// \tfinish REASON            ends the turn with this finish reason
-// \thang                     until the turn is interrupted
-// \tcannot-start             the turn never begins
+//	text WORDS               adds WORDS to the text block, in one delta
+//	end [FINAL]              closes the text block; FINAL replaces the deltas
+//	reason WORDS             a reasoning block
+//	tool NAME [JSON]         a call and its result {"ok":true}
+//	toolerr NAME [JSON]      a call and its result {"error":"failed"}, isError
+//	confirm NAME [JSON]      a call that asks first; denied or expired: a denied result
+//	ask QUESTION             asks, then sends the answer as text
+//	expire NAME [JSON]       a call that asks and stops waiting for the answer
+//	lost, back               the connection to the program
+//	restored                 asks for the record, then sends it as text
+//	notice LEVEL MESSAGE     a notice, which is not stored
+//	native ID                reports ID as the agent's own session id
+//	usage JSON               the usage of the turn
+//	stream N every DURATION  N deltas, DURATION apart
+//	slow N                   stream N every 100ms
+//	wait NAME                until Release(NAME)
+//	fail [MESSAGE]           ends the turn: the agent reports a failure
+//	crash [LAST WORDS]       ends the turn: the program died
+//	finish REASON            ends the turn with this finish reason
+//	hang                     until the turn is interrupted
+//	cannot-start             the turn never begins
 //
 // Leading white space is ignored. The answer to a line without a step is a short
 // text in four deltas.

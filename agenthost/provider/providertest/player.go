@@ -26,16 +26,15 @@ const playScript = "PROVIDER_TEST_SCRIPT"
 // script as a JSON-RPC program instead: the n-th start in a home plays the file
 // n.jsonl of the folder. Each line is an object of dir and msg:
 //
-// \tin      the message that must come next: all its members must be equal, "*"
-// matches
-// \t        anything; the id of a request stands for any id
-// \tins     several of these, in any order
-// \tout     a message to send
-// \traw     a line to send that need not be a message
-// \tstderr  a line for stderr
-// \tenv     writes the environment to the file "environment" of the home
-// \tgate    waits for a file of this name in the home
-// \texit    exits at once with this status
+//	in      the message that must come next: all its members must be equal, "*" matches
+//	        anything; the id of a request stands for any id
+//	ins     several of these, in any order
+//	out     a message to send
+//	raw     a line to send that need not be a message
+//	stderr  a line for stderr
+//	env     writes the environment to the file "environment" of the home
+//	gate    waits for a file of this name in the home
+//	exit    exits at once with this status
 //
 // After the last line it reads to the end of its input, and writes the remaining
 // input to the file "unexpected" of the home.

@@ -8,11 +8,10 @@
 // belong to internal/process, lines to internal/jsonlines, and the meaning of lines
 // to the provider.
 //
-// \tno child ── Run ──► Command, Connect ──► Open ──► Prompt ──► Handle … ─►
-// Outcome
-// \t   ▲                                      ▲                                │
-// \t   │                                      └───────────── Run ── idle ◄─────┘
-// \t   └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
+//	no child ── Run ──► Command, Connect ──► Open ──► Prompt ──► Handle … ──► Outcome
+//	   ▲                                              ▲                          │
+//	   │                                              └────── Run ── idle ◄──────┘
+//	   └── Stop: end of input, SIGINT, SIGTERM, SIGKILL; or the program exits
 //
 // If a child exited while it was idle and sent nothing after the prompt, the turn
 // starts again with another child.

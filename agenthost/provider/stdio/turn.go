@@ -20,7 +20,7 @@ type Turn struct {
 	Out agenthost.Output
 	Log *slog.Logger
 
-	name      string
+	name      string        // of the agent, for the log
 	interrupt chan struct{} // closed by stop
 	once      sync.Once
 	done      chan struct{} // closed when Run returns
@@ -159,7 +159,8 @@ func (t *Turn) reportInvalid() {
 }
 
 // CloseOut cancels the questions, closes the blocks with closeBlocks, and gives
-// every call without a result an error. After a failure of the Output it stops.
+// every call without a result an error. After an error of closeBlocks or of the Output
+// the remaining calls stay without one.
 func (t *Turn) CloseOut(closeBlocks func(cancelled bool) error) {
 	t.CancelQuestions(nil)
 	err := closeBlocks(false)

@@ -25,7 +25,8 @@ var insertSQL = `INSERT INTO deliveries (position, ` + table.Names("", deliverie
 var (
 	candidatesSQL = candidates.Select(`WHERE d.state = 'queued' AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`)
 
-	// A delivery that is passed over costs one index row.
+	// The inner query reads the index alone: skipping the delivery of a busy host costs
+	// one index row.
 	otherCandidatesSQL = `WITH due AS MATERIALIZED (SELECT * FROM (
 			SELECT id, host, endpoint_id, order_key, position, next_at, expires_at FROM deliveries
 			WHERE state = 'queued' AND next_at <= ? ORDER BY next_at LIMIT ?) AS first)
@@ -54,6 +55,7 @@ const (
 
 	claimSQL = `UPDATE deliveries SET lease = ?, reason = '', next_at = ?, attempted_at = ? WHERE id IN ?`
 
+	// The caller adds a lock to the inner query of parkSQL, and closes the parenthesis.
 	parkSQL = `UPDATE deliveries SET next_at = ?, reason = ? WHERE id IN (SELECT d.id FROM deliveries d
 		WHERE d.id IN ? AND d.state = 'queued' AND d.lease = '' AND d.next_at <= ? AND ` + earlierOpen
 
@@ -80,7 +82,8 @@ func (s *Store) OtherCandidates(
 	ctx context.Context, now time.Time, hosts []string, depth, limit int,
 ) ([]outbound.Delivery, bool, error) {
 	list, err := s.query(ctx, otherCandidates, otherCandidatesSQL, now.UTC(), depth, hosts, limit)
-	return list, len(list) == 0 || list[0].Attempts == depth, err
+	more := len(list) == 0 || list[0].Attempts == depth // Attempts holds the number of due rows that were read
+	return list, more, err
 }
 
 // DueHosts implements outbound.QueueStore.
@@ -199,8 +202,8 @@ func (s *Store) Record(ctx context.Context, d *outbound.Delivery, attempt *outbo
 	})
 }
 
-// fenced changes a delivery whose claim is in the statement's condition. ErrLeaseLost: the
-// claim is another worker's by now.
+// fenced runs a statement that changes d only while d.Lease holds. It returns ErrLeaseLost
+// if another worker has claimed the delivery since.
 func (s *Store) fenced(ctx context.Context, d *outbound.Delivery, sql string, args ...any) error {
 	rows, err := s.db.Exec(ctx, "Delivery", d.ID, sql, args...)
 	if err == nil && rows == 0 {

@@ -2,11 +2,11 @@ import { maxMessage, maxPrompt } from '@bellhop/client';
 import type { ImageFile } from './queue.ts';
 
 export const acceptedImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-const most = 6;
-const largest = 5 << 20;
+const maxImages = 6;
+const maxImageBytes = 5 << 20;
 /** Characters of base64 that fit into a prompt in addition to its text. */
-const room = maxPrompt - maxMessage;
-const roomText = `${Math.floor((room * 3) / 4 / 2 ** 20)} MiB`;
+const maxBase64 = maxPrompt - maxMessage;
+const maxBase64Text = `${Math.floor((maxBase64 * 3) / 4 / 2 ** 20)} MiB`;
 
 /** The images of a paste or a drop. */
 export function imagesOf(data: DataTransfer | null): File[] {
@@ -23,14 +23,14 @@ export async function readImages(
   let used = already.reduce((sum, { url }) => sum + url.length, 0);
   for (const file of files) {
     if (!acceptedImages.includes(file.type)) refused = `${file.name} is no PNG, JPEG, GIF or WebP image`;
-    else if (file.size > largest) refused = `${file.name} is larger than 5 MiB`;
-    else if (already.length + images.length >= most) refused = `At most ${most} images go with a message`;
+    else if (file.size > maxImageBytes) refused = `${file.name} is larger than 5 MiB`;
+    else if (already.length + images.length >= maxImages) refused = `At most ${maxImages} images go with a message`;
     else {
       const url = await dataUrl(file);
       used += url.length;
-      if (used > room) {
+      if (used > maxBase64) {
         used -= url.length;
-        refused = `${file.name} does not fit: the images of a message may have ${roomText} in all`;
+        refused = `${file.name} does not fit: the images of a message may have ${maxBase64Text} in all`;
       } else images.push({ name: file.name || 'image', mediaType: file.type, url });
     }
   }

@@ -100,6 +100,7 @@ function isQueued(value: unknown): value is Queued {
 
 const queues = new Map<string, MessageQueue>();
 
+/** The queue of a task, the same object in each call. */
 export function queueOf(taskId: string): MessageQueue {
   let queue = queues.get(taskId);
   if (!queue) {

@@ -10,6 +10,7 @@ const Highlighted = lazy(() => import('./highlight.tsx'));
 /** Longer code is shown without colours: highlighting it would block the page. */
 const longestHighlighted = 50_000;
 
+/** A block of code. While it is `growing`, its text is still being streamed. */
 export const CodeBlock = memo(function CodeBlock({
   code: given,
   language,

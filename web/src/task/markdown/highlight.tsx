@@ -7,14 +7,15 @@ const lowlight = createLowlight(common);
 
 type Node = ReturnType<typeof lowlight.highlight>['children'][number];
 
-function draw(nodes: readonly Node[]): ReactNode {
+/** Renders the nodes of the highlighter as spans with its class names. */
+function renderNodes(nodes: readonly Node[]): ReactNode {
   return nodes.map((node, i) => {
     if (node.type === 'text') return node.value;
     if (node.type !== 'element') return null;
     const names = node.properties.className;
     return (
       <span key={i} className={Array.isArray(names) ? names.join(' ') : undefined}>
-        {draw(node.children as Node[])}
+        {renderNodes(node.children as Node[])}
       </span>
     );
   });
@@ -23,7 +24,7 @@ function draw(nodes: readonly Node[]): ReactNode {
 /** Code with syntax colours. React.lazy requires the default export. */
 const Highlighted = memo(function Highlighted({ code, language }: { code: string; language: string }) {
   const known = lowlight.registered(language);
-  return <code className="hljs">{known ? draw(lowlight.highlight(language, code).children) : code}</code>;
+  return <code className="hljs">{known ? renderNodes(lowlight.highlight(language, code).children) : code}</code>;
 });
 
 export default Highlighted;

@@ -16,7 +16,7 @@ describe('markdown of an agent', () => {
     '<style>*{display:none}</style>',
     '![x](https://evil.example/pixel.png)',
     '<svg/onload=alert(1)>',
-  ])('is never parsed as HTML and loads nothing: %s', (text) => {
+  ])('becomes no element and loads nothing: %s', (text) => {
     const page = html(text);
     expect(page.querySelector('script, img, iframe, style, b, svg:not([aria-hidden])')).toBeNull();
   });
@@ -40,7 +40,7 @@ describe('markdown of an agent', () => {
     expect(link?.rel).toContain('noreferrer');
   });
   it.each(['a \u202e b', '`a \u202e b`', '```\na \u202e b\n```', '<b>\u202e'])(
-    'shows what would turn writing around: %j',
+    'replaces characters that reverse the direction of writing: %j',
     (text) => {
       expect(html(text).textContent).not.toContain('\u202e');
       expect(html(text).textContent).toContain('�');

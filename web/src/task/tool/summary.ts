@@ -45,6 +45,7 @@ export function summarise(name: string, input: unknown): ToolSummary {
   return { icon: kind?.icon ?? 'gear', verb: kind?.verb ?? name, target: targetOf(input) };
 }
 
+/** The input member that describes the call best, cut to one line; '' when no member is a text. */
 export function targetOf(input: unknown): string {
   if (typeof input === 'string') return firstLine(input);
   if (typeof input !== 'object' || input === null) return '';
@@ -73,21 +74,25 @@ export function commandOf(input: unknown): string | null {
   return null;
 }
 
-/** The complete input of a call, for users: a command unchanged, other input as one argument after another. */
+/**
+ * The complete input of a call, for users: a command unchanged, other input as one argument after another, the short
+ * ones first.
+ */
 export function argumentsOf(input: unknown): string {
   const command = commandOf(input);
   if (command !== null) return command;
   if (typeof input === 'string') return input;
   if (typeof input !== 'object' || input === null) return '';
   if (Array.isArray(input)) return JSON.stringify(input, null, 2);
-  const long = (value: unknown) => typeof value === 'string' && value.includes('\n');
+  const isMultiline = (value: unknown) => typeof value === 'string' && value.includes('\n');
   const members = Object.entries(input).sort(
     ([, a], [, b]) =>
-      Number(long(a)) - Number(long(b)) || (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0),
+      Number(isMultiline(a)) - Number(isMultiline(b)) ||
+      (typeof a === 'string' && typeof b === 'string' ? a.length - b.length : 0),
   );
   return members
     .map(([name, value]) =>
-      long(value)
+      isMultiline(value)
         ? `${name}:\n${String(value)}`
         : `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
     )
