@@ -291,28 +291,42 @@ type Terminal struct {
 	Env     []string `json:"env"` // KEY=value, beside the person's own
 }
 
-// The records of the journal, and the values between a session and its agent, are
-// those of the core, which describes them.
-
+// The records of the journal, and the values between a session and its agent, are those of the core.
 type (
-	Write             = core.Write
-	SessionRecord     = core.SessionRecord
-	TurnRecord        = core.TurnRecord
-	TurnState         = core.TurnState
-	PromptRecord      = core.PromptRecord
-	EventRecord       = core.EventRecord
+	// Write holds the rows of one durable step.
+	Write = core.Write
+	// SessionRecord is the row of a session.
+	SessionRecord = core.SessionRecord
+	// TurnRecord is the row of a turn.
+	TurnRecord = core.TurnRecord
+	// TurnState says whether a turn is announced, open or finished.
+	TurnState = core.TurnState
+	// PromptRecord is the row of a turn's prompt.
+	PromptRecord = core.PromptRecord
+	// EventRecord is the row of an event.
+	EventRecord = core.EventRecord
+	// InteractionRecord is the row of a question.
 	InteractionRecord = core.InteractionRecord
-	TokenRecord       = core.TokenRecord
-	Loaded            = core.Loaded
-	DeadLetter        = core.DeadLetter
-	OutboxState       = core.OutboxState
-
-	Prompt     = core.Prompt
-	Outcome    = core.Outcome
-	ToolCall   = core.ToolCall
+	// TokenRecord is the row of a stream token.
+	TokenRecord = core.TokenRecord
+	// Loaded is all that a start reads of a session.
+	Loaded = core.Loaded
+	// DeadLetter is an event that the broker refused for good.
+	DeadLetter = core.DeadLetter
+	// OutboxState is the state of a session's delivery.
+	OutboxState = core.OutboxState
+	// Prompt is what a user asks of an agent.
+	Prompt = core.Prompt
+	// Outcome is how an agent ended a turn.
+	Outcome = core.Outcome
+	// ToolCall is an agent's use of a tool.
+	ToolCall = core.ToolCall
+	// ToolResult is the end of a ToolCall.
 	ToolResult = core.ToolResult
-	Question   = core.Question
-	Answer     = core.Answer
+	// Question is an agent's question to its user.
+	Question = core.Question
+	// Answer is the user's answer to a Question.
+	Answer = core.Answer
 )
 
 // Turn states.

@@ -115,11 +115,13 @@ func TestAReportOfAnEndIsChecked(t *testing.T) {
 			k.user.UserID, protocol.FinishTurnRequest{TaskID: task, TurnID: "x"}, `{'code':'not_found','error':'The task has no such turn'}`,
 		},
 		"an unknown reason": {
-			k.user.UserID, protocol.FinishTurnRequest{TaskID: task, TurnID: turn, FinishReason: "done"},
+			k.user.UserID,
+			protocol.FinishTurnRequest{TaskID: task, TurnID: turn, FinishReason: "done"},
 			`{'code':'invalid','error':'finishReason is unknown','hint':'Send stop, length, content-filter, tool-calls, error or other'}`,
 		},
 		"a long reason": {
-			k.user.UserID, protocol.FinishTurnRequest{TaskID: task, TurnID: turn, Reason: strings.Repeat("x", 2001)},
+			k.user.UserID,
+			protocol.FinishTurnRequest{TaskID: task, TurnID: turn, Reason: strings.Repeat("x", 2001)},
 			`{'code':'invalid','error':'reason is longer than 2000 bytes'}`,
 		},
 	} {

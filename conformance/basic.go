@@ -151,7 +151,7 @@ func (b *basicServer) request(s *scope, method, path, body string, header ...str
 }
 
 func (b *basicServer) call(s *scope, method, path, body string, header ...string) *answer {
-	resp := b.request(s, method, path, body, header...)
+	resp := b.request(s, method, path, body, header...) //nolint:bodyclose // request closes it when the check ends
 	read, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		s.stopf("%s %s: %v", method, route(path), err)
@@ -197,7 +197,7 @@ func (b *basicServer) parts(s *scope, resp *http.Response) []protocol.Part {
 // turn runs a turn in a new session.
 func (b *basicServer) turn(s *scope) (id string, parts []protocol.Part) {
 	id = "conformance-" + protocol.NewID()
-	return id, b.parts(s, b.prompt(s, id, b.open(s, id)))
+	return id, b.parts(s, b.prompt(s, id, b.open(s, id))) //nolint:bodyclose // as in call
 }
 
 // until waits for a post that holds, and returns all posts of the session.

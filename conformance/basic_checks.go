@@ -21,7 +21,8 @@ func checkBasicPassword(s *scope, b *basicServer) {
 
 func checkBasicSession(s *scope, b *basicServer) {
 	id := "conformance-" + protocol.NewID()
-	if b.open(s, id) == b.open(s, id) {
+	first, second := b.open(s, id), b.open(s, id)
+	if first == second {
 		s.failf("two calls of /session give the same token: a leaked one would be valid forever")
 	}
 }
@@ -43,7 +44,7 @@ func checkBasicCORS(s *scope, b *basicServer) {
 	allowed := a.header.Get("Access-Control-Allow-Origin")
 	headers := strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
 	if a.status/100 != 2 || allowed != "*" && allowed != origin || headers != "*" && !strings.Contains(headers, "content-type") {
-		s.skipf("pages of unknown origins may not stream; they go through the broker (relay), unless the server allows their origin")
+		s.skip("pages of unknown origins may not stream; they go through the broker (relay), unless the server allows their origin")
 	}
 }
 
@@ -113,7 +114,7 @@ func checkBasicFinish(s *scope, b *basicServer) {
 	}
 	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return finish(events) || len(postedText(events)) >= len(text) })
 	if !finish(events) {
-		s.skipf("no finish event came with the text: if nobody reads the stream to its end, the turn ends at the next message, or after 15 minutes")
+		s.skip("no finish event came with the text: if nobody reads the stream to its end, the turn ends at the next message, or after 15 minutes")
 	}
 }
 
@@ -134,7 +135,8 @@ func checkBasicRetry(s *scope, b *basicServer) {
 func checkBasicAgain(s *scope, b *basicServer) {
 	id := "conformance-" + protocol.NewID()
 	for range 2 {
-		if parts := b.parts(s, b.prompt(s, id, b.open(s, id))); streamedText(parts) == "" {
+		parts := b.parts(s, b.prompt(s, id, b.open(s, id))) //nolint:bodyclose // as in call
+		if streamedText(parts) == "" {
 			s.failf("a turn has no text")
 		}
 	}

@@ -72,7 +72,7 @@ func codeLines(source string) (n int) {
 // runExample starts a program and returns its URL once it listens.
 func runExample(t *testing.T, command []string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func runExample(t *testing.T, command []string) string {
 		_ = program.Wait()
 	})
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		conn, err := net.Dial("tcp", address) //nolint:noctx // on loopback
+		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
 			return "http://" + address

@@ -137,6 +137,6 @@ func (p *program) refused(what string) {
 // needs skips a check whose input is "-".
 func (s *scope) needs(input string) {
 	if input == "-" {
-		s.skipf("there is no input for it")
+		s.skip("there is no input for it")
 	}
 }

@@ -120,7 +120,7 @@ func checkCORS(s *scope, h *host) {
 	}
 	if h.options.Origin == "" {
 		if len(s.problems) == 0 {
-			s.skipf("name an origin that the host allows (--origin); foreign origins are refused")
+			s.skip("name an origin that the host allows (--origin); foreign origins are refused")
 		}
 		return
 	}

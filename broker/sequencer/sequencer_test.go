@@ -263,7 +263,9 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 		{"a late event gets its effects", late, []sequencer.Event{sentAt("b", "b", at(2, 2))}, "moved [0], accepted [0], 2/2"},
 		{
 			"a late event stays late in another ended epoch",
-			withLate(stored(sentAt("f", "f", at(3, 1))), sentAt("b", "b", at(1, 2))), []sequencer.Event{sentAt("b", "b", at(2, 1))}, "fenced 3/1",
+			withLate(stored(sentAt("f", "f", at(3, 1))), sentAt("b", "b", at(1, 2))),
+			[]sequencer.Event{sentAt("b", "b", at(2, 1))},
+			"fenced 3/1",
 		},
 		{"an event without a position gets none", unnumbered, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "conflict"},
 	} {

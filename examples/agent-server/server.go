@@ -24,7 +24,7 @@ func post(s body, e event) {
 	e["sessionId"], e["timestamp"] = s.SessionID, time.Now().UnixMilli()
 	data, _ := json.Marshal(e)
 	for wait := time.Second / 2; wait < 10*time.Second; wait *= 2 {
-		if r, err := http.Post(s.WebhookURL, "application/json", bytes.NewReader(data)); err == nil && r.Body.Close() == nil && r.StatusCode < 429 {
+		if r, err := http.Post(s.WebhookURL, "application/json", bytes.NewReader(data)); err == nil && r.Body.Close() == nil && r.StatusCode < 429 { //nolint:noctx // it outlives the request
 			return
 		}
 		time.Sleep(wait)
@@ -32,14 +32,13 @@ func post(s body, e event) {
 }
 
 func answer(r *http.Request, s body, words []string, show func(event) error) {
-	text, id := "", rand.Text()
+	id, said := rand.Text(), 0
 	_ = show(event{"type": "text-start", "id": id})
-	for i := 0; i < len(words) && r.Context().Err() == nil; i++ { // your agent goes here; it stops when the reader leaves
-		_ = show(event{"type": "text-delta", "id": id, "text": words[i]})
-		text += words[i]
+	for ; said < len(words) && r.Context().Err() == nil; said++ { // your agent goes here; it stops when the reader leaves
+		_ = show(event{"type": "text-delta", "id": id, "text": words[said]})
 		time.Sleep(20 * time.Millisecond)
 	}
-	post(s, event{"type": "text", "id": id, "text": text})
+	post(s, event{"type": "text", "id": id, "text": strings.Join(words[:said], "")})
 	_ = show(event{"type": "text-end", "id": id})
 	post(s, event{"type": "finish", "finishReason": "stop"}) // ends the turn, even if no frontend reads the stream
 	_ = show(event{"type": "finish", "finishReason": "stop"})

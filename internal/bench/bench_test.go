@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		os.Exit(mainIn(ctx, nil, os.Stdout, os.Stderr)) //nolint:gocritic // the process ends
+		os.Exit(mainIn(ctx, nil, os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }

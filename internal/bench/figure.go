@@ -71,6 +71,7 @@ type spreads []spread
 func (s spreads) p50() []time.Duration {
 	return each(s, func(one spread) time.Duration { return one.P50 })
 }
+
 func (s spreads) p99() []time.Duration {
 	return each(s, func(one spread) time.Duration { return one.P99 })
 }

@@ -86,7 +86,7 @@ func (p *poster) post(t *Target, batch int) {
 	p.out = fmt.Appendf(p.out[:0], "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		t.Webhook, p.host, len(p.body))
 	must(p.conn.Write(append(p.out, p.body...)))
-	body := must(successful(http.ReadResponse(p.in, nil))) //nolint:bodyclose // closed below
+	body := must(successful(http.ReadResponse(p.in, nil)))
 	must(io.Copy(io.Discard, body))
 	check(body.Close())
 }

@@ -57,7 +57,7 @@ func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
 		conn := r.get(ctx, &net.Dialer{}, o, i)
 		context.AfterFunc(r.ctx, func() { _ = conn.Close() })
 		in := bufio.NewReaderSize(conn, 2<<10)
-		must(successful(http.ReadResponse(in, nil))) //nolint:bodyclose // read below it
+		must(successful(http.ReadResponse(in, nil)))
 		// The body is decoded here, because net/http takes a lock for every read.
 		body := bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10)
 		r.running.Go(func() error {

@@ -43,7 +43,7 @@ type ReceiversResult struct {
 }
 
 // Open starts receivers and returns their URLs.
-func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error {
+func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error { //nolint:unparam // net/rpc wants it
 	r.takes = o.Takes
 	for range o.Count {
 		server := httptest.NewServer(http.HandlerFunc(r.take))
@@ -54,7 +54,7 @@ func (r *receiversRole) Open(o ReceiversOrder, urls *[]string) error {
 }
 
 // Expect resets the counts and releases the hanging requests.
-func (r *receiversRole) Expect(from int64, _ *bool) error { //nolint:unparam // net/rpc wants it
+func (r *receiversRole) Expect(from int64, _ *bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.from = from

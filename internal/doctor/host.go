@@ -48,7 +48,10 @@ type hostStatus struct {
 		Unacknowledged int64  `json:"unacknowledged"`
 		OutboxError    string `json:"outboxError"`
 	} `json:"sessions"`
-	Sandbox string `json:"sandbox"` // the level, if the host reports one
+	Sandbox struct {
+		Mode string   `json:"mode"` // "" if the host reports no sandbox
+		Open []string `json:"open"` // escapes that the system does not block
+	} `json:"sandbox"`
 }
 
 func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
@@ -72,8 +75,12 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 		return []Finding{Failed(CheckHost, h.Name, fmt.Sprintf("GET /status is answered %d, not by a host.", a.status), "Let proxies pass it.")}
 	}
 	found := []Finding{Good(CheckHost, h.Name, "It accepts the password.")}
-	if status.Sandbox != "" {
-		found = append(found, Good(CheckHost, h.Name, "Its sandbox is "+status.Sandbox+"."))
+	if sandbox := status.Sandbox; sandbox.Mode != "" {
+		text := "Its sandbox is " + sandbox.Mode
+		if len(sandbox.Open) > 0 {
+			text += "; programs in it can " + strings.Join(sandbox.Open, ", ")
+		}
+		found = append(found, Good(CheckHost, h.Name, text+".")) // a sandbox that is not enough is a notice
 	}
 	for _, notice := range status.Notices {
 		found = append(found, Warn(CheckHost, h.Name, notice, "Its log and its /status say more."))

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// copies names a table, and its column with the session's id.
-type copies struct{ table, column string }
+// copies names a table, and its column with the session's id. With numbered, the column is the number of the task with that id.
+type copies struct {
+	table, column string
+	numbered      bool
+}
 
 // multiply adds a session for each n of the series that have everything of the session id except its name. The digest of an
 // event does not contain the session's name.
@@ -25,11 +29,16 @@ func multiply(t testing.TB, driver, url, id, series string, tables []copies) {
 	}
 	defer func() { _ = db.Close() }()
 	for _, c := range tables {
-		columns := columnsOf(t, db, c.table)
+		columns := slices.DeleteFunc(columnsOf(t, db, c.table), func(name string) bool { return name == "no" }) // the database numbers tasks
 		chosen := strings.Join(columns, ", ")
-		copied := strings.Replace(", "+chosen+",", ", "+c.column+",", ", x."+c.column+" || '-' || copy.n,", 1)
+		next, of := "x."+c.column+" || '-' || copy.n", "'"+id+"'"
+		if c.numbered {
+			next = "(SELECT no FROM tasks WHERE id = '" + id + "-' || copy.n)"
+			of = "(SELECT no FROM tasks WHERE id = '" + id + "')"
+		}
+		copied := strings.Replace(", "+chosen+",", ", "+c.column+",", ", "+next+",", 1)
 		query := series + " INSERT INTO " + c.table + " (" + chosen + ") SELECT " + strings.Trim(copied, ", ") +
-			" FROM " + c.table + " x, copy WHERE x." + c.column + " = '" + id + "'"
+			" FROM " + c.table + " x, copy WHERE x." + c.column + " = " + of
 		if _, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
@@ -70,9 +79,9 @@ func TestVerifyReadsAMillionEvents(t *testing.T) {
 	s.broker.kill()
 	s.host.kill()
 	multiply(t, "pgx", s.dbURL, task, fmt.Sprintf("WITH copy AS (SELECT generate_series(1, %d) AS n)", n),
-		[]copies{{"tasks", "id"}, {"events", "task_id"}, {"messages", "task_id"}})
+		[]copies{{"tasks", "id", false}, {"log", "task_no", true}})
 	multiply(t, "sqlite3", "file:"+s.journal(), task, fmt.Sprintf("WITH RECURSIVE copy(n) AS (VALUES(1) UNION ALL SELECT n+1 FROM copy WHERE n < %d)", n),
-		[]copies{{"sessions", "id"}, {"events", "session_id"}})
+		[]copies{{"sessions", "id", false}, {"events", "session_id", false}})
 	s.host.start()
 	for name, args := range map[string][]string{"from the host": {"verify", "--json"}, "from the file": {"verify", "--json", "--journal", s.journal()}} {
 		began := time.Now()
