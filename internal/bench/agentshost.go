@@ -27,7 +27,7 @@ func (r *run) agentHost() *agentHost {
 	model, address := r.serve(mockllm.NewServer(time.Millisecond)), freeAddress(r.ctx)
 	c := r.child([]string{r.bellhop, "host"},
 		"BELLHOP_HOST_LISTEN="+address, "BELLHOP_HOST_PASSWORD="+hostPassword, "BELLHOP_LOG_LEVEL=warn",
-		"BELLHOP_HOST_DATA="+filepath.Join(h.dir, "data"), "BELLHOP_HOST_CONFIG="+h.configure(), "BELLHOP_AGENTS_DIR="+r.agents,
+		"BELLHOP_HOST_DATA="+r.dir(), "BELLHOP_HOST_CONFIG="+h.configure(), "BELLHOP_AGENTS_DIR="+r.agents,
 		"ANTHROPIC_BASE_URL="+model, "ANTHROPIC_API_KEY=none", "OPENAI_BASE_URL="+model+"/v1", "OPENAI_API_KEY=none",
 		"GOOGLE_GEMINI_BASE_URL="+model, "GEMINI_API_KEY=none")
 	h.hostProcess = &hostProcess{peer: &peer{child: c}, url: "http://" + address}
@@ -48,7 +48,8 @@ func (h *agentHost) configure() string {
 		tee(a, a.name, must(cache.Find(h.ctx, a.name, setup.Want{})).Command)
 	}
 	path := filepath.Join(h.dir, "host.yaml")
-	check(os.WriteFile(path, must(json.Marshal(map[string]any{"agents": configured})), 0o600)) // JSON is YAML
+	sandbox := map[string][]string{"read": {must(os.Executable()), h.bellhop}, "write": {h.dir}}                   // for the tees
+	check(os.WriteFile(path, must(json.Marshal(map[string]any{"agents": configured, "sandbox": sandbox})), 0o600)) // JSON is YAML
 	return path
 }
 

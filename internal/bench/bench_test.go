@@ -54,9 +54,9 @@ func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tables := []table{
-		{name: "idle", rows: []row{{what: "new", figure: "f", bound: "g"}}},
-		{name: "checkin", rows: []row{{what: "a", figure: "b", bound: "c"}}},
+	tables := map[string][]row{
+		"idle":    {{what: "new", figure: "f", bound: "g"}},
+		"checkin": {{what: "a", figure: "b", bound: "c"}},
 	}
 	for range 2 { // writing twice yields one table
 		if err := writeTables(t.Context(), path, tables); err != nil {

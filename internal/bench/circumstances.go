@@ -17,7 +17,7 @@ import (
 func circumstances(ctx context.Context) string {
 	return fmt.Sprintf("%s · commit %s · %d cores, %s, %s · %s · %s · Linux %s",
 		time.Now().UTC().Format(time.DateOnly), commit(ctx), runtime.NumCPU(), processor(), memory(),
-		runtime.Version(), cmp.Or(pgserver.Version(ctx), "no PostgreSQL"), firstLine("/proc/sys/kernel/osrelease"))
+		runtime.Version(), cmp.Or(pgserver.Version(ctx), "no PostgreSQL"), printedBy(ctx, "uname", "-r"))
 }
 
 func commit(ctx context.Context) string {
@@ -37,12 +37,11 @@ func printedBy(ctx context.Context, name string, args ...string) string {
 }
 
 func processor() string {
-	model := field("/proc/cpuinfo", "model name")
-	if model == "" || model == "unknown" {
-		return fmt.Sprintf("%s family %s model %s",
-			field("/proc/cpuinfo", "vendor_id"), field("/proc/cpuinfo", "cpu family"), field("/proc/cpuinfo", "model"))
+	if model := field("/proc/cpuinfo", "model name"); model != "" && model != "unknown" {
+		return model
 	}
-	return model
+	return fmt.Sprintf("%s family %s model %s",
+		field("/proc/cpuinfo", "vendor_id"), field("/proc/cpuinfo", "cpu family"), field("/proc/cpuinfo", "model"))
 }
 
 func memory() string {
@@ -53,26 +52,13 @@ func memory() string {
 	return fmt.Sprintf("%d GiB", (n+1<<19)>>20)
 }
 
-// field returns the value of "name : value" in a file of /proc.
+// field returns the value of "name : value" in a file of /proc; "" if there is none.
 func field(path, name string) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
+	content, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(content)) {
-		key, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(key) == name {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)
 		}
 	}
 	return ""
-}
-
-func firstLine(path string) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "unknown"
-	}
-	line, _, _ := strings.Cut(string(content), "\n")
-	return line
 }

@@ -93,7 +93,8 @@ func (s *dispatch) speed() row {
 		figure: fmt.Sprintf("%.0f deliveries/s", median(t.own)),
 		beside: fmt.Sprintf("bare requests, as many at a time: %s; the receivers could take %.0f/s", median(t.yard), limit(n)),
 		ratio:  ratio(t.own, t.yard),
-		bound:  fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)", cpu[0], cpu[1]),
+		bound: fmt.Sprintf("CPU: per delivery broker %s, PostgreSQL %s; two commits (the claim of a batch, the outcome)",
+			cpu[0], cpu[1]),
 	}
 }
 

@@ -45,7 +45,8 @@ func ingest(r *run) []row {
 		figure: fmt.Sprintf("%.0f events/s, %s a request", median(batches.own), batched.latency),
 		beside: fmt.Sprintf("COPY of the same events, one client: %.0f rows/s", median(batches.yard)),
 		ratio:  ratio(batches.own, batches.yard),
-		bound:  "CPU: per event " + batched.cpu() + "; beside the event's row there is one of the changes in a request, COPY writes the event alone",
+		bound: "CPU: per event " + batched.cpu() +
+			"; beside the event's row there is one of the changes in a request, COPY writes the event alone",
 	}}
 }
 

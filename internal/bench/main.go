@@ -89,14 +89,14 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if *quick {
 		b.scale = smoke
 	}
-	var tables []table
+	tables := map[string][]row{}
 	for _, s := range chosen {
 		b.log("%s …", s.name)
 		rows, err := b.run(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		tables = append(tables, table{name: s.name, rows: rows})
+		tables[s.name] = rows
 		if _, err := fmt.Fprintf(stdout, "\n### %s\n\n%s", s.title, markdown(rows)); err != nil {
 			return err
 		}

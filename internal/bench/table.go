@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,11 +15,6 @@ type row struct {
 	what, figure, beside, ratio, bound string
 }
 
-type table struct {
-	name string // of the scenario
-	rows []row
-}
-
 func markdown(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n")
@@ -32,11 +26,7 @@ func markdown(rows []row) string {
 }
 
 func scenarioNames() string {
-	var names []string
-	for i := range scenarios {
-		names = append(names, scenarios[i].name)
-	}
-	return strings.Join(names, " ")
+	return strings.Join(each(scenarios, func(s scenario) string { return s.name }), " ")
 }
 
 // The tables of a document stand between these lines.
@@ -47,36 +37,31 @@ const (
 
 var errNoMarkers = errors.New("the file has no markers for the figures")
 
-// writeTables replaces the tables of the scenarios that were run. Those of other
-// scenarios remain; tables of unknown scenarios are removed.
-func writeTables(ctx context.Context, path string, tables []table) error {
+// writeTables replaces the tables of the scenarios that were run, by their names.
+// Those of other scenarios remain; tables of unknown scenarios are removed.
+func writeTables(ctx context.Context, path string, tables map[string][]row) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, found1 := bytes.Cut(content, []byte(beginMarker))
-	old, after, found2 := bytes.Cut(rest, []byte(endMarker))
-	if !found1 || !found2 {
+	before, rest, begins := strings.Cut(string(content), beginMarker)
+	old, after, ends := strings.Cut(rest, endMarker)
+	if !begins || !ends {
 		return fmt.Errorf("%s: %w", path, errNoMarkers)
 	}
-	sections := sectionsOf(string(old))
-	taken := circumstances(ctx)
-	var b bytes.Buffer
-	b.Write(before)
-	b.WriteString(beginMarker + "\n")
+	sections, taken := sectionsOf(old), circumstances(ctx)
+	var b strings.Builder
+	b.WriteString(before + beginMarker + "\n")
 	for _, s := range scenarios {
-		for _, t := range tables {
-			if t.name == s.name {
-				sections[s.title] = taken + "\n\n" + strings.TrimSpace(markdown(t.rows))
-			}
+		if rows := tables[s.name]; rows != nil {
+			sections[s.title] = taken + "\n\n" + strings.TrimSpace(markdown(rows))
 		}
 		if section, ok := sections[s.title]; ok {
 			b.WriteString("\n### " + s.title + "\n\n" + section + "\n")
 		}
 	}
-	b.WriteString("\n" + endMarker)
-	b.Write(after)
-	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a document
+	b.WriteString("\n" + endMarker + after)
+	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // a document
 }
 
 // sectionsOf returns the texts of a document by their titles.
