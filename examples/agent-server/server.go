@@ -32,13 +32,13 @@ func post(s body, e event) {
 }
 
 func answer(r *http.Request, s body, words []string, show func(event) error) {
-	id, said := rand.Text(), 0
+	id, sent := rand.Text(), 0
 	_ = show(event{"type": "text-start", "id": id})
-	for ; said < len(words) && r.Context().Err() == nil; said++ { // your agent goes here; it stops when the reader leaves
-		_ = show(event{"type": "text-delta", "id": id, "text": words[said]})
+	for ; sent < len(words) && r.Context().Err() == nil; sent++ { // your agent goes here; it stops when the reader leaves
+		_ = show(event{"type": "text-delta", "id": id, "text": words[sent]})
 		time.Sleep(20 * time.Millisecond)
 	}
-	post(s, event{"type": "text", "id": id, "text": strings.Join(words[:said], "")})
+	post(s, event{"type": "text", "id": id, "text": strings.Join(words[:sent], "")})
 	_ = show(event{"type": "text-end", "id": id})
 	post(s, event{"type": "finish", "finishReason": "stop"}) // ends the turn, even if no frontend reads the stream
 	_ = show(event{"type": "finish", "finishReason": "stop"})
@@ -56,7 +56,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(event{"token": token})
 	case known && r.URL.Path == "/stream/"+s.SessionID:
 		w.Header().Set("Content-Type", "text/event-stream")
-		answer(r, s, strings.SplitAfter("You said: "+in.Prompt, " "), func(part event) error {
+		answer(r, s, strings.SplitAfter("You sent: "+in.Prompt, " "), func(part event) error {
 			data, _ := json.Marshal(part)
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
 			return http.NewResponseController(w).Flush()
