@@ -56,7 +56,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(event{"token": token})
 	case known && r.URL.Path == "/stream/"+s.SessionID:
 		w.Header().Set("Content-Type", "text/event-stream")
-		answer(r, s, strings.SplitAfter("You sent: "+in.Prompt, " "), func(part event) error {
+		answer(r, s, strings.SplitAfter("You said: "+in.Prompt, " "), func(part event) error {
 			data, _ := json.Marshal(part)
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
 			return http.NewResponseController(w).Flush()
