@@ -5,6 +5,7 @@ package agents
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,7 +45,7 @@ func TestAKilledAgentEndsOnlyItsOwnTurn(t *testing.T) {
 // kills ends the program of a session; the program writes a last line as if it ended by itself.
 func (d *dev) kills(session, word string) {
 	d.t.Helper()
-	pid := d.program(session)
+	pid := confined(d.t, d.program(session))
 	stderr, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", pid), os.O_WRONLY, 0)
 	if err != nil {
 		d.t.Fatal(err)
@@ -58,6 +59,37 @@ func (d *dev) kills(session, word string) {
 	}
 	if err != nil {
 		d.t.Fatal(err)
+	}
+}
+
+// confined returns the process that the sandbox's launchers, which are bellhop, have started.
+func confined(t *testing.T, pid int) int {
+	t.Helper()
+	for {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(filepath.Base(exe), "bellhop") {
+			return pid
+		}
+		lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		child := 0
+		for _, list := range lists {
+			if content, err := os.ReadFile(list); err == nil && len(content) > 0 {
+				_, err = fmt.Sscan(string(content), &child)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if child == 0 {
+			return pid
+		}
+		pid = child
 	}
 }
 
