@@ -259,7 +259,9 @@ func (h *fakeHost) Open(_ context.Context, t broker.Target, req *protocol.OpenSe
 func (h *fakeHost) Events(
 	_ context.Context, _ broker.Target, sessionID string, after broker.EventsAfter, limit int,
 ) (*protocol.EventsResponse, error) {
+	h.mu.Lock()
 	h.after = after
+	h.mu.Unlock()
 	return h.onEvents(sessionID, after.Cursor.Epoch, after.Cursor.Seq, limit)
 }
 
