@@ -162,7 +162,7 @@ func readSome(ctx context.Context, url string, have, until int64) (int64, error)
 func TestStalledReadersDelayNoOther(t *testing.T) {
 	source := newMemory("t")
 	source.text = strings.Repeat("a", 64<<10)
-	f := feed.New(source, feed.Options{Log: discard, Write: 100 * time.Millisecond})
+	f := feed.New(source, feed.Options{Log: discard, Write: 3 * time.Second})
 	stop := runFeed(t, f)
 	ts := server(t, f, always)
 	healthy := connect(t, ts.URL+"/api/tasks/t/events", "0")
