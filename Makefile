@@ -58,8 +58,9 @@ test-agents: setup build ## the real agents with a scripted model (installs them
 	bin/bellhop agents install --dir '$(AGENTS)' --all
 	BELLHOP_AGENTS_DIR='$(AGENTS)' go test -tags agents -count=1 -p 1 -timeout 25m ./agenthost/local/... ./agenthost/provider/... $(if $(wildcard internal/e2e/agents),./internal/e2e/agents/...)
 
-test-long: setup ## what "make test" runs in a short form, in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
-	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v -run 'Crash|Torture|Rounds|PointInTime|Million|Explore' \
+test-long: setup ## in full: crash tests, torture, exploration, the version before, a million rows (SEED=n)
+	BELLHOP_LONG=1 BELLHOP_SEED=$(SEED) go test -count=1 -timeout 150m -v \
+		-run 'Crash|Torture|Rounds|PointInTime|Million|Explore' \
 		./internal/e2e/... ./internal/torture/... ./internal/explore/... ./internal/app ./broker/store
 
 torture: setup ## the proof: 50 rounds of faults on real processes; continues where it stopped (SEED=n, TORTURE=DIR, ARGS)
@@ -82,7 +83,7 @@ lint: ## golangci-lint, gofumpt and a tidy go.mod
 	$(TOOL) golangci-lint run --timeout 15m
 	@out=$$(git ls-files '*.go' | xargs $(TOOL) gofumpt -l); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	go mod tidy -diff
-	@out=$$(git ls-files -z | xargs -0 stat -c '%s %n' | awk '$$1 > 1048576 && $$2 !~ /\.wasm/ { print $$2 }'); \
+	@out=$$(git ls-files -z | xargs -0 wc -c | awk '$$1 > 1048576 && $$2 != "total" && $$2 !~ /\.wasm/ { print $$2 }'); \
 		test -z "$$out" || { echo "too large to commit, build output?: $$out"; exit 1; }
 
 build: console ## one static binary in bin/, console included
