@@ -62,13 +62,27 @@ func TestComposeKeepsTheDatabaseOffTheAgentsNetwork(t *testing.T) {
 }
 
 // A password in a command line is seen by every process of the machine.
-func TestComposeShowsNoPasswordInACommandLine(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(projectRoot, "docker-compose.yml"))
-	if err != nil {
-		t.Fatal(err)
+func TestNoExampleShowsAPasswordInACommandLine(t *testing.T) {
+	pages := []string{"docker-compose.yml", "README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/protocol/*.md", "cmd/bellhop/*.go", "examples/*/*.md", "deploy/*/*.y*ml"} {
+		found, err := filepath.Glob(filepath.Join(projectRoot, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		for _, path := range found {
+			if !strings.HasSuffix(path, "_test.go") {
+				pages = append(pages, strings.TrimPrefix(path, projectRoot))
+			}
+		}
 	}
-	if strings.Contains(string(content), "--password") {
-		t.Error("the file shows a password as an argument")
+	for _, page := range pages {
+		content, err := os.ReadFile(filepath.Join(projectRoot, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(content), "--password") {
+			t.Errorf("%s shows a password as an argument", page)
+		}
 	}
 }
 

@@ -11,13 +11,7 @@ import (
 )
 
 type doctorCommand struct {
-	databaseFlags `embed:""`
-
-	Listen         string   `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address that the broker listens on (${default})."`
-	PublicURL      string   `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker. Default: http://<listen>."`
-	WebhookURL     string   `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"URL at which agent hosts reach the broker. Default: the public URL."`
-	AllowedOrigins []string `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Origins of other frontends, comma-separated."`
-	DiskWarning    diskSize `env:"BELLHOP_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space below which a warning is shown (${default})."`
+	brokerFlags `embed:""`
 
 	Streams bool `help:"Also read a stream of every host for 30 s: a proxy may hold it back or cut it."`
 	JSON    bool `name:"json" help:"Print JSON."`

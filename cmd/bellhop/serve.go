@@ -10,18 +10,13 @@ import (
 )
 
 type serveCommand struct {
-	databaseFlags `embed:""`
+	brokerFlags `embed:""`
 
-	Listen         string        `env:"BELLHOP_LISTEN" default:"127.0.0.1:7700" placeholder:"ADDR" help:"Address to listen on (${default})."`
-	PublicURL      string        `env:"BELLHOP_PUBLIC_URL" placeholder:"URL" help:"URL at which browsers reach the broker; with https, cookies are Secure. Default: http://<listen>."`
-	WebhookURL     string        `env:"BELLHOP_WEBHOOK_URL" placeholder:"URL" help:"URL at which agent hosts reach the broker. Default: the public URL."`
-	AllowedOrigins []string      `env:"BELLHOP_ALLOWED_ORIGINS" placeholder:"ORIGIN" help:"Exact origins of other frontends, comma-separated; they use bearer tokens."`
 	TrustedProxies []string      `env:"BELLHOP_TRUSTED_PROXIES" placeholder:"CIDR" help:"Proxies in front of the broker, comma-separated addresses or CIDRs; their X-Forwarded-For and X-Forwarded-Host are believed."`
 	OutboundAllow  []string      `env:"BELLHOP_OUTBOUND_ALLOW" placeholder:"CIDR" help:"Private addresses that users' agent URLs may name."`
 	CustomAgentURL string        `env:"BELLHOP_CUSTOM_AGENT_URL,CUSTOM_GOOSE_URL" placeholder:"URL" help:"Overrides every task's agent URL, for local development."`
 	CustomPassword bool          `name:"custom-agent-password-from-task" env:"BELLHOP_CUSTOM_AGENT_PASSWORD_FROM_TASK" help:"Send the stored password of each task or its host to the custom agent URL. Default: no password."`
 	AgentLifetime  time.Duration `env:"BELLHOP_AGENT_LIFETIME" default:"720h" placeholder:"DURATION" help:"Lifetime of inactive notebook connections (${default})."`
-	DiskWarning    diskSize      `env:"BELLHOP_DISK_WARNING" default:"1GiB" placeholder:"SIZE" help:"Free space on the disk of an SQLite database below which a warning is shown (${default}); 0 for none."`
 	DefaultAgent   string        `env:"BELLHOP_DEFAULT_AGENT" placeholder:"ID" help:"Agent of tasks that name none. Default: the host chooses."`
 }
 
@@ -32,11 +27,12 @@ func (serveCommand) Help() string {
 
   bellhop keys generate > keyset && chmod 600 keyset
   export BELLHOP_KEYSET_FILE=keyset BELLHOP_DATABASE_URL=sqlite:bellhop.db
-  bellhop users add --email you@example.com --password … --admin
-  bellhop hosts add --name local --url http://127.0.0.1:7701 --password …
+  BELLHOP_USER_PASSWORD_FILE=password bellhop users add --email you@example.com --admin
+  BELLHOP_HOST_PASSWORD_FILE=host-password bellhop hosts add --name local --url http://127.0.0.1:7701
   bellhop serve
 
-Every variable that holds a secret can also be given as NAME_FILE, the path of a file with the value.`
+Every variable that holds a secret can also be given as NAME_FILE, the path of a file with the value; /dev/stdin is the
+standard input. Every program of the machine can read the arguments of a command, so give no secret there.`
 }
 
 // gcPercent is the broker's GOGC. Its live heap is small and most allocations are

@@ -24,21 +24,22 @@ func post(s body, e event) {
 	e["sessionId"], e["timestamp"] = s.SessionID, time.Now().UnixMilli()
 	data, _ := json.Marshal(e)
 	for wait := time.Second / 2; wait < 10*time.Second; wait *= 2 {
-		if r, err := http.Post(s.WebhookURL, "application/json", bytes.NewReader(data)); err == nil && r.Body.Close() == nil && r.StatusCode < 429 { //nolint:noctx // it outlives the request
+		r, err := http.Post(s.WebhookURL, "application/json", bytes.NewReader(data)) //nolint:noctx // it outlives the request
+		if err == nil && r.Body.Close() == nil && r.StatusCode < 429 {
 			return
 		}
-		time.Sleep(wait)
+		time.Sleep(wait) // a pause that grows, because the broker may be restarting
 	}
 }
 
 func answer(r *http.Request, s body, words []string, show func(event) error) {
-	id, sent := rand.Text(), 0
+	id, shown := rand.Text(), 0
 	_ = show(event{"type": "text-start", "id": id})
-	for ; sent < len(words) && r.Context().Err() == nil; sent++ { // your agent goes here; it stops when the reader leaves
-		_ = show(event{"type": "text-delta", "id": id, "text": words[sent]})
-		time.Sleep(20 * time.Millisecond)
+	for ; shown < len(words) && r.Context().Err() == nil; shown++ { // your agent goes here; it stops when the reader leaves
+		_ = show(event{"type": "text-delta", "id": id, "text": words[shown]})
+		time.Sleep(20 * time.Millisecond) // stands for the work of an agent
 	}
-	post(s, event{"type": "text", "id": id, "text": strings.Join(words[:sent], "")})
+	post(s, event{"type": "text", "id": id, "text": strings.Join(words[:shown], "")})
 	_ = show(event{"type": "text-end", "id": id})
 	post(s, event{"type": "finish", "finishReason": "stop"}) // ends the turn, even if no frontend reads the stream
 	_ = show(event{"type": "finish", "finishReason": "stop"})

@@ -48,7 +48,8 @@ createServer(async (request, response) => {
   if (request.method === 'OPTIONS') return end(200);
   const body = await new Response(request).json().catch(() => ({}));
   if (url.pathname === '/session' && request.method === 'POST') {
-    if (request.headers.authorization !== `Bearer ${process.env.AGENT_PASSWORD}`) return end(401, { error: 'Wrong password' });
+    const allowed = request.headers.authorization === `Bearer ${process.env.AGENT_PASSWORD}`;
+    if (!allowed) return end(401, { error: 'Wrong password' });
     sessions.set(token, body);
     return end(200, { token });
   }
