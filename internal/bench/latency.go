@@ -14,7 +14,7 @@ const blockParts = 10
 func latency(r *run) []row {
 	w, readers := r.system(), r.role("readers")
 	sessions := r.busy(w, readers)
-	time.Sleep(r.scale.round / 2) // warm-up
+	readers.do("Warm", true)
 	from := time.Now()
 	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
 	until := time.Now()

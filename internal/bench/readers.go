@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -21,9 +22,14 @@ import (
 type readersRole struct {
 	*life
 	stuck []net.Conn
+	count atomic.Int64             // readers
+	warm  atomic.Int64             // readers that have seen warmParts
 	now   atomic.Pointer[measured] // nil when no measurement runs
 	ended atomic.Pointer[error]    // why a stream ended early
 }
+
+// warmParts is the number of parts that each reader reads before the first measurement.
+const warmParts = 20
 
 // measured holds the ages that readers saw in a span of time.
 type measured struct{ parts, ends samples }
@@ -42,7 +48,7 @@ type ReaderResult struct{ Parts, Ends spread }
 func (r *readersRole) Measure(d time.Duration, out *ReaderResult) error {
 	m := &measured{}
 	r.now.Store(m)
-	time.Sleep(d)
+	span(r.ctx, d)
 	r.now.Store(nil)
 	*out = ReaderResult{Parts: m.parts.spread(), Ends: m.ends.spread()}
 	if err := r.ended.Load(); err != nil {
@@ -60,6 +66,7 @@ func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
 		must(successful(http.ReadResponse(in, nil)))
 		// The body is decoded here, because net/http takes a lock for every read.
 		body := bufio.NewReaderSize(httputil.NewChunkedReader(in), 2<<10)
+		r.count.Add(1)
 		r.running.Go(func() error {
 			if err := r.follow(body); r.ctx.Err() == nil {
 				r.ended.CompareAndSwap(nil, &err)
@@ -69,7 +76,13 @@ func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
 	})
 }
 
-// Stall connects readers that never read, with the smallest receive buffer.
+// Warm returns when each reader has seen warmParts.
+func (r *readersRole) Warm(_ bool, _ *bool) error { //nolint:unparam // net/rpc wants it
+	return r.await("readers that see parts", func() (have, want int64) { return r.warm.Load(), r.count.Load() })
+}
+
+// Stall connects readers that never read, with the smallest receive buffer. It returns
+// when data waits for each of them: the host is writing, and nothing reads it.
 func (r *readersRole) Stall(o ReaderOrder, _ *bool) error {
 	small := &net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
@@ -78,8 +91,30 @@ func (r *readersRole) Stall(o ReaderOrder, _ *bool) error {
 		}), err)
 	}}
 	return parallel(r.ctx, len(o.Targets)*o.Each, 1, func(ctx context.Context, i int) {
-		r.stuck = append(r.stuck, r.get(ctx, small, o, i))
+		conn := r.get(ctx, small, o, i)
+		r.stuck = append(r.stuck, conn)
+		check(awaitUnread(conn))
 	})
+}
+
+// awaitUnread returns when 1 KiB waits in a connection: more than the response's header.
+func awaitUnread(conn net.Conn) error {
+	raw, err := conn.(syscall.Conn).SyscallConn()
+	if err := errors.Join(err, conn.SetReadDeadline(time.Now().Add(patience))); err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1<<10), syscall.MSG_PEEK)
+		if n == 0 && err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil && !errors.Is(err, syscall.EAGAIN) {
+			failed = err
+		}
+		return failed != nil || n == 1<<10 // otherwise Read waits for more
+	})
+	return errors.Join(err, failed)
 }
 
 // Unstall closes the connections of readers that never read.
@@ -102,7 +137,7 @@ func (r *readersRole) get(ctx context.Context, d *net.Dialer, o ReaderOrder, i i
 // returns the error that ended the stream.
 func (r *readersRole) follow(in *bufio.Reader) error {
 	var ended int64 // when the last part of the block was written
-	for {
+	for parts := 0; ; {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue // a part without a mark
@@ -115,6 +150,11 @@ func (r *readersRole) follow(in *bufio.Reader) error {
 		}
 		now, m := time.Now().UnixNano(), r.now.Load()
 		part, isEnd := markIn(line, partMark), bytes.Contains(line, []byte(`"type":"text-end"`))
+		if part > 0 {
+			if parts++; parts == warmParts {
+				r.warm.Add(1)
+			}
+		}
 		switch {
 		case m == nil:
 		case isEnd && ended > 0:

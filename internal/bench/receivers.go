@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +25,6 @@ type receiversRole struct {
 const (
 	dueMark  = "due@"
 	hangPath = "/hang"
-	patience = time.Minute // for all deliveries to arrive
 )
 
 // ReceiversOrder is the configuration of receivers.
@@ -67,13 +65,12 @@ func (r *receiversRole) Expect(from int64, _ *bool) error {
 // Collect waits for deliveries, counts further ones for a while, and returns the lag
 // of all.
 func (r *receiversRole) Collect(o ReceiversOrder, out *ReceiversResult) error {
-	ctx, cancel := context.WithTimeout(r.ctx, patience)
-	defer cancel()
-	if err := poll(ctx, func() bool { return r.lags.count() >= o.Count }); err != nil {
-		return fmt.Errorf("%d of %d deliveries came: %w", r.lags.count(), o.Count, err)
+	err := r.await("deliveries", func() (have, want int64) { return int64(r.lags.count()), int64(o.Count) })
+	if err != nil {
+		return err
 	}
 	before, start := r.lags.count(), time.Now()
-	time.Sleep(o.For)
+	span(r.ctx, o.For)
 	out.Rate = float64(r.lags.count()-before) / time.Since(start).Seconds()
 	out.Lag = r.lags.spread()
 	return nil

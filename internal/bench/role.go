@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -27,6 +28,30 @@ type life struct {
 	running errgroup.Group
 }
 
+// span returns after d, or at the end of ctx. What is measured meanwhile is a rate or a
+// spread over that time, so there is no condition to wait for.
+func span(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// await waits until count returns equal numbers, but no longer than patience.
+func (l *life) await(what string, count func() (have, want int64)) error {
+	ctx, cancel := context.WithTimeout(l.ctx, patience)
+	defer cancel()
+	have, want := count()
+	err := poll(ctx, func() bool {
+		have, want = count()
+		return have >= want
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %d of %d: %w", what, have, want, err)
+	}
+	return nil
+}
+
 var roles = map[string]func(*life) any{
 	"broker":    func(l *life) any { return &brokerRole{l} },
 	"host":      func(l *life) any { return &hostRole{l} },
@@ -34,6 +59,9 @@ var roles = map[string]func(*life) any{
 	"readers":   func(l *life) any { return &readersRole{life: l} },
 	"receivers": func(l *life) any { return &receiversRole{life: l, release: make(chan struct{})} },
 }
+
+// patience is how long the run and its roles wait for a condition.
+const patience = time.Minute
 
 // duplex connects the run and a role.
 type duplex struct {

@@ -23,12 +23,11 @@ func stream(r *run) []row {
 	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
 		sessions[i].begin(ctx, fmt.Sprintf("pace %s 100", r.scale.every))
 	})
-	time.Sleep(r.scale.round / 2) // warm-up
+	readers.do("Warm", true)
 	used, elapsed := newMeter(host.Pid(), readers.Pid()), time.Duration(0)
 	t := inTurns(r, func() spread {
 		readers.do("Stall", reading(sessions[:min(r.scale.stalled, len(sessions))], 1, true))
 		defer readers.do("Unstall", true)
-		time.Sleep(r.scale.round / 10) // until the kernel buffers no more for them
 		return ask[ReaderResult](readers, "Measure", r.scale.round).Parts
 	}, func() (seen spread) {
 		start := time.Now()
