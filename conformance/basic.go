@@ -73,7 +73,7 @@ func Basic(ctx context.Context, options BasicOptions) (*Report, error) {
 		{"pages", "a page of another origin may stream: a preflight for POST with Content-Type is allowed", checkBasicCORS},
 		{"a turn", "POST /stream/:id?token= streams parts as SSE, ends in one finish, abort or error, and closes", checkBasicStream},
 		{"the texts", "each streamed text is posted once to the webhook, with sessionId, id and timestamp", checkBasicTexts},
-		{"the end of a turn", "a finish event is posted, so that the turn ends although nobody reads its stream", checkBasicFinish},
+		{"the end of a turn", "a finish event is posted, so the turn ends even if no frontend reads its stream", checkBasicFinish},
 		{"a webhook that fails", "an event that was answered with 503 is posted again", checkBasicRetry},
 		{"a second turn", "the same session takes another turn, with a new token", checkBasicAgain},
 		{"a reader that leaves", "the server works after a reader has left in the middle of a turn", checkBasicLeave},

@@ -114,7 +114,8 @@ func checkBasicFinish(s *scope, b *basicServer) {
 	}
 	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return finish(events) || len(postedText(events)) >= len(text) })
 	if !finish(events) {
-		s.skip("no finish event came with the text: if nobody reads the stream to its end, the turn ends at the next message, or after 15 minutes")
+		s.skip("no finish event came with the text: a turn whose stream is not read to its end " +
+			"ends at the next message, or after 15 minutes")
 	}
 }
 

@@ -10,15 +10,6 @@ const (
 	Error   Level = "error"   // does not work
 )
 
-// Finding is the result of one check.
-type Finding struct {
-	Check   string `json:"check"`
-	Where   string `json:"where,omitempty"` // a URL, or a host's name
-	Level   Level  `json:"level"`
-	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"`
-}
-
 // Names of checks.
 const (
 	CheckDatabase   = "database"
@@ -36,6 +27,15 @@ const (
 	CheckDelivery   = "delivery"
 	CheckStreams    = "streams"
 )
+
+// Finding is the result of one check.
+type Finding struct {
+	Check   string `json:"check"`
+	Where   string `json:"where,omitempty"` // a URL, or a host's name
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
 
 // Report is what all checks found.
 type Report struct {

@@ -112,7 +112,7 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 			w.WriteHeader(http.StatusMovedPermanently)
 			return true
 		}, nil), doctor.Error, doctor.CheckPublicURL, "redirects"},
-		"a certificate of nobody": {selfSigned, doctor.Error, doctor.CheckTLS, "not accepted"},
+		"a certificate that no authority signed": {selfSigned, doctor.Error, doctor.CheckTLS, "not accepted"},
 		"another clock": {s.published(nil, func(r *http.Response) {
 			r.Header.Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
 		}), doctor.Error, doctor.CheckClock, "differs"},
