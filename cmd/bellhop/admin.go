@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -147,50 +146,6 @@ func userByEmail(ctx context.Context, admin *app.Admin, email string) (*broker.U
 	return user, err
 }
 
-type hostsCommand struct {
-	Add  hostsAddCommand  `cmd:"" help:"Register an agent host."`
-	List hostsListCommand `cmd:"" help:"List the registered agent hosts."`
-}
-
-type hostsAddCommand struct {
-	databaseFlags `embed:""`
-
-	Name     string      `required:"" help:"Name of the host."`
-	URL      string      `required:"" help:"URL at which the broker reaches the host, such as http://10.0.0.7:7701."`
-	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" required:"" placeholder:"PASSWORD" help:"The host's BELLHOP_HOST_PASSWORD."`
-}
-
-// Run prints the new host's id.
-func (c hostsAddCommand) Run(env *environment) error {
-	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
-		host, err := admin.Hosts.Create(ctx, operatorCaller, &broker.HostRequest{Name: c.Name, URL: c.URL, Password: c.Password.Reveal()})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(env.stdout, host.ID)
-		return err
-	})
-}
-
-type hostsListCommand struct {
-	databaseFlags `embed:""`
-}
-
-// Run prints a table. HEALTH is the last result that a running broker stored.
-func (c hostsListCommand) Run(env *environment) error {
-	return c.withAdmin(env, func(ctx context.Context, admin *app.Admin) error {
-		hosts, err := admin.Hosts.List(ctx, operatorCaller)
-		if err != nil {
-			return err
-		}
-		rows := make([][]string, 0, len(hosts))
-		for _, h := range hosts {
-			rows = append(rows, []string{h.ID, h.Name, h.URL, string(h.Health), strconv.Itoa(h.OpenTurns)})
-		}
-		return table(env.stdout, []string{"ID", "NAME", "URL", "HEALTH", "OPEN TURNS"}, rows)
-	})
-}
-
 type migrateCommand struct {
 	Up     migrateUpCommand     `cmd:"" help:"Apply the missing migrations and move rows of earlier versions. 'bellhop serve' does this, too."`
 	Status migrateStatusCommand `cmd:"" help:"List the migrations and when they were applied; change nothing."`
@@ -214,7 +169,10 @@ func (c migrateStatusCommand) Run(env *environment) error {
 	return showMigrations(env, c.config(env), app.MigrationStatus)
 }
 
-func showMigrations(env *environment, c app.StoreConfig, load func(context.Context, app.StoreConfig) (*app.Schema, error)) error {
+// schemaLoader is app.Migrate or app.MigrationStatus.
+type schemaLoader func(context.Context, app.StoreConfig) (*app.Schema, error)
+
+func showMigrations(env *environment, c app.StoreConfig, load schemaLoader) error {
 	schema, err := load(env.ctx, c)
 	if err != nil {
 		return err
@@ -225,8 +183,8 @@ func showMigrations(env *environment, c app.StoreConfig, load func(context.Conte
 	}
 	err = table(env.stdout, []string{"VERSION", "NAME", "APPLIED"}, rows)
 	if schema.Unmoved > 0 {
-		_, _ = fmt.Fprintf(env.stdout, "The rows of %d tasks are not moved yet. 'bellhop serve' moves them while it runs, 'bellhop migrate up' at once.\n",
-			schema.Unmoved)
+		_, _ = fmt.Fprintf(env.stdout, "The rows of %d tasks are not moved yet. "+
+			"'bellhop serve' moves them while it runs, 'bellhop migrate up' at once.\n", schema.Unmoved)
 	}
 	return err
 }

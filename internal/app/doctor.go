@@ -156,7 +156,7 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 	for i := range listed {
 		opened, err := st.Host(ctx, listed[i].ID)
 		if err != nil {
-			found = append(found, failure(doctor.CheckKeyset, err, "Set the host's password again with `bellhop hosts update`."))
+			found = append(found, failure(doctor.CheckKeyset, err, "Set the host's password again with `bellhop hosts update --set-password`."))
 			continue
 		}
 		t := targets.OfHost(opened)

@@ -32,7 +32,7 @@ func (p *Prober) Host(ctx context.Context, h Host, public string) []Finding {
 	}
 	if page.Scheme == "https" && strings.HasPrefix(base, "http:") {
 		found = append(found, Failed(CheckTLS, h.Name, "Browsers refuse its streams: the console is https, the host is not.",
-			"Put TLS in front of the host, or register it with --reach relay."))
+			"Put TLS in front of the host, or set `bellhop hosts update --reach relay`."))
 	}
 	found = append(found, plainHTTP(base)...)
 	return append(found, p.origin(ctx, h.Name, base+"/stream/doctor", page.Scheme+"://"+page.Host,
@@ -66,11 +66,11 @@ func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 	var status hostStatus
 	switch {
 	case a == nil && err == nil:
-		return []Finding{Failed(CheckHost, h.Name, "It has no password.", "Set it with `bellhop hosts update`.")}
+		return []Finding{Failed(CheckHost, h.Name, "It has no password.", "Set it with `bellhop hosts update --set-password`.")}
 	case err != nil:
 		return []Finding{unreachable(CheckHost, h.Name, err, "Its log names the reason.")}
 	case a.status == http.StatusUnauthorized:
-		return []Finding{Failed(CheckHost, h.Name, "It refuses the password.", "Set the one it was started with: `bellhop hosts update`.")}
+		return []Finding{Failed(CheckHost, h.Name, "It refuses the password.", "Set the one it was started with: `bellhop hosts update --set-password`.")}
 	case a.status != http.StatusOK || json.Unmarshal(a.body, &status) != nil:
 		return []Finding{Failed(CheckHost, h.Name, fmt.Sprintf("GET /status is answered %d, not by a host.", a.status), "Let proxies pass it.")}
 	}
