@@ -79,7 +79,7 @@ func (r *run) lineClients() row {
 		c.join(r.ctx, host, r.scale.readers/2/r.scale.sessions, fmt.Sprintf("pace %s 100", r.scale.every))
 	}
 	c.on.Store(true)
-	span(r.ctx, 2 * r.scale.round)
+	span(r.ctx, 2*r.scale.round)
 	c.on.Store(false)
 	live, _, goroutines := host.footprint().per(len(c.conns), alone)
 	s := c.lines.spread()

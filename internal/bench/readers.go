@@ -77,7 +77,7 @@ func (r *readersRole) Read(o ReaderOrder, _ *bool) error {
 }
 
 // Warm returns when each reader has seen warmParts.
-func (r *readersRole) Warm(_ bool, _ *bool) error { //nolint:unparam // net/rpc wants it
+func (r *readersRole) Warm(_ bool, _ *bool) error {
 	return r.await("readers that see parts", func() (have, want int64) { return r.warm.Load(), r.count.Load() })
 }
 

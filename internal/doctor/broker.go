@@ -22,7 +22,8 @@ type Broker struct {
 // Broker checks a running broker at its two addresses.
 func (p *Prober) Broker(ctx context.Context, b Broker) []Finding {
 	public, webhook := strings.TrimRight(b.PublicURL, "/"), strings.TrimRight(b.WebhookURL, "/")
-	found, ok := p.server(ctx, CheckPublicURL, public, public, "Set BELLHOP_PUBLIC_URL to the address at which browsers reach the broker, and start it.")
+	found, ok := p.server(ctx, CheckPublicURL, public, public,
+		"Set BELLHOP_PUBLIC_URL to the address at which browsers reach the broker, and start it.")
 	if ok {
 		found = append(found, plainHTTP(public)...)
 		for _, origin := range b.Origins {
@@ -56,7 +57,8 @@ func plainHTTP(base string) []Finding {
 }
 
 // wrongToken has the shape of a webhook token; its signature is of no task.
-const wrongToken = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ0YXNrSWQiOiJkb2N0b3IifQ.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+const wrongToken = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ0YXNrSWQiOiJkb2N0b3IifQ." +
+	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // webhooks posts a request as large as a host's, with a token that the broker refuses.
 func (p *Prober) webhooks(ctx context.Context, base string) Finding {
@@ -69,7 +71,8 @@ func (p *Prober) webhooks(ctx context.Context, base string) Finding {
 	case err != nil:
 		return unreachable(CheckWebhooks, base, err, "Let proxies pass requests of 1 MiB.")
 	case a.status == http.StatusRequestEntityTooLarge:
-		return Failed(CheckWebhooks, base, "A request of 900 KiB is refused as too large.", "Raise the limit of the proxy to 1 MiB (nginx: client_max_body_size).")
+		return Failed(CheckWebhooks, base, "A request of 900 KiB is refused as too large.",
+			"Raise the limit of the proxy to 1 MiB (nginx: client_max_body_size).")
 	case !refused(a):
 		return Failed(CheckWebhooks, base, fmt.Sprintf("POST /api/agent/webhook is answered %d, not by a broker.", a.status),
 			"Let proxies pass POST requests, with their query, below /api/agent/webhook.")
@@ -87,7 +90,8 @@ func (p *Prober) renewal(ctx context.Context, base string) Finding {
 	case err != nil:
 		return unreachable(CheckRenewal, base, err, remedy)
 	case !refused(a):
-		return Failed(CheckRenewal, base, fmt.Sprintf("POST /api/agent/webhook/renew is answered %d, not by a broker.", a.status), remedy)
+		message := fmt.Sprintf("POST /api/agent/webhook/renew is answered %d, not by a broker.", a.status)
+		return Failed(CheckRenewal, base, message, remedy)
 	}
 	return Good(CheckRenewal, base, "Requests for new tokens arrive.")
 }
@@ -95,7 +99,8 @@ func (p *Prober) renewal(ctx context.Context, base string) Finding {
 // refused reports whether a broker refused the token.
 func refused(a *answer) bool {
 	switch a.code() {
-	case protocol.CodeUnauthorized, protocol.CodeTokenExpired, protocol.CodeTooManyRequests, protocol.CodeInvalid, protocol.CodeNotFound, protocol.CodeGone:
+	case protocol.CodeUnauthorized, protocol.CodeTokenExpired, protocol.CodeTooManyRequests, protocol.CodeInvalid,
+		protocol.CodeNotFound, protocol.CodeGone:
 		return true
 	}
 	return false

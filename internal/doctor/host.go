@@ -21,7 +21,8 @@ type Host struct {
 // host's streams.
 func (p *Prober) Host(ctx context.Context, h Host, public string) []Finding {
 	base := strings.TrimRight(h.URL, "/")
-	found, ok := p.server(ctx, CheckHost, h.Name, base, "Start the host, or correct its address with `bellhop hosts update`.")
+	found, ok := p.server(ctx, CheckHost, h.Name, base,
+		"Start the host, or correct its address with `bellhop hosts update --url`.")
 	if !ok {
 		return found
 	}
@@ -54,25 +55,38 @@ type hostStatus struct {
 	} `json:"sandbox"`
 }
 
+// setPassword is the remedy for a wrong password.
+const setPassword = "Set the one it was started with: `bellhop hosts update --set-password`."
+
+// withPasswords returns a GET with each of a host's passwords.
+func withPasswords(h Host, url string) []request {
+	var all []request
+	for _, password := range h.Passwords {
+		header := map[string]string{"Authorization": "Bearer " + password}
+		all = append(all, request{method: http.MethodGet, url: url, header: header})
+	}
+	return all
+}
+
 func (p *Prober) status(ctx context.Context, h Host, base string) []Finding {
 	var a *answer
 	var err error
-	for _, password := range h.Passwords {
-		a, err = p.do(ctx, request{method: http.MethodGet, url: base + "/status", header: map[string]string{"Authorization": "Bearer " + password}})
-		if err != nil || a.status != http.StatusUnauthorized {
+	for _, r := range withPasswords(h, base+"/status") {
+		if a, err = p.do(ctx, r); err != nil || a.status != http.StatusUnauthorized {
 			break
 		}
 	}
 	var status hostStatus
 	switch {
 	case a == nil && err == nil:
-		return []Finding{Failed(CheckHost, h.Name, "It has no password.", "Set it with `bellhop hosts update --set-password`.")}
+		return []Finding{Failed(CheckHost, h.Name, "It has no password.", setPassword)}
 	case err != nil:
 		return []Finding{unreachable(CheckHost, h.Name, err, "Its log names the reason.")}
 	case a.status == http.StatusUnauthorized:
-		return []Finding{Failed(CheckHost, h.Name, "It refuses the password.", "Set the one it was started with: `bellhop hosts update --set-password`.")}
+		return []Finding{Failed(CheckHost, h.Name, "It refuses the password.", setPassword)}
 	case a.status != http.StatusOK || json.Unmarshal(a.body, &status) != nil:
-		return []Finding{Failed(CheckHost, h.Name, fmt.Sprintf("GET /status is answered %d, not by a host.", a.status), "Let proxies pass it.")}
+		message := fmt.Sprintf("GET /status is answered %d, not by a host.", a.status)
+		return []Finding{Failed(CheckHost, h.Name, message, "Let proxies pass it.")}
 	}
 	found := []Finding{Good(CheckHost, h.Name, "It accepts the password.")}
 	if sandbox := status.Sandbox; sandbox.Mode != "" {
@@ -100,7 +114,8 @@ func deliveries(h Host, status *hostStatus) []Finding {
 		}
 	}
 	if n := len(status.DeadLetters); n > 0 {
-		found = append(found, Warn(CheckDelivery, h.Name, fmt.Sprintf("The broker has refused %d events for good.", n), "Look at deadLetters in its /status."))
+		found = append(found, Warn(CheckDelivery, h.Name,
+			fmt.Sprintf("The broker has refused %d events for good.", n), "Look at deadLetters in its /status."))
 	}
 	if len(found) == 0 {
 		found = append(found, Good(CheckDelivery, h.Name, "Nothing is held back."))

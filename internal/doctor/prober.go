@@ -42,7 +42,9 @@ type Prober struct {
 func NewProber(now func() time.Time) *Prober {
 	return &Prober{
 		HTTP: &http.Client{
-			Transport:     &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: requestLimit}).DialContext},
+			Transport: &http.Transport{
+				DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: requestLimit}).DialContext,
+			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		Now: now, FirstByte: requestLimit, Silence: silenceLimit, StreamFor: streamFor,
@@ -135,7 +137,8 @@ func (p *Prober) server(ctx context.Context, check, where, base, remedy string) 
 	case a.code() == protocol.CodeUnavailable:
 		return append(found, Failed(check, where, "It is not ready: "+string(a.body), "Its log names the reason.")), true
 	case a.status != http.StatusOK || !isReady:
-		return append(found, Failed(check, where, fmt.Sprintf("Another server answers there, with status %d.", a.status), remedy)), false
+		message := fmt.Sprintf("Another server answers there, with status %d.", a.status)
+		return append(found, Failed(check, where, message, remedy)), false
 	case ready.Storage == protocol.StorageLow:
 		found = append(found, Warn(CheckDisk, where, "The disk has little room left.", "Make room before it is full."))
 	}
