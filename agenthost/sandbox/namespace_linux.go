@@ -43,9 +43,9 @@ func runInNamespaces(spec Spec, program []string) error {
 	}
 	err = cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
-		os.Exit(128 + int(syscall.SIGKILL))
+		exitNow(128 + int(syscall.SIGKILL))
 	}
-	os.Exit(cmd.ProcessState.ExitCode())
+	exitNow(cmd.ProcessState.ExitCode())
 	return nil
 }
 
@@ -110,7 +110,7 @@ func runInit(args []string) error {
 	if err := releaseStreams(); err != nil {
 		return err
 	}
-	os.Exit(reap(pid))
+	exitNow(reap(pid))
 	return nil
 }
 

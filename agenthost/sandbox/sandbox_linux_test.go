@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "hostile" {
 		if err := runHostile(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			exitNow(1)
 		}
-		os.Exit(0)
+		exitNow(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // The hidden commands of the binary. The tests' binaries have them too.
@@ -73,10 +74,14 @@ func init() {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bellhop:", err)
-		os.Exit(launchFailed)
+		exitNow(launchFailed)
 	}
-	os.Exit(0)
+	exitNow(0)
 }
+
+// exitNow ends this process at once. Under the race detector os.Exit would wait for one
+// second in each of the two or three processes that start a program.
+func exitNow(code int) { syscall.Exit(code) }
 
 // launchFailed is the exit code of a launcher that could not start its program.
 const launchFailed = 126
