@@ -41,10 +41,7 @@ func shortID(rec *record) string {
 }
 
 func (m *Manager) hasCommit(ctx context.Context, src *source, ref string) (bool, error) {
-	_, err := m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"},
-	})
+	_, err := m.inProject(ctx, src, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil && !exitedWith(err, 1) && !exitedWith(err, 128) {
 		return false, err
 	}

@@ -94,17 +94,39 @@ func (m *Manager) inProject(ctx context.Context, src *source, args ...string) (s
 }
 
 // fillClone makes the git directory of a clone. With checkout it also writes the
-// files; otherwise the files that are there stay.
+// files; otherwise the files that are there stay. It works on a directory out of reach of
+// the agent, which may still run, and moves that into the workspace.
 func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, checkout bool) error {
-	path := m.rootDir(rec)
-	if _, err := m.git.run(ctx, call{dir: path, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, path)}); err != nil {
+	scratch, remove, err := m.scratchDir()
+	if err != nil {
 		return err
 	}
+	defer remove()
+	gitDir := filepath.Join(scratch, ".git")
+	if _, err := m.git.run(ctx, call{dir: scratch, noFiles: true, args: initArgs(rec, "--initial-branch="+rec.Branch, scratch)}); err != nil {
+		return err
+	}
+	if err := m.fillGitDir(ctx, rec, src, gitDir); err != nil {
+		return err
+	}
+	reset := []string{"reset", "--quiet", "--mixed"}
+	if checkout {
+		reset = []string{"reset", "--quiet", "--hard"}
+	}
+	path := m.rootDir(rec)
+	if _, err := m.git.run(ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset}); err != nil {
+		return err
+	}
+	return os.Rename(gitDir, filepath.Join(path, ".git")) // it fails if the agent has put anything there
+}
+
+// fillGitDir gives an empty git directory the refs and settings of a clone, and the
+// project's objects.
+func (m *Manager) fillGitDir(ctx context.Context, rec *record, src *source, gitDir string) error {
 	tip, err := m.inProject(ctx, src, "rev-parse", "--verify", "refs/heads/"+rec.Branch+"^{commit}")
 	if err != nil {
 		return err
 	}
-	gitDir := filepath.Join(path, ".git")
 	if err := errors.Join(writeAlternates(filepath.Join(gitDir, "objects"), filepath.Join(src.gitDir, "objects")), copyGitFiles(src, gitDir)); err != nil {
 		return err
 	}
@@ -125,15 +147,7 @@ func (m *Manager) fillClone(ctx context.Context, rec *record, src *source, check
 	if err := writeFile(filepath.Join(gitDir, "packed-refs"), packedRefs(refs)); err != nil {
 		return err
 	}
-	if err := m.copyConfig(ctx, src, gitDir); err != nil {
-		return err
-	}
-	reset := []string{"reset", "--quiet", "--mixed"}
-	if checkout {
-		reset = []string{"reset", "--quiet", "--hard"}
-	}
-	_, err = m.git.run(ctx, call{repo: repository{gitDir: gitDir, workTree: path}, time: cloneTimeout, args: reset})
-	return err
+	return m.copyConfig(ctx, src, gitDir)
 }
 
 // isSessionBranch reports whether a ref is the branch of a session. Clones of other
@@ -211,15 +225,9 @@ func (m *Manager) copyConfig(ctx context.Context, src *source, gitDir string) er
 // without a git directory it makes that alone. It also corrects the alternates of a clone
 // whose project has moved, and removes a stale index lock.
 func (m *Manager) repairClone(ctx context.Context, rec *record) error {
-	src, err := m.recordSource(ctx, rec)
+	src, err := m.followProject(ctx, rec)
 	if err != nil {
 		return err
-	}
-	if rec.Repository != src.gitDir { // the project's directory moved
-		rec.Repository = src.gitDir
-		if err := m.saveRecord(rec); err != nil {
-			return err
-		}
 	}
 	path := m.rootDir(rec)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

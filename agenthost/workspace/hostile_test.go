@@ -141,3 +141,33 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	run(t, filepath.Join(dir, "inner"), "-c", "core.fsmonitor=false", "commit", "--quiet", "-am", "second")
 	equal(t, "another commit", fileLines(k.diff("s1", "shop")), "modified inner")
 }
+
+// An agent that still runs while its git directory is restored puts a link in its place:
+// the host's git must not write where that leads.
+func TestARestoredGitDirectoryIsNotBuiltInTheAgentsReach(t *testing.T) {
+	k, _, dir := cloned(t)
+	gitDir, elsewhere := filepath.Join(dir, ".git"), t.TempDir()
+	for range 8 {
+		must(t, os.RemoveAll(gitDir))
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = os.Symlink(elsewhere, gitDir)
+				}
+			}
+		}()
+		_, _, _ = k.Dir(t.Context(), uuid, "shop") // it fails when the link is there first
+		close(stop)
+		<-stopped
+		if names, err := filepath.Glob(filepath.Join(elsewhere, "*")); err != nil || len(names) > 0 {
+			t.Fatalf("written elsewhere: %v, %v", names, err)
+		}
+	}
+	must(t, os.RemoveAll(gitDir))
+	run(t, k.session(uuid, "shop"), "status")
+}

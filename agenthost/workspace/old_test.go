@@ -74,3 +74,20 @@ func TestAWorktreeWhoseProjectMovedIsLinked(t *testing.T) {
 	equal(t, "directory", k.session("s1", "shop"), dir)
 	equal(t, "status", run(t, dir, "status", "--porcelain"), "?? work.txt")
 }
+
+// The host writes the .git file of a worktree again. A link of the agent must not lead that
+// write elsewhere.
+func TestALinkedWorktreeWritesNowhereElse(t *testing.T) {
+	shop := newRepository(t)
+	k := open(t, map[string]Project{"shop": {Path: shop}})
+	dir := k.oldWorktree("s1", "shop", shop)
+	target := filepath.Join(t.TempDir(), "target")
+	must(t, os.WriteFile(target, []byte("own\n"), 0o600))
+	must(t, os.Symlink(target, filepath.Join(dir, ".git.bellhop-new")))
+	must(t, os.Remove(filepath.Join(dir, ".git")))
+	k.session("s1", "shop")
+	content, err := os.ReadFile(target)
+	must(t, err)
+	equal(t, "the target", string(content), "own\n")
+	run(t, dir, "status")
+}

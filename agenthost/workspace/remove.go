@@ -179,8 +179,8 @@ func (m *Manager) pruneRemains(ctx context.Context) error {
 	return nil
 }
 
-// removeLocked removes a workspace: directory, mirror, branch and record. Without force it keeps a workspace with unfinished work. The caller
-// holds the session's lock.
+// removeLocked removes a workspace: directory, mirror, branch and record. Without force
+// it keeps a workspace with unfinished work. The caller holds the session's lock.
 func (m *Manager) removeLocked(ctx context.Context, rec *record, force bool) (kept bool, err error) {
 	if rec.Kind == kindShared {
 		return false, m.releaseRecord(rec)
@@ -226,10 +226,7 @@ func (m *Manager) removeBranch(ctx context.Context, rec *record) error {
 			return err
 		}
 	}
-	_, err = m.git.run(ctx, call{
-		dir: m.data, repo: repository{gitDir: src.gitDir}, noFiles: true,
-		args: []string{"branch", "--quiet", "-D", "--end-of-options", rec.Branch},
-	})
+	_, err = m.inProject(ctx, src, "branch", "--quiet", "-D", "--end-of-options", rec.Branch)
 	if exitedWith(err, 1) { // the branch does not exist
 		return nil
 	}

@@ -67,6 +67,17 @@ func (m *Manager) recordSource(ctx context.Context, rec *record) (*source, error
 	return src, err
 }
 
+// followProject is recordSource, and records the repository's new place if the project's
+// directory has moved.
+func (m *Manager) followProject(ctx context.Context, rec *record) (*source, error) {
+	src, err := m.recordSource(ctx, rec)
+	if err != nil || rec.Repository == src.gitDir {
+		return src, err
+	}
+	rec.Repository = src.gitDir
+	return src, m.saveRecord(rec)
+}
+
 // findRepository returns the repository that tracks a directory, or nil if the
 // directory is a plain one.
 func (m *Manager) findRepository(ctx context.Context, path string) (*source, error) {

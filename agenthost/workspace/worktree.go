@@ -60,15 +60,9 @@ func worktrees(common string) map[string]string {
 // repairWorktree links a worktree after the repository or the data directory moved,
 // and removes a stale index lock. A removed one is made again, as a clone.
 func (m *Manager) repairWorktree(ctx context.Context, rec *record) error {
-	src, err := m.recordSource(ctx, rec)
+	src, err := m.followProject(ctx, rec)
 	if err != nil {
 		return err
-	}
-	if rec.Repository != src.gitDir { // the project's directory moved
-		rec.Repository = src.gitDir
-		if err := m.saveRecord(rec); err != nil {
-			return err
-		}
 	}
 	path, gitDir := m.rootDir(rec), filepath.Join(src.gitDir, "worktrees", rec.Worktree)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -103,16 +97,13 @@ func linkWorktree(path, gitDir string) error {
 	return nil
 }
 
-// replaceFile replaces any entry but a directory with a file.
+// replaceFile replaces any entry but a directory with a file. Links that the agent has
+// made are not followed.
 func replaceFile(path string, content []byte) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return protocol.Errorf(protocol.CodeConflict, "%s is a directory", path)
 	}
-	next := path + ".bellhop-new"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return writeFile(path, content)
 }
 
 // staleLock is longer than git takes to write an index.
