@@ -41,11 +41,17 @@ func systemFiles() []string {
 			paths = append(paths, "/etc/"+name)
 		}
 	}
-	// Where names are resolved by a service, the file is a link into /run.
-	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil {
-		paths = append(paths, real)
+	return append(paths, resolverPaths()...)
+}
+
+// resolverPaths returns the file that /etc/resolv.conf leads to, which a service of
+// the system may write elsewhere.
+func resolverPaths() []string {
+	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err != nil {
+		return nil
 	}
-	return paths
+	return []string{real}
 }
 
 // toolPaths returns what the directories of a PATH need: themselves, and the

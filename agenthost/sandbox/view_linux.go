@@ -160,16 +160,6 @@ func makeTarget(target string, directory bool) error {
 	return file.Close()
 }
 
-// resolverPaths returns the file that /etc/resolv.conf leads to, which a service of
-// the system may write elsewhere.
-func resolverPaths() []string {
-	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
-	if err != nil {
-		return nil
-	}
-	return []string{real}
-}
-
 // makeDevices makes /dev: a few devices of the machine, and terminals and shared
 // memory of the view's own.
 func makeDevices() error {
