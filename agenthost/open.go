@@ -182,8 +182,8 @@ func (h *Host) Events(ctx context.Context, sessionID string, q EventsQuery) (*pr
 		return nil, err
 	}
 	out := &protocol.EventsResponse{
-		SessionID: sessionID,
-		Epoch:     current, CurrentEpoch: current, Events: []json.RawMessage{}, Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
+		SessionID: sessionID, Epoch: current, CurrentEpoch: current, Events: []json.RawMessage{},
+		Status: s.state.Record.Status, OpenTurn: s.state.OpenTurn(),
 		QueuedTurns: s.state.QueuedTurns(),
 	}
 	s.mu.Unlock()
@@ -238,7 +238,9 @@ func first(rows []EventRecord) *EventRecord {
 }
 
 // eventPage returns rows of one epoch.
-func (h *Host) eventPage(ctx context.Context, sessionID string, after protocol.Cursor, limit int) ([]EventRecord, error) {
+func (h *Host) eventPage(
+	ctx context.Context, sessionID string, after protocol.Cursor, limit int,
+) ([]EventRecord, error) {
 	if limit = min(limit, protocol.MaxEventsPage); limit <= 0 {
 		limit = usualEvents
 	}

@@ -24,7 +24,7 @@ type HostStatus struct {
 	DiskBytes      *int64            `json:"diskBytes,omitempty"` // of workspaces, clones and state; absent when it is not known
 	DeadLetters    []DeadLetter      `json:"deadLetters"`
 	Sandbox        any               `json:"sandbox,omitempty"` // what agents are kept from; absent without a sandbox
-	Notices        []string          `json:"notices"`           // a journal that was set aside, a policy that is wrong, a sandbox with holes
+	Notices        []string          `json:"notices"`           // a journal set aside, a wrong policy, a sandbox with holes
 }
 
 // SessionStatus is one session of a HostStatus.

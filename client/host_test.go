@@ -80,7 +80,8 @@ func (s *stage) checkIn(w http.ResponseWriter, r *http.Request) {
 	n := s.note("check-in " + req.MessageID)
 	_ = json.NewEncoder(w).Encode(protocol.CheckInResponse{
 		Success: true, SessionID: req.TaskID, StreamToken: fmt.Sprint("token-canary-", n),
-		StreamURL: s.host.URL + "/stream/" + req.TaskID, MessageID: req.MessageID, TurnID: "turn", Capabilities: s.capabilities(),
+		StreamURL: s.host.URL + "/stream/" + req.TaskID, MessageID: req.MessageID, TurnID: "turn",
+		Capabilities: s.capabilities(),
 	})
 }
 

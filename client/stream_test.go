@@ -336,20 +336,21 @@ func TestBasicHostsGetTheTokenInTheQuery(t *testing.T) {
 // The reader of a basic host's stream is the only one that sees the end of its turn.
 func TestTheEndOfABasicHostsStreamIsReported(t *testing.T) {
 	const begin, text = `{"type":"text-start","id":"a"}`, `{"type":"text-delta","id":"a","text":"hello"}`
+	const reported = `{"taskId":"t","turnId":"turn"`
 	for name, c := range map[string]struct {
 		script     reply
 		want, ends string
 	}{
-		"without a finish": {sending(closing, begin, text, "[DONE]"), "text-start,text-delta", `{"taskId":"t","turnId":"turn"}`},
+		"without a finish": {sending(closing, begin, text, "[DONE]"), "text-start,text-delta", reported + `}`},
 		"a finish": {
-			sending(closing, `{"type":"finish","finishReason":"length"}`), "finish", `{"taskId":"t","turnId":"turn","finishReason":"length"}`,
+			sending(closing, `{"type":"finish","finishReason":"length"}`), "finish", reported + `,"finishReason":"length"}`,
 		},
 		"an unknown finish": {
-			sending(closing, `{"type":"finish","finishReason":"x"}`), "finish", `{"taskId":"t","turnId":"turn","finishReason":"stop"}`,
+			sending(closing, `{"type":"finish","finishReason":"x"}`), "finish", reported + `,"finishReason":"stop"}`,
 		},
-		"an error": {sending(closing, `{"type":"error","error":"x"}`), "error", `{"taskId":"t","turnId":"turn","finishReason":"error"}`},
+		"an error": {sending(closing, `{"type":"error","error":"x"}`), "error", reported + `,"finishReason":"error"}`},
 		"an abort": {
-			sending(closing, `{"type":"abort"}`), "abort", `{"taskId":"t","turnId":"turn","finishReason":"other","reason":"aborted"}`,
+			sending(closing, `{"type":"abort"}`), "abort", reported + `,"finishReason":"other","reason":"aborted"}`,
 		},
 		"a broken stream cannot be resumed": {sending(breaking, begin), "text-start,error unavailable", ""},
 	} {
@@ -364,7 +365,8 @@ func TestTheEndOfABasicHostsStreamIsReported(t *testing.T) {
 			if ends := strings.Join(s.ends, " "); got != c.want || ends != c.ends {
 				t.Errorf("read %s, reported %s", got, ends)
 			}
-			if len(s.asked) != 1 || !strings.HasPrefix(s.asked[0], `POST /stream/t?token=token-canary-1 `) || strings.Contains(s.asked[0], "Bearer") {
+			const inQuery = `POST /stream/t?token=token-canary-1 `
+			if len(s.asked) != 1 || !strings.HasPrefix(s.asked[0], inQuery) || strings.Contains(s.asked[0], "Bearer") {
 				t.Errorf("asked %q", s.asked)
 			}
 		})

@@ -29,6 +29,10 @@ type BasicOptions struct {
 	only []string // names of the checks to run; none = all
 }
 
+// requestLimit is the least time that a request may take. A short Patience is for events only:
+// a loaded machine needs longer for a request.
+const requestLimit = 30 * time.Second
+
 // basicServer is the subject of the checks. Its webhook is a server on this machine.
 type basicServer struct {
 	options BasicOptions
@@ -68,12 +72,21 @@ func Basic(ctx context.Context, options BasicOptions) (*Report, error) {
 	b.hook = "http://" + listener.Addr().String()
 	return perform(ctx, "basic server: "+options.URL, b, options.only, []check[*basicServer]{
 		{"the password", "POST /session without the password is 401 or 403", checkBasicPassword},
-		{"a session", "POST /session {sessionId, webhookUrl} answers {token} within 10 s; other members are ignored", checkBasicSession},
+		{
+			"a session", "POST /session {sessionId, webhookUrl} answers {token} within 10 s; other members are ignored",
+			checkBasicSession,
+		},
 		{"the stream token", "POST /stream/:id without the token, or with another session's, is refused", checkBasicToken},
 		{"pages", "a page of another origin may stream: a preflight for POST with Content-Type is allowed", checkBasicCORS},
-		{"a turn", "POST /stream/:id?token= streams parts as SSE, ends in one finish, abort or error, and closes", checkBasicStream},
+		{
+			"a turn", "POST /stream/:id?token= streams parts as SSE, ends in one finish, abort or error, and closes",
+			checkBasicStream,
+		},
 		{"the texts", "each streamed text is posted once to the webhook, with sessionId, id and timestamp", checkBasicTexts},
-		{"the end of a turn", "a finish event is posted, so the turn ends even if no frontend reads its stream", checkBasicFinish},
+		{
+			"the end of a turn", "a finish event is posted, so the turn ends even if no frontend reads its stream",
+			checkBasicFinish,
+		},
 		{"a webhook that fails", "an event that was answered with 503 is posted again", checkBasicRetry},
 		{"a second turn", "the same session takes another turn, with a new token", checkBasicAgain},
 		{"a reader that leaves", "the server works after a reader has left in the middle of a turn", checkBasicLeave},
@@ -113,7 +126,8 @@ func (b *basicServer) open(s *scope, id string) string {
 	token := rand32()
 	body, err := json.Marshal(map[string]any{
 		"sessionId": id, "webhookUrl": b.hook + "/webhook?token=" + token,
-		"brokerId": "conformance", "cursor": protocol.Cursor{}, "turn": protocol.AnnouncedTurn{ID: token}, // a basic server ignores these
+		// A basic server ignores the other members.
+		"brokerId": "conformance", "cursor": protocol.Cursor{}, "turn": protocol.AnnouncedTurn{ID: token},
 	})
 	if err != nil {
 		s.stopf("encode: %v", err)
@@ -131,7 +145,7 @@ func (b *basicServer) open(s *scope, id string) string {
 func rand32() string { return strings.ReplaceAll(protocol.NewID(), "-", "") }
 
 func (b *basicServer) request(s *scope, method, path, body string, header ...string) *http.Response {
-	ctx, cancel := context.WithTimeout(s.ctx, b.options.Patience)
+	ctx, cancel := context.WithTimeout(s.ctx, max(b.options.Patience, requestLimit))
 	s.later(cancel)
 	r, err := http.NewRequestWithContext(ctx, method, b.options.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -166,7 +180,8 @@ func (b *basicServer) prompt(s *scope, id, token string) *http.Response {
 		s.stopf("encode: %v", err)
 	}
 	resp := b.request(s, http.MethodPost, "/stream/"+id+"?token="+url.QueryEscape(token), string(body))
-	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+	kind := resp.Header.Get("Content-Type")
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
 		s.stopf("POST /stream must answer 200 with Content-Type text/event-stream, and answered %d %q", resp.StatusCode, kind)
 	}
 	return resp
@@ -189,7 +204,7 @@ func (b *basicServer) parts(s *scope, resp *http.Response) []protocol.Part {
 		parts = append(parts, part)
 	}
 	if err := lines.Err(); err != nil {
-		s.stopf("the stream broke, or did not close within %s after the turn: %v", b.options.Patience, unquoted(err))
+		s.stopf("the stream broke, or did not close within %s: %v", max(b.options.Patience, requestLimit), unquoted(err))
 	}
 	return parts
 }

@@ -12,8 +12,10 @@ import (
 
 func checkBasicPassword(s *scope, b *basicServer) {
 	body := `{"sessionId":"conformance-none","webhookUrl":"` + b.hook + `/webhook"}`
-	for what, header := range map[string][]string{"no password": nil, "another password": {"Authorization: Bearer wrong"}} {
-		if a := b.call(s, http.MethodPost, "/session", body, header...); a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
+	wrong := map[string][]string{"no password": nil, "another password": {"Authorization: Bearer wrong"}}
+	for what, header := range wrong {
+		a := b.call(s, http.MethodPost, "/session", body, header...)
+		if a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
 			s.failf("with %s, POST /session answers %s: anyone could run the agent", what, a)
 		}
 	}
@@ -30,7 +32,9 @@ func checkBasicSession(s *scope, b *basicServer) {
 func checkBasicToken(s *scope, b *basicServer) {
 	id, other := "conformance-"+protocol.NewID(), "conformance-"+protocol.NewID()
 	_, foreign := b.open(s, id), b.open(s, other)
-	for what, query := range map[string]string{"no token": "", "an unknown token": "?token=x", "another session's token": "?token=" + url.QueryEscape(foreign)} {
+	foreign = url.QueryEscape(foreign)
+	wrong := map[string]string{"no token": "", "an unknown token": "?token=x", "another session's token": "?token=" + foreign}
+	for what, query := range wrong {
 		if a := b.call(s, http.MethodPost, "/stream/"+id+query, `{"prompt":"x"}`); a.status < 400 || a.status >= 500 {
 			s.failf("with %s, POST /stream/:id answers %d: anyone could read and prompt", what, a.status)
 		}
@@ -43,8 +47,10 @@ func checkBasicCORS(s *scope, b *basicServer) {
 		"Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
 	allowed := a.header.Get("Access-Control-Allow-Origin")
 	headers := strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
-	if a.status/100 != 2 || allowed != "*" && allowed != origin || headers != "*" && !strings.Contains(headers, "content-type") {
-		s.skip("pages of unknown origins may not stream; they go through the broker (relay), unless the server allows their origin")
+	mayStream := (allowed == "*" || allowed == origin) && (headers == "*" || strings.Contains(headers, "content-type"))
+	if a.status/100 != 2 || !mayStream {
+		s.skip("pages of unknown origins may not stream; " +
+			"they go through the broker (relay), unless the server allows their origin")
 	}
 }
 
@@ -95,13 +101,17 @@ func postedText(events []protocol.Event) string {
 func checkBasicTexts(s *scope, b *basicServer) {
 	id, parts := b.turn(s)
 	text := streamedText(parts)
-	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return len(postedText(events)) >= len(text) })
+	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool {
+		return len(postedText(events)) >= len(text)
+	})
 	if posted := postedText(events); posted != text {
 		s.failf("streamed is %q, posted is %q: what users see after a reload differs", brief(text), brief(posted))
 	}
 	for i := range parts {
-		if id := parts[i].ToolCallID; parts[i].Type == protocol.PartToolCall && !slices.ContainsFunc(events, func(e protocol.Event) bool { return e.ToolCallID == id }) {
-			s.failf("the tool call %s was streamed, and not posted", id)
+		call := parts[i].ToolCallID
+		isPosted := slices.ContainsFunc(events, func(e protocol.Event) bool { return e.ToolCallID == call })
+		if parts[i].Type == protocol.PartToolCall && !isPosted {
+			s.failf("the tool call %s was streamed, and not posted", call)
 		}
 	}
 }
@@ -112,7 +122,9 @@ func checkBasicFinish(s *scope, b *basicServer) {
 	finish := func(events []protocol.Event) bool {
 		return slices.ContainsFunc(events, func(e protocol.Event) bool { return e.Type == protocol.EventFinish })
 	}
-	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool { return finish(events) || len(postedText(events)) >= len(text) })
+	events := b.until(s, id, "the streamed text", func(events []protocol.Event) bool {
+		return finish(events) || len(postedText(events)) >= len(text)
+	})
 	if !finish(events) {
 		s.skip("no finish event came with the text: a turn whose stream is not read to its end " +
 			"ends at the next message, or after 15 minutes")
@@ -130,7 +142,9 @@ func checkBasicRetry(s *scope, b *basicServer) {
 	})
 	id, parts := b.turn(s)
 	text := streamedText(parts)
-	b.until(s, id, "the text, whose first post was answered with 503,", func(events []protocol.Event) bool { return postedText(events) == text })
+	b.until(s, id, "the text, whose first post was answered with 503,", func(events []protocol.Event) bool {
+		return postedText(events) == text
+	})
 }
 
 func checkBasicAgain(s *scope, b *basicServer) {

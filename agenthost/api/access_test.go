@@ -66,6 +66,7 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 	h := newHost(t, nil)
 	own, foreign, reading := h.announce("s1", "t1"), h.open("s2"), h.open("s1", `"attach":true`)
 	prompt := `{"prompt":"text hello"}`
+	const confirmed = `{"success":true,"sessionId":"s1"}`
 	for name, c := range map[string]struct {
 		q      request
 		status int
@@ -85,8 +86,8 @@ func TestStreamTokensOpenTheirSession(t *testing.T) {
 		"the same twice":               {request{"GET", "/stream/s1?token=" + own, "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"as bearer":                    {request{"GET", "/stream/s1", "", []string{"Authorization: Bearer " + own}}, 204, ""},
 		"an attach token reads":        {request{"GET", "/stream/s1?token=" + reading, "", nil}, 204, ""},
-		"an attach token interrupts":   {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, `{"success":true,"sessionId":"s1"}`},
-		"the password interrupts":      {request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, `{"success":true,"sessionId":"s1"}`},
+		"an attach token interrupts":   {request{"POST", "/session/s1/interrupt?token=" + reading, "", nil}, 200, confirmed},
+		"the password interrupts":      {request{"POST", "/session/s1/interrupt", "", []string{bearerPassword}}, 200, confirmed},
 		"a foreign one interrupts":     {request{"POST", "/session/s1/interrupt?token=" + foreign, "", nil}, 401, ""},
 		"an interrupt without a token": {request{"POST", "/session/s1/interrupt", "", nil}, 401, missingToken},
 		"a foreign one answers":        {request{"POST", "/session/s1/interactions/i?token=" + foreign, `{"approved":true}`, nil}, 401, ""},

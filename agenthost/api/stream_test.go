@@ -227,22 +227,26 @@ func TestARepeatedPostResumes(t *testing.T) {
 	h.fake.Release("gate")
 	first.readAll()
 	end := first.ids[len(first.ids)-1]
+	const rest = "data-resume ok, text-delta c, text-end, finish"
 	for name, s := range open {
-		expectEqual(t, name, partTypes(s.readAll()), "data-resume ok, text-delta c, text-end, finish")
+		expectEqual(t, name, partTypes(s.readAll()), rest)
 	}
-	expectEqual(t, "after the end of the turn", partTypes(post("&after="+last).readAll()), "data-resume ok, text-delta c, text-end, finish")
+	expectEqual(t, "after the end of the turn", partTypes(post("&after="+last).readAll()), rest)
 	status, _, body := h.call(request{"POST", "/stream/s1?token=" + token + "&after=" + end, `{"prompt":"x"}`, nil})
 	if status != http.StatusNoContent {
 		t.Errorf("a client that has all: %d %s", status, body)
 	}
+	const turn = "text-start, text-delta a, text-delta b, text-delta c, text-end, finish"
 	for name, cursor := range map[string]string{"no stream id": "x", "before the turn": "0-0"} {
-		if got := partTypes(post("&after=" + cursor).readAll()); !strings.HasSuffix(got, "text-start, text-delta a, text-delta b, text-delta c, text-end, finish") || !strings.HasPrefix(got, "data-resume gap, ") {
+		got := partTypes(post("&after=" + cursor).readAll())
+		if !strings.HasSuffix(got, turn) || !strings.HasPrefix(got, "data-resume gap, ") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	next := h.announce("s1", "t2")
 	fresh := h.stream(request{"POST", "/stream/s1?token=" + next + "&after=" + end, `{"prompt":"text new"}`, nil})
-	expectEqual(t, "a cursor of the turn before", partTypes(fresh.readAll()), "text-start, text-delta new, text-end, finish")
+	const all = "text-start, text-delta new, text-end, finish"
+	expectEqual(t, "a cursor of the turn before", partTypes(fresh.readAll()), all)
 }
 
 func TestInterruptReturnsAfterTheTurnHasStopped(t *testing.T) {

@@ -30,7 +30,9 @@ func (r *Refusal) foreign() bool {
 // basicRequestErrors are the messages of a basic broker's 400 about the token or the
 // address of a request. Its answers have no codes, so only these sentences show that it is
 // not about an event.
-var basicRequestErrors = []string{"Missing token", "Invalid token format", "Invalid token payload", "Session ID mismatch"}
+var basicRequestErrors = []string{
+	"Missing token", "Invalid token format", "Invalid token payload", "Session ID mismatch",
+}
 
 // aboutEvent reports that a 400 refuses an event. Any other 400 refuses the request,
 // and dropping an event would not help. A broker that named itself sends the event's
