@@ -55,6 +55,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/session" && r.Header.Get("Authorization") == "Bearer "+os.Getenv("AGENT_PASSWORD"):
 		sessions.Store(token, in)
 		_ = json.NewEncoder(w).Encode(event{"token": token})
+	case r.Method == http.MethodOptions: // a page of another origin asks first
 	case known && r.URL.Path == "/stream/"+s.SessionID:
 		w.Header().Set("Content-Type", "text/event-stream")
 		answer(r, s, strings.SplitAfter("You said: "+in.Prompt, " "), func(part event) error {
@@ -62,7 +63,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
 			return http.NewResponseController(w).Flush()
 		})
-	case r.Method != http.MethodOptions:
+	default:
 		http.Error(w, "Wrong password or token", http.StatusUnauthorized)
 	}
 }

@@ -61,6 +61,11 @@ export class Console {
     return this.page.getByRole('button', { name: /^Stop/ });
   }
 
+  /** The agent's part of each turn, without the user's message. */
+  get answers(): Locator {
+    return this.thread.getByRole('heading', { name: 'Answer', exact: true }).locator('..');
+  }
+
   /** Returns the answer of the last turn as text. */
   async answer(): Promise<string> {
     return (await this.thread.getByRole('article').last().innerText()).trim();

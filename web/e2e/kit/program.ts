@@ -4,22 +4,26 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A running bellhop. `stop` ends it and waits until it has exited. */
+/** A running program. `stop` ends it and waits until it has exited. */
 export interface Program {
   readonly output: () => string;
   stop: () => Promise<void>;
 }
 
 /** Starts bellhop and waits until `ready`, which gets the output of both streams, returns true. */
-export async function start(
-  args: string[],
-  ready: (output: string) => boolean | Promise<boolean>,
-  env: Record<string, string> = {},
+export function start(args: string[], ready: Ready, env: Record<string, string> = {}): Promise<Program> {
+  return startProgram([process.env.BELLHOP_E2E_BINARY ?? 'bellhop', ...args], ready, env);
+}
+
+type Ready = (output: string) => boolean | Promise<boolean>;
+
+/** Starts any program and waits until `ready` returns true. Without that within 40 s, it is stopped again. */
+export async function startProgram(
+  [command = '', ...args]: string[],
+  ready: Ready,
+  env: Record<string, string>,
 ): Promise<Program> {
-  const child = spawn(process.env.BELLHOP_E2E_BINARY ?? 'bellhop', args, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   // A worker that exits stops its programs.
   const end = () => child.kill();
   process.once('exit', end);
@@ -27,16 +31,23 @@ export async function start(
   let output = '';
   child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
   child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
-  const deadline = Date.now() + 25_000;
+  const deadline = Date.now() + 40_000;
   while (!(await ready(output))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop(child);
-      throw new Error(`bellhop ${args[0]} did not start (${child.exitCode}):\n${output}`);
+      throw new Error(`${command} ${args.join(' ')} did not start (${child.exitCode}):\n${output}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return { output: () => output, stop: () => stop(child) };
 }
+
+/** Returns a condition of `start`: that the URL is answered, with whatever status. */
+export const answers = (url: string) => () =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
 
 function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
