@@ -58,6 +58,15 @@ var (
 		_, _ = io.WriteString(w, "data: {\"type\":\"text-delta\",\"id\":\"more\",\"text\":\"More. \"}\n\n")
 		next.ServeHTTP(w, r)
 	})
+	preflightTurn = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodOptions {
+				w.Header().Set("Content-Type", "text/event-stream")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 	oneTurn = streams(func(w http.ResponseWriter, r *http.Request, turn int32, next http.Handler) {
 		if turn > 1 {
 			wordless(w)
@@ -76,6 +85,7 @@ func TestBasicFindsFaults(t *testing.T) {
 	}{
 		"any password opens a session":      {"the password", "anyone could run the agent", anyPassword},
 		"no token":                          {"a session", `must answer 200 {"token":"…"}`, onlyHTML},
+		"a preflight is a turn":             {"pages", "answered twice", preflightTurn},
 		"any token opens a stream":          {"the stream token", "anyone could read and prompt", anyToken},
 		"a page instead of a stream":        {"a turn", "text/event-stream", pageAsStream},
 		"two ends":                          {"a turn", "2 parts of type finish", twoEnds},
