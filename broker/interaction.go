@@ -95,9 +95,7 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 		return nil, err
 	}
 	sent := *req
-	if sent.By = ""; sent.Remember != "" { // the host journals who gave a lasting answer
-		sent.By = userID
-	}
+	sent.By = userID // the host journals who gave the answer
 	err = s.Link.Answer(ctx, target, q.TaskID, q.ID, &sent)
 	switch protocol.CodeOf(err) {
 	case "":
@@ -109,10 +107,12 @@ func (s *Interactions) Answer(ctx context.Context, userID, id string, req *proto
 		}
 		return nil, err
 	}
-	// The host's event may have arrived already.
-	if current, err := s.Store.Interaction(ctx, userID, id); err == nil {
-		q = current
+	// The host has accepted the answer. Its event, which changes the row, may follow.
+	current, err := s.Store.Interaction(ctx, userID, id)
+	if err == nil && current.State != protocol.InteractionOpen {
+		return current.View(), nil
 	}
+	q.State, q.Answer = protocol.InteractionResolved, answerOf(q.Kind, &sent)
 	return q.View(), nil
 }
 
@@ -159,6 +159,14 @@ func (q *Interaction) check(req *protocol.AnswerRequest) error {
 		return protocol.Errorf(protocol.CodeInvalid, "approved is required")
 	}
 	return nil
+}
+
+// answerOf is the answer that a host journals for a request.
+func answerOf(kind protocol.InteractionKind, req *protocol.AnswerRequest) *protocol.InteractionAnswer {
+	if kind == protocol.KindAsk {
+		return &protocol.InteractionAnswer{Text: req.Text, Reason: req.Reason, By: req.By}
+	}
+	return &protocol.InteractionAnswer{Approved: req.Approved, Reason: req.Reason, By: req.By}
 }
 
 func errExpired() error {

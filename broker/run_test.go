@@ -98,8 +98,13 @@ func TestAnswersThatTheHostRefuses(t *testing.T) {
 		k.host.onAnswer = func(*protocol.AnswerRequest) error { return nil }
 		q, err := k.questions.Answer(k.ctx, k.user.UserID, "q", &protocol.AnswerRequest{Text: "Ada"})
 		k.must(err)
-		if q.State != protocol.InteractionOpen || q.Answer != nil {
-			t.Errorf("%+v", q)
+		if q.State != protocol.InteractionResolved || q.Answer.Text != "Ada" || q.Answer.By != k.user.UserID {
+			t.Errorf("answered %+v", q)
+		}
+		open, err := k.questions.List(k.ctx, k.user.UserID, string(protocol.InteractionOpen), 1)
+		k.must(err)
+		if len(open) != 1 || open[0].Answer != nil {
+			t.Errorf("stored %+v", open)
 		}
 	})
 	t.Run("an expired question is not relayed", func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 // TaskPatch changes the members that are not nil.
 type TaskPatch struct {
+	// Mode cannot change: a value that differs from the task's is CodeInvalid.
+	Mode          *protocol.TaskMode `json:"mode"`
 	Title         *string `json:"title"`
 	Archived      *bool   `json:"archived"`
 	ReadRev       *int64  `json:"readRev"`
@@ -48,6 +50,11 @@ func (s *Tasks) Update(ctx context.Context, caller Caller, id string, p TaskPatc
 func (s *Tasks) patch(ctx context.Context, tx *taskTx, p TaskPatch, caller Caller) error {
 	t := tx.task
 	before := *t
+	if p.Mode != nil && *p.Mode != t.Mode {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "mode cannot be changed", Hint: "Create another task with the mode that you want",
+		}
+	}
 	if p.Title != nil {
 		t.Title = strings.TrimSpace(*p.Title)
 	}

@@ -295,6 +295,11 @@ func TestUpdateTask(t *testing.T) {
 	empty := ""
 	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Title: &empty})
 	same(t, fault(err), `{'code':'invalid','error':'title is required'}`)
+	agent, chat := protocol.ModeAgent, protocol.ModeChat
+	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Mode: &agent})
+	k.must(err)
+	_, err = k.tasks.Update(k.ctx, k.user, task.ID, broker.TaskPatch{Mode: &chat})
+	same(t, fault(err), `{'code':'invalid','error':'mode cannot be changed','hint':'Create another task with the mode that you want'}`)
 }
 
 func TestMessages(t *testing.T) {

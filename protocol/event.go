@@ -138,11 +138,12 @@ type InteractionAnswer struct {
 	Text     string `json:"text,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 
-	// Of a yes that covers more calls of the session: their shape, and who gave it. By
-	// is the broker's id of the user, "stream-token" for a holder of such a token, and
-	// "local" on the host's own machine.
+	// Remembered is the shape of the calls of the session that a yes also covers.
 	Remembered string `json:"remembered,omitempty"`
-	By         string `json:"by,omitempty"`
+	// By says who answered: the broker's id of the user, "stream-token" for a holder of
+	// such a token, "local" on the host's own machine. It is "" if nobody did: a rule
+	// decided, or the turn ended with the question open. Then Reason says so.
+	By string `json:"by,omitempty"`
 }
 
 // Values of By for answers that do not come from the broker.

@@ -257,7 +257,9 @@ func (in Answered) apply(x *Step) error {
 	}
 	rec, req := *q, in.Request
 	return x.turns().report(rec.TurnID, func() {
-		answer := &protocol.InteractionAnswer{Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase)}
+		answer := &protocol.InteractionAnswer{
+			Approved: req.Approved, Reason: protocol.CutText(req.Reason, MaxPhrase), By: Name(cmp.Or(req.By, protocol.ByLocal), ""),
+		}
 		if rec.Kind == protocol.KindAsk {
 			answer.Approved, answer.Text = nil, protocol.CutText(req.Text, maxFinal)
 		}
@@ -268,13 +270,12 @@ func (in Answered) apply(x *Step) error {
 	})
 }
 
-// remember stores what a lasting yes covers, and adds it to the journaled answer with
-// the person who gave it.
+// remember stores what a lasting yes covers, and adds it to the journaled answer.
 func (x questionStep) remember(req *protocol.AnswerRequest, shape string, answer *protocol.InteractionAnswer) {
 	if req.Remember != protocol.RememberSession || shape == "" || req.Approved == nil || !*req.Approved {
 		return
 	}
-	answer.Remembered, answer.By = shape, Name(cmp.Or(req.By, protocol.ByLocal), "")
+	answer.Remembered = shape
 	if known := x.State.Record.Remembered; !slices.Contains(known, shape) {
 		x.record().Remembered = append(slices.Clone(known), shape)
 	}

@@ -152,12 +152,12 @@ func (c *Client) events(
 	}
 	var events protocol.EventsResponse
 	if err := json.Unmarshal(resp.body, &events); err != nil {
-		return nil, unreachable(errNotJSON)
+		return nil, notHost(errNotJSON)
 	}
 	// A gateway's {"success":true} would read as an idle session without events, and the
 	// host's open turn would be closed as lost.
 	if events.Events == nil && events.Status == "" || events.SessionID != "" && events.SessionID != sessionID {
-		return nil, unreachable(errNotHost)
+		return nil, notHost(errNotHost)
 	}
 	return &events, nil
 }

@@ -88,6 +88,7 @@ func wantError(t *testing.T, err error, want protocol.Error) {
 func TestOpenRefused(t *testing.T) {
 	const session, connect, noToken = "Failed to create agent session", "Failed to connect to agent server", "No stream token returned from agent"
 	unreachable := protocol.Error{Code: protocol.CodeBadGateway, Message: connect, Hint: "Check that the agent host runs and that the broker reaches its URL"}
+	notHost := protocol.Error{Code: protocol.CodeBadGateway, Message: connect, Hint: "Check the agent URL: nothing there answers as an agent host"}
 	tokenless := protocol.Error{Code: protocol.CodeBadGateway, Message: noToken, Hint: "The agent URL must be that of an agent host"}
 	refused := func(hint, code string) protocol.Error {
 		e := protocol.Error{Code: protocol.CodeBadGateway, Message: session, Hint: hint}
@@ -115,9 +116,9 @@ func TestOpenRefused(t *testing.T) {
 		}, refused("The agent URL redirects, which is not followed: use the address it redirects to", "")},
 		{"a host's hint that repeats secrets is redacted", echo, refused(`Bearer [redacted] {"sessionId":"s1","webhookUrl":"http://broker.example/api/agent/webhook?token=[redacted]","cursor":null}`, "odd")},
 		{"a long hint is cut", answering(400, `{"code":"odd","hint":"`+strings.Repeat("é", 400)+`"}`), refused(strings.Repeat("é", 250)+"…", "odd")},
-		{"2xx, not JSON", answering(200, `<html>`), unreachable},
-		{"2xx, empty", answering(200, ``), unreachable},
-		{"2xx, JSON cut short", answering(200, `{"token":"x"`), unreachable},
+		{"2xx, not JSON", answering(200, `<html>`), notHost},
+		{"2xx, empty", answering(200, ``), notHost},
+		{"2xx, JSON cut short", answering(200, `{"token":"x"`), notHost},
 		{"2xx, no token", answering(200, `{"ok":true}`), tokenless},
 		{"2xx, empty token", answering(200, `{"token":""}`), tokenless},
 		{"2xx, token is no string", answering(200, `{"token":7}`), tokenless},
@@ -340,7 +341,7 @@ func TestSessionCallsRefused(t *testing.T) {
 func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
 	for _, body := range []string{"no", `{"success":true}`, `{}`, `{"events":null}`} {
 		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
-		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check that the agent host runs and that the broker reaches its URL"})
+		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check the agent URL: nothing there answers as an agent host"})
 	}
 	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", broker.EventsAfter{}, 10)
 	if err != nil {

@@ -31,7 +31,7 @@ func (c *Client) Diff(ctx context.Context, t broker.Target, sessionID string) (*
 	}
 	var diff protocol.Diff
 	if err := json.Unmarshal(resp.body, &diff); err != nil {
-		return nil, unreachable(errNotJSON)
+		return nil, notHost(errNotJSON)
 	}
 	return &diff, nil
 }

@@ -46,6 +46,14 @@ func unreachable(err error) error {
 	}
 }
 
+// hintNotHost is for a server that answers, but not as an agent host does.
+const hintNotHost = "Check the agent URL: nothing there answers as an agent host"
+
+// notHost returns the error for a 2xx that no agent host writes, such as a web page.
+func notHost(err error) error {
+	return &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: hintNotHost, Err: err}
+}
+
 // sessionRefused returns the error for a /session without a 2xx. It contains the
 // host's own code.
 func (r *response) sessionRefused() error {
@@ -144,7 +152,7 @@ func hintFor(status int) string {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return "The agent host refused the password: set the one it was started with"
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return "Check the agent URL: nothing there answers as an agent host"
+		return hintNotHost
 	case status >= 300 && status < 400:
 		return "The agent URL redirects, which is not followed: use the address it redirects to"
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:

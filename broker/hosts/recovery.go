@@ -35,7 +35,7 @@ func fetch[R any](ctx context.Context, c *Client, t broker.Target, what call) (*
 	}
 	var out R
 	if err := json.Unmarshal(resp.body, &out); err != nil {
-		return nil, unreachable(errNotJSON)
+		return nil, notHost(errNotJSON)
 	}
 	return &out, nil
 }

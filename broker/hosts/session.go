@@ -12,7 +12,7 @@ import (
 // must be valid.
 func parseSession(r *response) (*protocol.OpenSessionResponse, error) {
 	if !json.Valid(r.body) {
-		return nil, unreachable(errNotJSON)
+		return nil, notHost(errNotJSON)
 	}
 	var basic struct {
 		Token string `json:"token"`

@@ -53,7 +53,7 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
 });
 
 test('a disconnected agent is shown as such, and renewed', async ({ bell, world }) => {
-  const { source } = await saveNotebook(world.api, 'leaving');
+  const { notebook, source } = await saveNotebook(world.api, 'leaving');
   const { page } = bell;
   await page.goto(`/sources/${source.id}`);
   await page.getByRole('button', { name: /^Disconnect/ }).click();
@@ -61,4 +61,23 @@ test('a disconnected agent is shown as such, and renewed', async ({ bell, world 
   await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Renew connection' }).click();
   await expect(page.getByText('Connected', { exact: true })).toBeVisible();
+  // Another program of the user ends the connection while the page is open.
+  await world.api.call('POST', `/api/agent-sessions/${notebook.agentSessionId}/disconnect`);
+  await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  await world.api.call('POST', `/api/agent-sessions/${notebook.agentSessionId}/renew`);
+  await expect(page.getByText('Connected', { exact: true })).toBeVisible();
+});
+
+test('a question that did not arrive says so once', async ({ bell, world }) => {
+  const receiver = await new Receiver().start();
+  try {
+    receiver.answer = () => [404, { error: 'no' }];
+    const { source } = await saveNotebook(world.api, 'missing', receiver.url);
+    await bell.page.goto(`/sources/${source.id}`);
+    await bell.page.getByRole('textbox', { name: 'Question' }).fill('Does it arrive?');
+    await bell.page.keyboard.press('Enter');
+    await expect(bell.page.getByRole('log').getByText(/Not delivered/)).toHaveText('Not delivered: status 404');
+  } finally {
+    await receiver.stop();
+  }
 });

@@ -533,11 +533,13 @@ export interface InteractionAnswer {
   approved?: boolean;
   text?: string;
   reason?: string;
-  /**
-   * Of a yes that covers more calls of the session: their shape, and who gave it. by is the broker's id of the user,
-   * "stream-token" for a holder of such a token, and "local" on the host's own machine.
-   */
+  /** remembered is the shape of the calls of the session that a yes also covers. */
   remembered?: string;
+  /**
+   * by says who answered: the broker's id of the user, "stream-token" for a holder of such a token, "local" on the
+   * host's own machine. It is "" if nobody did: a rule decided, or the turn ended with the question open. Then reason
+   * says so.
+   */
   by?: string;
 }
 

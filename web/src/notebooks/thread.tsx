@@ -105,7 +105,7 @@ function Delivery({ message: { metadata } }: { message: FollowupMessage }) {
   if (metadata.failure)
     return (
       <Badge tone="bad" icon="warn">
-        Not delivered: {metadata.failure}
+        {metadata.delivered ? `Refused: ${metadata.failure}` : metadata.failure}
       </Badge>
     );
   if (metadata.read)

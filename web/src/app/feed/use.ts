@@ -50,6 +50,8 @@ function handle(queries: QueryClient, frame: UserFeedEvent) {
       for (const hint of frame.data.tasks) applyHint(queries, hint);
       void queries.invalidateQueries({ queryKey: ['tasks'] });
       void queries.invalidateQueries({ queryKey: ['interactions'] });
+      void queries.invalidateQueries({ queryKey: ['notebooks'] });
+      void queries.invalidateQueries({ queryKey: ['sources'] });
       return;
     case 'task': {
       const hint = frame.data;
@@ -64,6 +66,9 @@ function handle(queries: QueryClient, frame: UserFeedEvent) {
     case 'agent':
       void queries.invalidateQueries({ queryKey: ['notebooks'] });
       void queries.invalidateQueries({ queryKey: ['deliveries'] });
-      if (frame.data.sourceId) void queries.invalidateQueries({ queryKey: ['sources', frame.data.sourceId] });
+      // Without a source the session changed, whose state every one of its sources shows.
+      void queries.invalidateQueries({
+        queryKey: frame.data.sourceId ? ['sources', frame.data.sourceId] : ['sources'],
+      });
   }
 }

@@ -105,6 +105,12 @@ describe('the permission dock', () => {
     await settle();
     expect(calls[0]?.body).toEqual({ approved: true, remember: 'session' });
   });
+  it('does not offer to allow dangerous calls for the session, because a host asks about each', () => {
+    show([confirm({ level: 'CRITICAL' })]);
+    expect(screen.getByText('Dangerous')).toBeTruthy();
+    expect(allow()).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Allow for this session' })).toBeNull();
+  });
   it('denies with a reason', async () => {
     show([confirm()]);
     await arm();

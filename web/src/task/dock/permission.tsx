@@ -27,7 +27,8 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
   const ready = armed && !pending;
   const command = argumentsOf(interaction.args);
   const { verb } = summarise(interaction.toolName ?? '', interaction.args);
-  const level = levels[(interaction.level ?? '').toUpperCase()];
+  const severity = (interaction.level ?? '').toUpperCase();
+  const level = levels[severity];
   useDockKeys(keys && ready, onAnswer);
 
   return (
@@ -69,13 +70,16 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           >
             Allow once <kbd aria-hidden="true">{mac ? '⌘⏎' : 'Ctrl Enter'}</kbd>
           </Button>
-          <Button
-            disabled={!ready}
-            onClick={() => onAnswer({ approved: true, remember: 'session' })}
-            title="Calls of this shape until this session ends: the same program, options and kind of place"
-          >
-            Allow for this session
-          </Button>
+          {/* A host asks about each dangerous call, whatever was allowed before. */}
+          {severity !== 'CRITICAL' && (
+            <Button
+              disabled={!ready}
+              onClick={() => onAnswer({ approved: true, remember: 'session' })}
+              title="Calls of this shape until this session ends: the same program, options and kind of place"
+            >
+              Allow for this session
+            </Button>
+          )}
           <span className={styles.gap} />
           <Button
             kind="danger"
