@@ -12,7 +12,7 @@ import (
 )
 
 // programLimit is a guard against a hang, not an expectation.
-const programLimit = 30 * time.Second
+const programLimit = 3 * time.Minute
 
 // Program is a server of others that "make setup" installs. It must stay in the foreground and
 // start no process of its own.

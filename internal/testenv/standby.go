@@ -72,18 +72,21 @@ func (s *Server) Archive() string {
 	return archive
 }
 
-// RecoverTo is Restore, and then applies the archived log until a time.
+// RecoverTo is Restore, and then applies the archived log until a time. The backup gets the
+// settings of the recovery.
 func (s *Server) RecoverTo(backup *Server, archive, until string) {
 	s.t.Helper()
 	data := backup.cluster.Data()
-	settings := fmt.Sprintf("restore_command = 'cp %s/%%f %%p'\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n", archive, until)
+	settings := fmt.Sprintf("restore_command = 'cp %s/%%f %%p'\nrecovery_target_time = '%s'\n"+
+		"recovery_target_action = 'promote'\n", archive, until)
 	config, err := os.OpenFile(filepath.Join(data, "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	_, err = config.WriteString(settings)
 	signal := filepath.Join(data, "recovery.signal")
-	err = errors.Join(err, config.Close(), os.WriteFile(signal, nil, 0o600), os.Chmod(signal, 0o666)) // PostgreSQL may be another user
+	err = errors.Join(err, config.Close(), os.WriteFile(signal, nil, 0o600))
+	err = errors.Join(err, os.Chmod(signal, 0o666)) // PostgreSQL may be another user
 	if err != nil {
 		s.t.Fatal(err)
 	}

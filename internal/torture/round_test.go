@@ -85,7 +85,7 @@ func TestRoundsWithTheVersionBeforeLoseAndDoubleNothing(t *testing.T) {
 		return
 	}
 	profile := DefaultProfile()
-	profile.DatabaseRestores = 0 // the hosts of the version before lose the message of a turn that begins at that time
+	profile.DatabaseRestores = 0 // hosts of the version before (0df7e17) lose the message of a turn that begins at that time
 	report := run(t, Options{Rounds: mixtures, Profile: profile, Other: versionBefore(t), Dir: t.TempDir(), Seed: seed(t)})
 	seen := map[string]int{}
 	for _, round := range report.Rounds {
@@ -107,7 +107,8 @@ func versionBefore(t *testing.T) string {
 	commit := strings.TrimSpace(string(content))
 	if out, err := git("cat-file", "-e", commit+"^{commit}"); err != nil {
 		t.Fatalf("the version before, commit %s of testdata/version-before, is not in this folder's git history "+
-			"(a shallow clone, or an exported tree): %v\n%s\nHint: git fetch --unshallow, or run `bellhop torture --other-binary`.", commit, err, out)
+			"(a shallow clone, or an exported tree): %v\n%s\n"+
+			"Hint: git fetch --unshallow, or run `bellhop torture --other-binary`.", commit, err, out)
 	}
 	folder := filepath.Join(t.TempDir(), "before")
 	if out, err := git("worktree", "add", "--detach", folder, commit); err != nil {

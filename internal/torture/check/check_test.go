@@ -213,6 +213,51 @@ func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
 	}
 }
 
+// The agent's own ledger shows that a prompt was begun, also if the journal does not. A turn that
+// ended in another way than not-started was begun, too.
+func TestARestoredDatabaseExcusesNothingThatWasBegun(t *testing.T) {
+	for name, damage := range map[string]func(s *Session){
+		"a message that the agent has begun is lost": func(s *Session) {
+			s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{"turn-lost"}})
+			s.Prompts = append(s.Prompts, LedgerEntry{"lost", 1})
+		},
+		"a message whose turn only the broker names is lost": func(s *Session) {
+			s.Sent = append(s.Sent, Sent{MessageID: "m-lost", Label: "lost", Text: "lost", Turns: []string{"turn-lost"}})
+			s.HostTurns = append(s.HostTurns, HostTurn{ID: "turn-again", State: "finished", Started: true})
+			s.Turns = append(s.Turns, BrokerTurn{ID: "turn-again", MessageID: "m-lost", State: "closed", FinishReason: "stop"})
+		},
+		"a turn of no message was interrupted": func(s *Session) {
+			b := &builder{Session: s}
+			finish := b.event("turn-lost", Finish, `"finishReason":"other","reason":"interrupted"`)
+			s.Rows, s.Served = append(s.Rows, finish), append(s.Served, finish)
+			s.Acknowledged, s.BrokerAt = s.Cursor, s.Cursor
+			s.Turns = append(s.Turns, BrokerTurn{ID: "turn-lost", State: "closed", FinishReason: "other", Reason: "interrupted"})
+		},
+	} {
+		o := sample()
+		s := o.Sessions[0]
+		s.DatabaseRestores = 1
+		if damage(s); len(Run(o)) == 0 {
+			t.Errorf("%s: excused", name)
+		}
+	}
+}
+
+// A host with a restored journal may close a tool of the script with an error, and no other.
+func TestAClosedToolIsOneOfTheScript(t *testing.T) {
+	for call, valid := range map[string]bool{"call-label-2": true, "call-of-no-script": false} {
+		o := sample()
+		s := o.Sessions[0]
+		b := &builder{Session: s}
+		e := b.event("turn-2", ToolResult, fmt.Sprintf(`"toolCallId":%q,"output":"closed","isError":true`, call))
+		s.Rows, s.Served = append(s.Rows, e), append(s.Served, e)
+		s.Acknowledged, s.BrokerAt, s.JournalRestores = s.Cursor, s.Cursor, 1
+		if found := Run(o); (len(found) == 0) != valid {
+			t.Errorf("%s: %v", call, found)
+		}
+	}
+}
+
 // A host that restarts closes the tool that was running with an error. That is no loss, but only
 // in a turn that did not end by itself.
 func TestAToolThatTheEndOfItsTurnClosedIsNoLoss(t *testing.T) {

@@ -45,7 +45,7 @@ func (ed *editor) followed(types ...string) *Event {
 // the loss of others.
 func (ed *editor) begun() *Sent {
 	c := newChecker(ed.Session)
-	return pick(ed.rng, ed.Sent, func(s *Sent) bool { return slices.ContainsFunc(s.Turns, c.started) })
+	return pick(ed.rng, ed.Sent, func(s *Sent) bool { return c.begun(*s) })
 }
 
 // complete returns a random row of a type, of a turn that ended by itself and that no restore of a

@@ -34,8 +34,8 @@ func (c *checker) users() {
 	for _, s := range c.Sent {
 		m, ok := mine[s.MessageID]
 		switch {
-		case !ok && c.DatabaseRestores > 0 && !slices.ContainsFunc(s.Turns, c.started):
-			// Only the database had it.
+		case !ok && c.DatabaseRestores > 0 && !c.begun(s):
+			// Only the database had it: a host keeps the prompts of turns that it has begun.
 		case !ok && len(s.Turns) > 0:
 			c.report(ruleMessage, "message %s is lost", s.MessageID)
 		case ok && m.Text != s.Text:
@@ -48,6 +48,13 @@ func (c *checker) users() {
 	for id := range mine {
 		c.report(ruleInvented, "no user sent message %s", id)
 	}
+}
+
+// begun reports whether a host has begun a turn of the message, by its journal or by the agent's
+// own ledger.
+func (c *checker) begun(m Sent) bool {
+	return slices.ContainsFunc(c.turnsOf(m), c.started) ||
+		slices.ContainsFunc(c.Prompts, func(p LedgerEntry) bool { return p.Label == m.Label && p.Times > 0 })
 }
 
 func (c *checker) started(turn string) bool {

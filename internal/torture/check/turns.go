@@ -143,7 +143,14 @@ func (c *checker) contents() {
 // forgottenTurn reports whether the events are the end of a turn that never started, and that no
 // restored database knows: its check-in was not answered.
 func (c *checker) forgottenTurn(rows []Event) bool {
-	return c.DatabaseRestores > 0 && len(rows) == 1 && rows[0].Type == Finish && !c.started(rows[0].Turn)
+	return c.DatabaseRestores > 0 && len(rows) == 1 && rows[0].notStarted() && !c.started(rows[0].Turn)
+}
+
+// notStarted reports whether the event ends a turn that its host never began.
+func (e Event) notStarted() bool {
+	var body struct{ FinishReason, Reason string }
+	return e.Type == Finish && json.Unmarshal([]byte(e.Body), &body) == nil &&
+		body.FinishReason == "other" && body.Reason == "not-started"
 }
 
 // turnsOf returns the turns of a message, as the broker and its check-ins name them.
@@ -171,7 +178,7 @@ func (c *checker) content(m Sent, turn string, rows []Event) bool {
 		switch {
 		case !complete && due.Type == ToolResult && row.closes(due):
 			n++
-		case c.JournalRestores > 0 && row.closes(got):
+		case c.JournalRestores > 0 && slices.ContainsFunc(m.Expected, row.closes):
 		case c.JournalRestores > 0:
 			n, epoch = c.repeated(m, row, got, n, epoch)
 		case due != got:
