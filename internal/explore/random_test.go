@@ -20,12 +20,13 @@ func TestExploreRandomSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		restores := rapid.SampledFrom([]explore.Limits{{}, {Journals: 1}, {Database: 2}, {Journals: 1, Database: 1}, {Moves: 3}}).Draw(rt, "restores")
-		limits := explore.Limits{
-			Events: 12, Faults: 8, Pulls: 8, CheckIns: 4, Restarts: 3,
-			Journals: restores.Journals, Database: restores.Database, Moves: restores.Moves,
-		}
-		w := explore.Start(explore.Rules{}, explore.Scenario{Limits: limits, Behind: rapid.IntRange(0, 4).Draw(rt, "behind"), Saved: rapid.Bool().Draw(rt, "saved")})
+		most := rapid.SampledFrom([]limits{
+			{}, {Journals: 1}, {Database: 2}, {Journals: 1, Database: 1}, {Moves: 3}, {Forged: 4},
+		}).Draw(rt, "rare")
+		most.Events, most.Faults, most.Pulls, most.CheckIns, most.Restarts = 12, 8, 8, 4, 3
+		w := explore.Start(rules{}, scenario{
+			Limits: most, Behind: rapid.IntRange(0, 4).Draw(rt, "behind"), Saved: rapid.Bool().Draw(rt, "saved"),
+		})
 		var trace []string
 		for range rapid.IntRange(1, longest).Draw(rt, "steps") {
 			list := w.Actions()
