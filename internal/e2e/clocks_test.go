@@ -46,23 +46,15 @@ func (c *clocked) turn(prompt string, between func()) {
 	c.t.Helper()
 	before := len(messagesOf(c.t, c.client(), c.id))
 	script := "text " + prompt + " first\nend\nwait " + prompt + "\ntext " + prompt + " second\nend"
-	stream, err := c.client().Send(c.t.Context(), &protocol.CheckInRequest{TaskID: c.id, Message: script})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	transcript, moved := &client.Transcript{}, false
-	for event, err := range stream.Events(c.t.Context()) {
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		transcript.Apply(event)
-		if !moved && event.Part != nil && event.Part.Type == protocol.PartTextEnd {
+	stream, moved := send(c.t, c.client(), c.id, script), false
+	toEnd(c.t, stream, func(event client.Event, _ *client.Transcript) {
+		if !moved && isPart(event, protocol.PartTextEnd) {
 			moved = true
 			eventually(c.t, "the first text is stored", func() bool { return len(messagesOf(c.t, c.client(), c.id)) == before+2 })
 			between()
 			c.fake.Release(prompt)
 		}
-	}
+	})
 	eventually(c.t, "the turn has ended", func() bool {
 		task, err := c.client().Task(c.t.Context(), c.id)
 		return err == nil && task.OpenTurn == nil && task.LastTurn != nil && task.LastTurn.ID == stream.TurnID

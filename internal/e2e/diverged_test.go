@@ -15,22 +15,14 @@ func TestAHostRestoredFromACopyWithinATurnDivergesAndContinues(t *testing.T) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
 		s := newStack(t, kind)
 		task, backup := s.task("diverged"), filepath.Join(s.dir, "backup")
-		stream, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "list then slow 3000"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		transcript := &client.Transcript{}
-		for event, err := range stream.Events(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			transcript.Apply(event)
-			if event.Part != nil && event.Part.Type == protocol.PartToolResult {
+		stream := send(t, s.user(), task, "list then slow 3000")
+		transcript := toEnd(t, stream, func(event client.Event, _ *client.Transcript) {
+			if isPart(event, protocol.PartToolResult) {
 				s.host.kill()
 				copyFiles(t, s.hostData(), backup, database("journal.db")...)
 				s.host.start()
 			}
-		}
+		})
 		want := textsIn(transcript)
 		for _, message := range []string{"slow 4", "slow 5"} {
 			r, _ := s.recorded(t, task, message)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,33 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"bellhop/client"
 	"bellhop/internal/doctor"
-	"bellhop/protocol"
 )
-
-// gateway is a proxy of a test before a server. handle returns true if it has answered.
-func gateway(t *testing.T, target string, handle func(w http.ResponseWriter, r *http.Request) bool, change func(*http.Response)) string {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.Transport = transport
-	if change != nil {
-		forward.ModifyResponse = func(resp *http.Response) error { change(resp); return nil }
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if handle != nil && handle(w, r) {
-			return
-		}
-		r.Host = to.Host
-		forward.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
 
 // examine runs the doctor with the stack's variables; those of env replace them.
 func (s *stack) examine(env ...string) (report doctor.Report, code int) {
@@ -156,17 +129,7 @@ func (s *stack) misconfiguredHosts(t *testing.T) {
 
 	s.toBroker.Set(refuse)
 	task := s.task("held back")
-	stream, err := s.user().Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "list"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transcript := &client.Transcript{}
-	for event, err := range stream.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		transcript.Apply(event)
-	}
+	turnOf(t, s.user(), task, "list")
 	eventually(t, "the host reports its outbox", func() bool { return strings.Contains(s.sessionsOfHost(), "outboxError") })
 	examine(doctor.CheckDelivery, "do not reach the broker")
 }

@@ -12,7 +12,6 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/providertest"
-	"bellhop/client"
 	"bellhop/crypto/seal"
 	"bellhop/crypto/token"
 	"bellhop/internal/app"
@@ -37,22 +36,9 @@ func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
 				DatabaseURL: seal.NewSecret("sqlite:" + filepath.Join(t.TempDir(), "broker.db")), Keyset: newKeyset(t),
 			}}))
 			host := runHost(t, &providertest.Fake{})
-			task, c2 := b.task(t, host.URL, ""), b.client()
-			talk := func(prompt string) {
-				stream, err := c2.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: prompt})
-				if err != nil {
-					t.Fatal(err)
-				}
-				transcript := &client.Transcript{}
-				for event, err := range stream.Events(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					transcript.Apply(event)
-				}
-			}
+			task, user := b.task(t, host.URL, ""), b.client()
 			delivered := func() bool { return shownOK(t, host) }
-			talk("text one\nend")
+			turnOf(t, user, task, "text one\nend")
 			eventually(t, "the first turn is delivered", delivered)
 
 			at := b.cursorOf(t, task)
@@ -63,12 +49,12 @@ func TestAForgedEventLosesNoEventOfTheSession(t *testing.T) {
 			if status := forge(t, b, task, at); status != c.status {
 				t.Errorf("the forged event was answered %d, want %d", status, c.status)
 			}
-			talk("text two\nend")
-			talk("text three\nend")
+			turnOf(t, user, task, "text two\nend")
+			turnOf(t, user, task, "text three\nend")
 			eventually(t, "the later turns are delivered", delivered)
 
 			var texts []string
-			for _, m := range historyOf(t, c2, task) {
+			for _, m := range historyOf(t, user, task) {
 				if m.Role == protocol.RoleAssistant && m.Message != "forged" {
 					texts = append(texts, m.Message)
 				}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,29 @@ import (
 	"bellhop/protocol"
 )
 
+// gateway is a proxy of a test before a server. handle returns true if it has answered.
+func gateway(t *testing.T, target string, handle func(w http.ResponseWriter, r *http.Request) bool, change func(*http.Response)) string {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(to)
+	forward.Transport = transport
+	if change != nil {
+		forward.ModifyResponse = func(resp *http.Response) error { change(resp); return nil }
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if handle != nil && handle(w, r) {
+			return
+		}
+		r.Host = to.Host
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // liar is a gateway in front of a host. While it lies, it answers changes of a session with a
 // success of its own.
 type liar struct {
@@ -24,25 +48,16 @@ type liar struct {
 
 func newLiar(t *testing.T, host string) *liar {
 	t.Helper()
-	to, err := url.Parse(host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.Transport = transport
 	l := &liar{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l.url = gateway(t, host, func(w http.ResponseWriter, r *http.Request) bool {
 		changes := r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/session/")
-		if changes && l.lies.Add(-1) >= 0 {
-			l.lied.Add(1)
-			_, _ = io.WriteString(w, `{"success":true}`)
-			return
+		if !changes || l.lies.Add(-1) < 0 {
+			return false
 		}
-		r.Host = to.Host
-		forward.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	l.url = server.URL
+		l.lied.Add(1)
+		_, _ = io.WriteString(w, `{"success":true}`)
+		return true
+	}, nil)
 	return l
 }
 
@@ -50,27 +65,18 @@ func newLiar(t *testing.T, host string) *liar {
 // error, and the session's deletion is repeated.
 func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 	s := newStack(t, sqlite)
-	gateway := newLiar(t, s.host.url)
-	host := strings.TrimSpace(s.administer("hosts", "add", "--name", "gated", "--url", gateway.url))
+	liar := newLiar(t, s.host.url)
+	host := strings.TrimSpace(s.administer("hosts", "add", "--name", "gated", "--url", liar.url))
 	c := s.user()
 	task, err := c.CreateTask(t.Context(), &protocol.CreateTaskRequest{Title: "gated", HostID: host})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task.ID, Message: "slow 3000"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transcript := &client.Transcript{}
-	for event, err := range stream.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
+	toEnd(t, send(t, c, task.ID, "slow 3000"), func(event client.Event, _ *client.Transcript) {
+		if !isPart(event, protocol.PartTextStart) {
+			return
 		}
-		transcript.Apply(event)
-		if event.Part == nil || event.Part.Type != protocol.PartTextStart {
-			continue
-		}
-		gateway.lies.Store(1)
+		liar.lies.Store(1)
 		err := c.Interrupt(t.Context(), task.ID)
 		if protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.Contains(err.Error(), "did not confirm") {
 			t.Errorf("an interrupt that a gateway answered: %v", err)
@@ -78,13 +84,13 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 		if err := c.Interrupt(t.Context(), task.ID); err != nil {
 			t.Errorf("the interrupt after it: %v", err)
 		}
-	}
+	})
 	settle(t, c, task.ID)
-	gateway.lies.Store(1)
+	liar.lies.Store(1)
 	if err := c.DeleteTask(t.Context(), task.ID); err != nil {
 		t.Error(err)
 	}
-	if n := gateway.lied.Load(); n != 2 {
+	if n := liar.lied.Load(); n != 2 {
 		t.Errorf("the gateway lied %d times, want 2", n)
 	}
 	if status := statusOf(t, s.host.url+"/session/"+task.ID+"/events"); status != http.StatusUnauthorized {
@@ -98,19 +104,9 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 // sessionsOfHost is the host's GET /status.
 func (s *stack) sessionsOfHost() string {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.host.url+"/status", http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+hostPassword)
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("GET /status: %d, %v", resp.StatusCode, err)
+	var body json.RawMessage
+	if code := s.askHost(http.MethodGet, "/status", &body); code != http.StatusOK {
+		s.t.Fatalf("GET /status: %d", code)
 	}
 	return string(body)
 }

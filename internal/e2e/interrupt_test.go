@@ -10,22 +10,14 @@ import (
 func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
 	s := newStack(t, sqlite)
 	task, c := s.task("stop it"), s.user()
-	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: "slow 3000"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transcript := &client.Transcript{}
-	for event, err := range stream.Events(t.Context()) {
-		if err != nil {
+	transcript := toEnd(t, send(t, c, task, "slow 3000"), func(event client.Event, _ *client.Transcript) {
+		if !isPart(event, protocol.PartTextStart) {
+			return
+		}
+		if err := c.Interrupt(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
-		transcript.Apply(event)
-		if event.Part != nil && event.Part.Type == protocol.PartTextStart {
-			if err := c.Interrupt(t.Context(), task); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	})
 	if transcript.End == nil || transcript.End.Type != protocol.PartAbort || transcript.End.Reason != protocol.ReasonAborted {
 		t.Errorf("the stream ended with %+v", transcript.End)
 	}

@@ -54,7 +54,7 @@ func (s *stack) recorded(t testing.TB, task, message string) (reading, sent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transcript := toEnd(t, t.Context(), stream)
+	transcript := toEnd(t, stream, nil)
 	return reading{Name: message, Turn: stream.TurnID, Conns: r.connections(), Ended: true, Texts: textsIn(transcript)},
 		sent{MessageID: req.MessageID, TurnID: stream.TurnID, Text: message}
 }

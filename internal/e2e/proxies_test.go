@@ -265,27 +265,18 @@ func (f *front) compresses(t *testing.T) {
 // A question arrives while its turn waits for the answer, so the proxy holds nothing back.
 func (f *front) streamsATurn(t *testing.T) {
 	user, asked := f.user(t), ""
-	stream, err := user.Send(t.Context(), &protocol.CheckInRequest{TaskID: f.task(t), Message: "write a.txt: hi"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transcript := &client.Transcript{}
-	for event, err := range stream.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	transcript := toEnd(t, send(t, user, f.task(t), "write a.txt: hi"), func(event client.Event, _ *client.Transcript) {
 		if event.Lost != nil {
 			t.Errorf("the proxy cut the stream: %v", event.Lost)
 		}
-		transcript.Apply(event)
-		if event.Part == nil || event.Part.Type != protocol.PartToolApprovalRequest {
-			continue
+		if !isPart(event, protocol.PartToolApprovalRequest) {
+			return
 		}
 		asked = event.Part.ApprovalID
 		eventually(t, "the answer is taken", func() bool {
 			return user.Answer(t.Context(), asked, &protocol.AnswerRequest{Approved: new(true)}) == nil
 		})
-	}
+	})
 	if asked == "" || len(textsIn(transcript)) == 0 {
 		t.Errorf("asked %q, texts %q", asked, textsIn(transcript))
 	}

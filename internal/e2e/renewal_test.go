@@ -29,22 +29,13 @@ func TestATurnMayBeLongerThanItsWebhookToken(t *testing.T) {
 	task, c := b.task(t, host.URL, ""), b.client()
 
 	const prompt = "text before\nend\nwait later\ntext after\nend"
-	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: prompt})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transcript := &client.Transcript{}
-	for event, err := range stream.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		transcript.Apply(event)
-		if event.Part != nil && event.Part.Type == protocol.PartTextEnd && len(transcript.Blocks) == 1 {
+	toEnd(t, send(t, c, task, prompt), func(event client.Event, read *client.Transcript) {
+		if isPart(event, protocol.PartTextEnd) && len(read.Blocks) == 1 {
 			eventually(t, "the first text is stored", func() bool { return len(messagesOf(t, c, task)) == 2 })
 			clock.Advance(11 * time.Minute)
 			fake.Release("later")
 		}
-	}
+	})
 	var texts []string
 	for _, m := range historyOf(t, c, task) {
 		texts = append(texts, m.Message)

@@ -24,7 +24,7 @@ func TestAReplayCutAnywhereIsDeliveredCompletely(t *testing.T) {
 		}
 		return stream
 	}
-	want := toEnd(t, t.Context(), open())
+	want := toEnd(t, open(), nil)
 	s.host.kill() // from here on the turn is replayed from the journal
 	s.host.start()
 

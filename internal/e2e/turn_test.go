@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -13,23 +12,38 @@ import (
 // turnOf sends a message and reads its turn to the end.
 func turnOf(t testing.TB, c *client.Client, task, message string) *client.Transcript {
 	t.Helper()
+	return toEnd(t, send(t, c, task, message), nil)
+}
+
+// send checks a message in and returns the stream of its turn.
+func send(t testing.TB, c *client.Client, task, message string) *client.Stream {
+	t.Helper()
 	stream, err := c.Send(t.Context(), &protocol.CheckInRequest{TaskID: task, Message: message})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return toEnd(t, t.Context(), stream)
+	return stream
 }
 
-func toEnd(t testing.TB, ctx context.Context, stream *client.Stream) *client.Transcript {
+// toEnd reads a stream to its end. It calls seen after each event, with the transcript so far;
+// seen may be nil.
+func toEnd(t testing.TB, stream *client.Stream, seen func(client.Event, *client.Transcript)) *client.Transcript {
 	t.Helper()
 	transcript := &client.Transcript{}
-	for event, err := range stream.Events(ctx) {
+	for event, err := range stream.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		transcript.Apply(event)
+		if seen != nil {
+			seen(event, transcript)
+		}
 	}
 	return transcript
+}
+
+func isPart(event client.Event, kind protocol.PartType) bool {
+	return event.Part != nil && event.Part.Type == kind
 }
 
 // historyOf returns a task's messages after the turn has arrived at the broker.
