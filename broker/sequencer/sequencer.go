@@ -161,7 +161,8 @@ func (r *request) place(i int) *protocol.Error {
 
 // move decides about a stored event that a host gave a new position. If that is the next
 // position, the event moves there, and a late one gets its effects. At or below the cursor
-// the event is a duplicate: the request or the host's journal is older than the cursor.
+// the event is a duplicate: the request or the host's journal is older than the cursor. A late
+// one is refused there, because it has no effects yet: its host gives it another position.
 func (r *request) move(i int, known Known) *protocol.Error {
 	refusal := r.advance(r.events[i].Position)
 	switch {
@@ -171,7 +172,7 @@ func (r *request) move(i int, known Known) *protocol.Error {
 			r.decision.Accepted = append(r.decision.Accepted, i)
 		}
 		return nil
-	case refusal.Code == protocol.CodeGap || refusal.Code == protocol.CodeUnverified || known.Late && refusal.Code == protocol.CodeFenced:
+	case known.Late || refusal.Code == protocol.CodeGap || refusal.Code == protocol.CodeUnverified:
 		return refusal
 	}
 	return nil

@@ -267,6 +267,7 @@ func TestAKnownEventAtAnotherPosition(t *testing.T) {
 			[]sequencer.Event{sentAt("b", "b", at(2, 1))},
 			"fenced 3/1",
 		},
+		{"a late event has no effects at a position that is taken", late, []sequencer.Event{sentAt("b", "b", at(2, 1))}, "diverged 2/1"},
 		{"an event without a position gets none", unnumbered, []sequencer.Event{sentAt("b", "b", at(1, 1))}, "conflict"},
 	} {
 		d := sequencer.Decide(c.state, c.send)

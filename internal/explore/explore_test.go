@@ -38,43 +38,53 @@ var scenarios = []struct {
 	ends  end
 }{
 	{
-		"the network loses, delays, repeats and lies", scenario{Limits: limits{Events: 3, Faults: 3, Pulls: 1}, Saved: true},
+		"the network loses, delays, repeats and lies",
+		scenario{Limits: limits{Events: 3, Faults: 3, Pulls: 1}, Saved: true},
 		10, 40, never,
 	},
 	{
-		"a host restarts", scenario{Limits: limits{Events: 2, Faults: 1, Restarts: 1, CheckIns: 1}, Saved: true},
+		"a host restarts",
+		scenario{Limits: limits{Events: 2, Faults: 1, Restarts: 1, CheckIns: 1}, Saved: true},
 		10, 18, atDepth,
 	},
 	{
-		"a journal is restored", scenario{Limits: limits{Events: 1, Faults: 1, Pulls: 1, CheckIns: 1, Journals: 1}, Behind: 1, Saved: true},
+		"a journal is restored",
+		scenario{Limits: limits{Events: 1, Faults: 1, Pulls: 1, CheckIns: 1, Journals: 1}, Behind: 1, Saved: true},
 		10, 18, atDepth,
 	},
 	{
-		"a journal without its last receipt is restored", scenario{Limits: limits{Events: 1, Faults: 1, CheckIns: 1, Journals: 1}, Behind: 1},
+		"a journal without its last receipt is restored",
+		scenario{Limits: limits{Events: 1, Faults: 1, CheckIns: 1, Journals: 1}, Behind: 1},
 		12, 20, atDepth,
 	},
 	{
-		"a journal is restored, and brokers pull", scenario{Limits: limits{Pulls: 2, CheckIns: 1, Journals: 1}, Behind: 2, Saved: true},
+		"a journal is restored, and brokers pull",
+		scenario{Limits: limits{Pulls: 2, CheckIns: 1, Journals: 1}, Behind: 2, Saved: true},
 		12, 24, never,
 	},
 	{
-		"the database is restored", scenario{Limits: limits{Events: 1, Faults: 1, CheckIns: 1, Database: 1}, Behind: 1, Saved: true},
+		"the database is restored",
+		scenario{Limits: limits{Events: 1, Faults: 1, CheckIns: 1, Database: 1}, Behind: 1, Saved: true},
 		10, 16, atDepth,
 	},
 	{
-		"the database is restored, and brokers pull", scenario{Limits: limits{Events: 1, Pulls: 1, Database: 1}, Behind: 1, Saved: true},
+		"the database is restored, and brokers pull",
+		scenario{Limits: limits{Events: 1, Pulls: 1, Database: 1}, Behind: 1, Saved: true},
 		12, 20, atDepth,
 	},
 	{
-		"both sides are restored", scenario{Limits: limits{Faults: 1, CheckIns: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true},
+		"both sides are restored",
+		scenario{Limits: limits{Faults: 1, CheckIns: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true},
 		10, 16, atDepth,
 	},
 	{
-		"a program has the webhook token", scenario{Limits: limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 1, Forged: 2}, Saved: true},
+		"a program has the webhook token",
+		scenario{Limits: limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 1, Forged: 2}, Saved: true},
 		9, 16, atDepth,
 	},
 	{
-		"the task moves", scenario{Limits: limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 2, Moves: 2}, Behind: 1, Saved: true},
+		"the task moves",
+		scenario{Limits: limits{Events: 2, Faults: 1, Pulls: 1, CheckIns: 2, Moves: 2}, Behind: 1, Saved: true},
 		9, 18, before,
 	},
 }
@@ -129,36 +139,52 @@ func TestExploreFindsWhatEachFixPrevents(t *testing.T) {
 		want  string
 	}{
 		{
-			"B1: a receipt counts for the events of its request only", rules{AnyCursor: true},
-			scenario{Limits: limits{Journals: 1}, Behind: 2}, "6 PROC-7",
+			"B1: a receipt counts for the events of its request only",
+			rules{AnyCursor: true},
+			scenario{Limits: limits{Journals: 1}, Behind: 2},
+			"6 PROC-7",
 		},
 		{
-			"B2: only the broker's own answer is a receipt", rules{AnySuccess: true},
-			scenario{Limits: limits{Events: 2, Faults: 1}, Saved: true}, "6 PROC-7",
+			"B2: only the broker's own answer is a receipt",
+			rules{AnySuccess: true},
+			scenario{Limits: limits{Events: 2, Faults: 1}, Saved: true},
+			"6 PROC-7",
 		},
 		{
-			"a host rewinds after a restore of the database", rules{NoRewind: true},
-			scenario{Limits: limits{Database: 1}, Behind: 1, Saved: true}, "6 PROC-7",
+			"a host rewinds after a restore of the database",
+			rules{NoRewind: true},
+			scenario{Limits: limits{Database: 1}, Behind: 1, Saved: true},
+			"6 PROC-7",
 		},
 		{
-			"a pull gets no event before those that it lacks", rules{NoWithholding: true},
-			scenario{Limits: limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true}, "order is kept",
+			"a pull gets no event before those that it lacks",
+			rules{NoWithholding: true},
+			scenario{Limits: limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true},
+			"order is kept",
 		},
 		{
-			"pulled events keep their ids at new positions", rules{NoWithholding: true, NoMoves: true},
-			scenario{Limits: limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true}, "order is kept",
+			"pulled events keep their ids at new positions",
+			rules{NoWithholding: true, NoMoves: true},
+			scenario{Limits: limits{Pulls: 1, Journals: 1}, Behind: 1, Saved: true},
+			"order is kept",
 		},
 		{
-			"a known event moves with its host", rules{NoMoves: true},
-			scenario{Limits: limits{Faults: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true}, "1 IN-11",
+			"a known event moves with its host",
+			rules{NoMoves: true},
+			scenario{Limits: limits{Faults: 1, Journals: 1, Database: 1}, Behind: 1, Saved: true},
+			"1 IN-11",
 		},
 		{
-			"an epoch is accepted after the host confirmed it", rules{AnyEpoch: true},
-			scenario{Limits: limits{Forged: 1}}, "2 AUTH-11",
+			"an epoch is accepted after the host confirmed it",
+			rules{AnyEpoch: true},
+			scenario{Limits: limits{Forged: 1}},
+			"2 AUTH-11",
 		},
 		{
-			"an answer names the incarnation of its data", rules{LateLabel: true},
-			scenario{Limits: limits{CheckIns: 1, Database: 1}, Behind: 1, Saved: true}, "6 PROC-7",
+			"an answer names the incarnation of its data",
+			rules{LateLabel: true},
+			scenario{Limits: limits{CheckIns: 1, Database: 1}, Behind: 1, Saved: true},
+			"6 PROC-7",
 		},
 	} {
 		t.Run(c.fix, func(t *testing.T) {

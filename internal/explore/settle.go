@@ -66,8 +66,12 @@ func (w *World) quiet() string {
 			return fmt.Sprintf("9 nothing is under way: host %d shows %s, %d events are not acknowledged", h, st.Record.Outbox, st.Pending)
 		}
 		for _, e := range w.hosts[h].journal.events {
-			if w.db.find(e.EventID) == nil && !w.bothRestored() {
+			switch row := w.db.find(e.EventID); {
+			case w.bothRestored():
+			case row == nil:
 				return fmt.Sprintf("9 no event is lost: the database never gets %s", short(e.EventID))
+			case row.late && !w.moved:
+				return fmt.Sprintf("9 no event is lost: %s, which its host has, never gets its effects", short(e.EventID))
 			}
 		}
 	}
