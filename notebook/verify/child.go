@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -35,9 +36,17 @@ func (v *Verifier) child(ctx context.Context, language, code string) finding {
 // timeout is the end of a request at its time limit.
 type timeout struct{ error }
 
+// startError is the failure of a process before it got any code.
+type startError struct{ error }
+
 func (v *Verifier) failed(ctx context.Context, language string, err error) finding {
 	if _, ended := err.(timeout); ended { //nolint:errorlint // try returns it unwrapped
 		return unsupported("The checker was ended after its time was over")
+	}
+	var start startError
+	if errors.As(err, &start) {
+		v.o.Log.ErrorContext(ctx, "verify-worker did not start", "language", language, "error", err)
+		return unsupported("The checker of this server did not start")
 	}
 	v.o.Log.WarnContext(ctx, "verify-worker failed", "language", language, "error", err)
 	return unsupported("The checker could not finish: the code is too complex for it")
@@ -48,7 +57,7 @@ func (v *Verifier) failed(ctx context.Context, language string, err error) findi
 func (v *Verifier) try(ctx context.Context, r request) (found finding, reused bool, err error) {
 	p, err := v.ready(ctx, r.Language)
 	if err != nil {
-		return finding{}, false, err
+		return finding{}, false, startError{err}
 	}
 	if found, err = v.serve(ctx, p, r); err != nil {
 		p.stop()

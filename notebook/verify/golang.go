@@ -39,12 +39,12 @@ func (v *Verifier) golang(ctx context.Context, code string) finding {
 	if d := tooNested(code); d != nil {
 		return unsupported(d[0].Message)
 	}
-	_, file, err := parseGo(code)
-	if err != nil {
+	if _, _, err := parseGo(code); err != nil {
 		found.Diagnostics = goDiagnostics(err)
 		return found
 	}
-	if found.Reason = notTyped(code, file); found.Reason != "" || len(v.o.Worker) == 0 {
+	if !hasPackage(code) {
+		found.Reason = "The types were not checked, because the code is a fragment"
 		return found
 	}
 	checked := v.child(ctx, goCheck, code)
@@ -137,15 +137,12 @@ func hasPackage(code string) bool {
 	return err == nil
 }
 
-// notTyped returns why the types of code cannot be checked, "" if they can.
-func notTyped(code string, file *ast.File) string {
-	if !hasPackage(code) {
-		return "The types were not checked, because the code is a fragment"
-	}
+// unknownImport returns the first import that is not of the standard library, "" if there is none.
+func unknownImport(file *ast.File) string {
 	for _, spec := range file.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil || !gostd.Has(path) {
-			return "The types were not checked, because " + path + " is not in the standard library"
+			return path
 		}
 	}
 	return ""
@@ -172,13 +169,18 @@ func goDiagnostics(err error) []protocol.Diagnostic {
 	return all
 }
 
-// checkGoTypes runs in a worker process, on code that parses and imports only the standard
-// library. What another file of the same package may declare is no error.
+// checkGoTypes runs in a worker process, which alone loads the standard library's types. What
+// another file of the same package may declare is no error.
 func checkGoTypes(code string) finding {
 	found := finding{Tool: goTypes, Version: runtime.Version(), Claim: protocol.ClaimTypeChecks}
 	files, file, err := parseGo(code)
 	if err != nil {
 		found.Diagnostics = goDiagnostics(err)
+		return found
+	}
+	if path := unknownImport(file); path != "" {
+		found.Tool, found.Claim = goParser, protocol.ClaimParses
+		found.Reason = "The types were not checked, because " + path + " is not in the standard library"
 		return found
 	}
 	alone := isProgram(file)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
@@ -69,9 +70,11 @@ func (v *Verifier) Close() {
 func (v *Verifier) cache() string {
 	v.once.Do(func() {
 		if v.cacheDir = v.o.Cache; v.cacheDir != "" {
-			if err := os.MkdirAll(v.cacheDir, 0o700); err == nil {
+			err := private(v.cacheDir)
+			if err == nil {
 				return
 			}
+			v.o.Log.Warn("compiled grammars are not kept", "directory", v.cacheDir, "error", err)
 		}
 		dir, err := os.MkdirTemp("", "bellhop-grammars-")
 		if err != nil {
@@ -80,6 +83,18 @@ func (v *Verifier) cache() string {
 		v.cacheDir, v.temporary = dir, err == nil
 	})
 	return v.cacheDir
+}
+
+// private makes a directory, or reports an error if others may write to the one that is there.
+func private(directory string) error {
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(directory)
+	if err == nil && info.Mode().Perm()&0o022 != 0 {
+		err = fmt.Errorf("others may write to it: its mode is %v", info.Mode().Perm())
+	}
+	return err
 }
 
 // finding is the result of a checker.

@@ -21,15 +21,17 @@ const list = JSON.parse(readFileSync(listFile, 'utf8'));
 const work = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'grammars-'));
 const compile = ['--target=wasm32-wasi', '-Os', '-std=c11', '-DNDEBUG', '-w', '-fvisibility=hidden'];
 
-const run = (command, args, options) => execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
+const output = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
+const run = (command, args) => execFileSync(command, args, output);
 
 /** Fetches, checks and unpacks a package; returns its directory. */
 function unpack(entry) {
   const target = join(work, `${entry.package.replace('/', '+')}-${entry.version}`);
   mkdirSync(target, { recursive: true });
-  const archive = join(target, run('npm', ['pack', '--silent', '--pack-destination', target, `${entry.package}@${entry.version}`]).trim());
+  const name = `${entry.package}@${entry.version}`;
+  const archive = join(target, run('npm', ['pack', '--silent', '--pack-destination', target, name]).trim());
   const sha512 = createHash('sha512').update(readFileSync(archive)).digest('base64');
-  if (sha512 !== entry.sha512) throw new Error(`${entry.package}@${entry.version} has SHA-512 ${sha512}, the list says ${entry.sha512}`);
+  if (sha512 !== entry.sha512) throw new Error(`${name} has SHA-512 ${sha512}, the list says ${entry.sha512}`);
   run('tar', ['xzf', archive, '-C', target]);
   return join(target, 'package');
 }
@@ -70,6 +72,10 @@ list.module.size = wasm.length;
 list.module.sha256 = createHash('sha256').update(wasm).digest('hex');
 list.module.compiler = run('clang', ['--version']).split('\n')[0];
 writeFileSync(listFile, `${JSON.stringify(list, null, 2)}\n`);
-writeFileSync(join(here, '..', 'notices.txt'), [list.core, ...list.grammars].map((entry, i) =>
-  `${entry.package} ${entry.version} (${entry.licence})\n\n${i === 0 ? `${licenceOf(core)}\n\n${licenceOf(join(core, list.core.path, 'src', 'unicode'))}` : licenceOf(directories[i - 1])}\n`).join(`\n${'-'.repeat(80)}\n\n`));
+const notices = [list.core, ...list.grammars].map((entry, i) => {
+  const unicode = join(core, list.core.path, 'src', 'unicode');
+  const texts = i === 0 ? [licenceOf(core), licenceOf(unicode)] : [licenceOf(directories[i - 1])];
+  return `${entry.package} ${entry.version} (${entry.licence})\n\n${texts.join('\n\n')}\n`;
+});
+writeFileSync(join(here, '..', 'notices.txt'), notices.join(`\n${'-'.repeat(80)}\n\n`));
 console.log(`${wasm.length} bytes, compressed ${readFileSync(join(here, '..', 'module.wasm.gz')).length}`);

@@ -1,0 +1,60 @@
+package verify
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"bellhop/protocol"
+)
+
+func newWorker(t *testing.T, command ...string) *Verifier {
+	t.Helper()
+	v := New(Options{Worker: command, Workers: 1, Limit: time.Minute})
+	t.Cleanup(v.Close)
+	return v
+}
+
+// An idle process may end at any time. The request that finds it dead gets a fresh one.
+func TestADeadWorkerIsReplaced(t *testing.T) {
+	v := newWorker(t, os.Args[0], "verify-worker")
+	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.Verified {
+		t.Fatalf("%+v", got)
+	}
+	if err := v.pool.idle[0].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.Verified {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
+	const reason = "The checker of this server did not start"
+	v := newWorker(t, t.TempDir()+"/missing")
+	if got := v.Verify(t.Context(), "toml", "a = 1\n"); got.Verdict != protocol.VerifyUnsupported || got.Reason != reason {
+		t.Errorf("%+v", got)
+	}
+	got := v.Verify(t.Context(), "go", "package a\n")
+	if got.Verdict != protocol.Verified || got.Claim != protocol.ClaimParses || got.Reason != "The types were not checked. "+reason {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Compiled grammars are machine code: whoever can write to their directory can run programs.
+func TestADirectoryOthersMayWriteToHoldsNoGrammars(t *testing.T) {
+	for mode, kept := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o770: false, 0o777: false} {
+		directory := t.TempDir()
+		if err := os.Chmod(directory, mode); err != nil {
+			t.Fatal(err)
+		}
+		v := New(Options{Cache: directory})
+		if used := v.cache(); (used == directory) != kept || used == "" {
+			t.Errorf("mode %v: %s", mode, used)
+		}
+		v.Close()
+		if _, err := os.Stat(directory); err != nil {
+			t.Error(err)
+		}
+	}
+}
