@@ -93,6 +93,13 @@ func (o *outbox) SetEndpoint(_ context.Context, e notebook.Endpoint) (seal.Secre
 	return e.Secret, nil
 }
 
+func (o *outbox) RemoveEndpoint(_ context.Context, _, id string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.endpoints, id)
+	return nil
+}
+
 func (o *outbox) Enqueue(_ context.Context, f notebook.Outgoing) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

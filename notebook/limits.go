@@ -11,6 +11,7 @@ import (
 // Limits in bytes of what agents and users send.
 const (
 	MaxCode       = 512 << 10
+	HistoryText   = 1000 // characters of a message in the histories of a poll
 	maxContext    = 16 << 10
 	maxContent    = 64 << 10  // a user's message
 	maxResponse   = 256 << 10 // an agent's message
@@ -25,14 +26,18 @@ const (
 	maxSources     = 500  // per notebook
 	maxVersions    = 1000 // per source
 	maxMessages    = 1000 // per response
-	maxHistory     = 50   // per follow-up
-	maxFollowups   = 50   // per poll
+	maxHistory     = 50   // per follow-up sent to a webhook
+	maxFollowups   = 100  // per poll
+	maxExchanges   = 1000 // messages read for the histories of a poll
 
-	// Total size of the code in a list, of the messages in a list, and of the conversation sent
-	// with one follow-up.
-	listBudget    = 4 << 20
-	messageBudget = 4 << 20
-	historyBudget = 256 << 10
+	// Total size of the code in a list, of the messages in a list, of the conversation sent
+	// with one webhook, and of the code and the histories in a poll. Models read what a poll
+	// returns, so its histories are small.
+	listBudget     = 4 << 20
+	messageBudget  = 4 << 20
+	deliveryBudget = 256 << 10
+	followupBudget = 1 << 20
+	historyBudget  = 6 << 10
 )
 
 // check validates a request and keeps the first error.

@@ -81,8 +81,11 @@ type Message struct {
 	Diff        string
 }
 
-// Followup is an unanswered message with its source's title.
+// Followup is an unanswered message with what the agent must know of its source.
 type Followup struct {
 	Message
-	SourceTitle string
+	SourceTitle    string
+	SourceLanguage string
+	SourceContext  string
+	SourceVersion  int64
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"time"
 
-	udiff "github.com/aymanbagabas/go-udiff"
-
-	"bellhop/internal/database"
 	"bellhop/protocol"
 )
 
@@ -64,8 +61,7 @@ func (s *Service) Respond(ctx context.Context, c Caller, messageID string, r *Re
 	return resp, nil
 }
 
-// questionFor returns the message to answer and its source. It makes the transaction's checks
-// early, before the slow verification.
+// questionFor returns the message to answer and its source.
 func (s *Service) questionFor(ctx context.Context, c Caller, id string) (*Message, *Source, error) {
 	m, err := s.o.Store.Message(ctx, c.UserID, id)
 	if err != nil {
@@ -75,14 +71,10 @@ func (s *Service) questionFor(ctx context.Context, c Caller, id string) (*Messag
 	if err != nil {
 		return nil, nil, err
 	}
-	session, err := s.o.Store.Session(ctx, c.UserID, source.SessionID)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !c.owns(session) || m.Role != protocol.FollowupUser {
+	if m.Role != protocol.FollowupUser {
 		return nil, nil, protocol.Errorf(protocol.CodeNotFound, "Message not found")
 	}
-	if err := s.usable(session, s.nowUTC()); err != nil {
+	if err := s.usableBy(ctx, c, source.SessionID, "Message"); err != nil {
 		return nil, nil, err
 	}
 	return m, source, unanswered(m)
@@ -119,9 +111,19 @@ func (s *Service) answer(
 		ID: protocol.NewID(), SourceID: source.ID, Seq: source.LastSeq, Role: protocol.FollowupAgent, Content: r.Response,
 		ReplyTo: question.ID, State: Delivered, DeliveredAt: &now, CreatedAt: now,
 	}
-	newest, err := s.update(ctx, session, source, reply, r.CodeUpdate, v)
+	newest, err := s.o.Store.Version(ctx, source.ID, source.Version)
 	if err != nil {
 		return nil, err
+	}
+	if r.CodeUpdate != nil {
+		newest, err = s.addVersion(ctx, source, newest, &Version{
+			Code: r.CodeUpdate.Code, Description: r.CodeUpdate.Description, Author: session.AgentIdentifier,
+			MessageID: reply.ID, Verification: v, CreatedAt: now,
+		})
+		if err != nil {
+			return nil, err
+		}
+		reply.Version, reply.Description, reply.Diff = newest.Number, newest.Description, newest.Diff
 	}
 	if err := s.o.Store.InsertMessage(ctx, reply); err != nil {
 		return nil, err
@@ -151,32 +153,4 @@ func (s *Service) announce(ctx context.Context, session *Session, reply *Message
 		UserID: session.UserID, At: reply.CreatedAt, SourceID: reply.SourceID, AgentSessionID: session.ID,
 		InReplyTo: reply.ReplyTo, MessageID: reply.ID, Version: reply.Version,
 	})
-}
-
-// update inserts the version that the reply brings, if any, and returns the newest version.
-func (s *Service) update(
-	ctx context.Context, session *Session, source *Source, reply *Message, u *CodeUpdate, v *protocol.Verification,
-) (*Version, error) {
-	current, err := s.o.Store.Version(ctx, source.ID, source.Version)
-	if err != nil || u == nil {
-		return current, err
-	}
-	if source.Version >= maxVersions {
-		return nil, protocol.Errorf(protocol.CodeConflict, "The source has %d versions, which is the limit", source.Version)
-	}
-	source.Version++
-	next := &Version{
-		SourceID: source.ID, Number: source.Version, Code: u.Code, Diff: diff(source, current.Code, u.Code), Description: u.Description,
-		Author: session.AgentIdentifier, MessageID: reply.ID, Verification: v, CreatedAt: reply.CreatedAt,
-	}
-	reply.Version, reply.Description, reply.Diff = next.Number, next.Description, next.Diff
-	if v == nil {
-		database.AfterCommit(ctx, s.wakeVerifier)
-	}
-	return next, s.o.Store.InsertVersion(ctx, next)
-}
-
-// diff returns the unified diff between the version before source.Version and that one.
-func diff(source *Source, before, after string) string {
-	return udiff.Unified(versionName(source.Version-1), versionName(source.Version), before, after)
 }

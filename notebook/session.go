@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"context"
 	"time"
 
 	"bellhop/protocol"
@@ -19,6 +20,10 @@ type Caller struct {
 	UserID          string
 	AgentIdentifier string
 }
+
+// TokenHint says to an agent without a usable token how it gets one.
+const TokenHint = "Send Authorization: Bearer and an API token of kind agent. The user makes one on the console's " +
+	"tokens page, or with bellhop tokens create --kind agent"
 
 // Session is an agent session.
 type Session struct {
@@ -80,6 +85,20 @@ func (s *Service) usable(session *Session, now time.Time) error {
 // its own.
 func (c Caller) owns(session *Session) bool {
 	return session.UserID == c.UserID && (c.AgentIdentifier == "" || c.AgentIdentifier == session.AgentIdentifier)
+}
+
+// usableBy returns an error unless the caller may use a session and it is active. The error
+// names what the caller asked for. Use cases with a slow verification call it
+// before their transaction, which checks again.
+func (s *Service) usableBy(ctx context.Context, c Caller, sessionID, what string) error {
+	session, err := s.o.Store.Session(ctx, c.UserID, sessionID)
+	if err != nil {
+		return err
+	}
+	if !c.owns(session) {
+		return protocol.Errorf(protocol.CodeNotFound, "%s not found", what)
+	}
+	return s.usable(session, s.nowUTC())
 }
 
 func errNoSession() error { return protocol.Errorf(protocol.CodeNotFound, "Agent session not found") }

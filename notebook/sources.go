@@ -65,20 +65,12 @@ func (s *Service) Save(ctx context.Context, c Caller, r *SaveRequest) (*SourceRe
 	return resp, nil
 }
 
-// agentsNotebook makes the transaction's checks early, before the slow verification.
 func (s *Service) agentsNotebook(ctx context.Context, c Caller, id string) (*Notebook, error) {
 	notebook, err := s.o.Store.Notebook(ctx, c.UserID, id)
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.o.Store.Session(ctx, c.UserID, notebook.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	if !c.owns(session) {
-		return nil, protocol.Errorf(protocol.CodeNotFound, "Notebook not found")
-	}
-	return notebook, s.usable(session, s.nowUTC())
+	return notebook, s.usableBy(ctx, c, notebook.SessionID, "Notebook")
 }
 
 func (s *Service) insert(

@@ -88,6 +88,10 @@ type MessageStore interface {
 	Messages(ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]Message, error)
 	// OpenFollowups returns a session's unanswered messages, oldest first.
 	OpenFollowups(ctx context.Context, sessionID string, limit int) ([]Followup, error)
+	// Exchanges returns, by source and oldest first, the last answer before each open follow-up
+	// and the closed messages between the two: at most limit in all, the newest. It reads
+	// HistoryText+1 characters of each, and no attachments.
+	Exchanges(ctx context.Context, sourceIDs []string, limit int) (map[string][]Message, error)
 	// MarkDelivered and MarkRead set only times that are unset. MarkRead covers the agent's
 	// messages of a source and returns their number.
 	MarkDelivered(ctx context.Context, ids []string, now time.Time) error
@@ -107,6 +111,8 @@ type Outbox interface {
 	// SetEndpoint creates an endpoint or changes its URL and secret. A zero secret is
 	// generated. The secret returned must not be shown again later.
 	SetEndpoint(ctx context.Context, e Endpoint) (seal.Secret, error)
+	// RemoveEndpoint deletes an endpoint and its deliveries.
+	RemoveEndpoint(ctx context.Context, userID, endpointID string) error
 	Enqueue(ctx context.Context, f Outgoing) error
 	Disable(ctx context.Context, userID, endpointID, reason string) error
 	Enable(ctx context.Context, userID, endpointID string) error

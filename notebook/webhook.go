@@ -50,6 +50,31 @@ func (s *Service) RegisterWebhook(ctx context.Context, c Caller, r *WebhookReque
 	return resp, nil
 }
 
+// RemoveWebhook deletes the webhook of an agent session: the agent polls from now on, also for
+// the messages that were not delivered. It is idempotent.
+func (s *Service) RemoveWebhook(ctx context.Context, c Caller, sessionID string) (*SessionResponse, error) {
+	session, err := s.session(ctx, c, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	var resp *SessionResponse
+	err = s.agentChange(ctx, c, session.ID, func(ctx context.Context, session *Session, now time.Time) error {
+		if session.EndpointID != "" && s.o.Outbox != nil {
+			if err := ignoreMissing(s.o.Outbox.RemoveEndpoint(ctx, session.UserID, session.EndpointID)); err != nil {
+				return err
+			}
+			session.EndpointID, session.WebhookURL = "", ""
+			session.changed(protocol.AgentEventWebhookGone, "", now)
+		}
+		resp = &SessionResponse{AgentSession: s.showSession(session, now)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
 func (s *Service) setWebhook(ctx context.Context, session *Session, url string, secret seal.Secret) (seal.Secret, error) {
 	if s.o.Outbox == nil {
 		return seal.Secret{}, protocol.Errorf(protocol.CodeInvalid, "This server sends no webhooks; poll for follow-ups")
@@ -99,7 +124,7 @@ func (s *Service) Render(ctx context.Context, userID, messageID string) ([]byte,
 		if err != nil {
 			return err
 		}
-		history, err := s.o.Store.Messages(ctx, source.ID, m.Seq, maxHistory, historyBudget)
+		history, err := s.o.Store.Messages(ctx, source.ID, m.Seq, maxHistory, deliveryBudget)
 		if err != nil {
 			return err
 		}

@@ -176,15 +176,24 @@ type Conversation struct {
 	Messages       []FollowupMessage `json:"messages"`
 }
 
-// Followup is a user's question that waits for the agent's answer.
+// Followup is a user's question that waits for the agent's answer. In a list, SourceCode and
+// OriginalContext are sent once per source: SourceCodeIn names the message that has them.
+// SourceCodeOmitted reports code beyond the list's total size. ConversationHistory begins with
+// the agent's last answer before the question, and a list has each of its messages once.
 type Followup struct {
 	ID                  string               `json:"id" jsonschema:"id of the message; respond_to_followup needs it"`
 	SourceID            string               `json:"sourceId"`
 	SourceTitle         string               `json:"sourceTitle"`
+	SourceVersion       int64                `json:"sourceVersion"`
+	SourceLanguage      string               `json:"sourceLanguage"`
+	SourceCode          string               `json:"sourceCode,omitempty" jsonschema:"the newest version of the code"`
+	SourceCodeIn        string               `json:"sourceCodeIn,omitempty" jsonschema:"id of the earlier message here that has sourceCode and originalContext of this source"`
+	SourceCodeOmitted   bool                 `json:"sourceCodeOmitted,omitempty" jsonschema:"the code is too large for this list: get_source has it"`
+	OriginalContext     string               `json:"originalContext,omitempty" jsonschema:"why you saved the code"`
 	Content             string               `json:"content" jsonschema:"what the user asks"`
 	Timestamp           time.Time            `json:"timestamp"`
 	Attachments         []FollowupAttachment `json:"attachments,omitempty"`
-	ConversationHistory []FollowupMessage    `json:"conversationHistory" jsonschema:"what was said before, oldest first"`
+	ConversationHistory []FollowupMessage    `json:"conversationHistory" jsonschema:"what was said since your last answer, oldest first; long texts are cut, get_source has them whole"`
 }
 
 // FollowupDelivery is the body of a webhook to an agent.
@@ -220,5 +229,5 @@ const (
 	AgentEventMessage      = "message"         // the user's or the agent's
 	AgentEventFailed       = "delivery_failed" // a message did not reach the agent
 	AgentEventVerified     = "verified"        // a version was verified
-	AgentEventWebhookGone  = "webhook_gone"    // the agent's webhook answered 410 and gets no more requests
+	AgentEventWebhookGone  = "webhook_gone"    // the agent removed its webhook, or it answered 410: the agent polls
 )

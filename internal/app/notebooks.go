@@ -96,6 +96,10 @@ func (o *outbox) Enable(ctx context.Context, userID, endpointID string) error {
 	return o.Service.Enable(ctx, userID, kindAgent, endpointID)
 }
 
+func (o *outbox) RemoveEndpoint(ctx context.Context, userID, endpointID string) error {
+	return o.Remove(ctx, userID, kindAgent, endpointID)
+}
+
 func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
 	_, err := o.Service.Enqueue(ctx, outbound.Job{
 		EndpointID: f.EndpointID, MessageID: f.MessageID, OrderKey: f.SourceID, Event: notebook.EventFollowup,

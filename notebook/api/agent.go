@@ -16,6 +16,16 @@ type respondRequest struct {
 	notebook.RespondRequest
 }
 
+type getRequest struct {
+	ID           string `param:"id" json:"-"`
+	Conversation bool   `query:"conversation" json:"-"`
+}
+
+type updateRequest struct {
+	ID string `param:"id" json:"-"`
+	notebook.UpdateRequest
+}
+
 func (a *API) createNotebook(ctx context.Context, req *notebook.CreateRequest) (*notebook.CreateResponse, error) {
 	return a.Notebooks.Create(ctx, a.Caller(ctx), req)
 }
@@ -38,6 +48,22 @@ func (a *API) followups(ctx context.Context, req *sessionQuery) (*notebook.Follo
 
 func (a *API) respond(ctx context.Context, req *respondRequest) (*notebook.RespondResponse, error) {
 	return a.Notebooks.Respond(ctx, a.Caller(ctx), req.ID, &req.RespondRequest)
+}
+
+func (a *API) agentSource(ctx context.Context, req *getRequest) (*notebook.GetResponse, error) {
+	return a.Notebooks.AgentSource(ctx, a.Caller(ctx), &notebook.GetRequest{SourceID: req.ID, Conversation: req.Conversation})
+}
+
+func (a *API) updateSource(ctx context.Context, req *updateRequest) (*notebook.SourceResponse, error) {
+	return a.Notebooks.Update(ctx, a.Caller(ctx), req.ID, &req.UpdateRequest)
+}
+
+func (a *API) deleteAgentSource(ctx context.Context, req *idRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Notebooks.DeleteAgentSource(ctx, a.Caller(ctx), req.ID))
+}
+
+func (a *API) removeWebhook(ctx context.Context, req *sessionQuery) (*notebook.SessionResponse, error) {
+	return a.Notebooks.RemoveWebhook(ctx, a.Caller(ctx), req.AgentSessionID)
 }
 
 func (a *API) registerWebhook(ctx context.Context, req *notebook.WebhookRequest) (*notebook.WebhookResponse, error) {

@@ -39,6 +39,10 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	id := pick(t, saved, "source.id")
 	s.want(s.do(agent, "GET", "/api/coding-agent/sources", ""), 200, `{"sources":[`+source+`]}`)
 	s.want(s.do(user, "GET", "/api/sources/"+id, ""), 200, `{"source":`+source+`}`)
+	ofAgent := "/api/coding-agent/sources/" + id
+	s.want(s.do(agent, "GET", ofAgent, ""), 200, `{"source":`+source+`}`)
+	s.want(s.do(agent, "PUT", ofAgent, `{"code":"{}"}`), 200, `{"source":`+source+`}`) // the code that it has
+	s.want(s.do(agent, "DELETE", "/api/coding-agent/webhook", ""), 200, `{"agentSession":`+session+`}`)
 	s.want(s.do(user, "GET", "/api/notebooks/"+pick(t, first, "notebook.id"), ""), 200, `{"notebook":`+book+`,"sources":[`+source+`]}`)
 	s.want(s.do(agent, "POST", "/api/coding-agent/verify", `{"code":"{}"}`), 200, verification)
 
@@ -47,7 +51,8 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	asked := s.do(user, "POST", "/api/sources/"+id+"/conversation", `{"content":"Why?"}`)
 	s.want(asked, 201, `{"message":{"id":"<3>","role":"user","content":"Why?","timestamp":`+at+`,"metadata":{"delivered":false,"read":false}}}`)
 	s.want(s.do(agent, "GET", "/api/coding-agent/followups?agentSessionId="+pick(t, first, "agentSession.id"), ""), 200,
-		`{"messages":[{"id":"<3>","sourceId":"<2>","sourceTitle":"S","content":"Why?","timestamp":`+at+`,"conversationHistory":[]}]}`)
+		`{"messages":[{"id":"<3>","sourceId":"<2>","sourceTitle":"S","sourceVersion":1,"sourceLanguage":"json","sourceCode":"{}",`+
+			`"originalContext":"why","content":"Why?","timestamp":`+at+`,"conversationHistory":[]}]}`)
 	answered := s.do(agent, "POST", "/api/coding-agent/followups/"+pick(t, asked, "message.id")+"/respond",
 		`{"response":"So.","codeUpdate":{"code":"[","description":"d"}}`)
 	const failed = `{"language":"json","verdict":"failed",` +
@@ -88,6 +93,7 @@ func TestBadInput(t *testing.T) {
 		return `{"notebookId":"` + book + `","title":"t","code":"` + code + `","language":"` + language + `","context":"c"}`
 	}
 	respond := "/api/coding-agent/followups/" + questionFor + "/respond"
+	ofAgent := "/api/coding-agent/sources/" + source
 	for _, c := range []struct {
 		name               string
 		who                who
@@ -95,7 +101,25 @@ func TestBadInput(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"no caller", who{}, "POST", "/api/coding-agent/notebooks", `{}`, 401, `{"error":"Unauthorized","code":"unauthorized"}`},
+		{
+			"no caller", who{}, "POST", "/api/coding-agent/notebooks", `{}`, 401,
+			`{"error":"Unauthorized","code":"unauthorized","hint":"` + notebook.TokenHint + `"}`,
+		},
+		{"no caller on a route for users", who{}, "GET", "/api/notebooks", "", 401, `{"error":"Unauthorized","code":"unauthorized"}`},
+		{"another user's source to read", who{s.bob, "ada"}, "GET", ofAgent, "", 404, `{"error":"Source not found","code":"not_found"}`},
+		{"another agent's source to change", who{s.ada, "eve"}, "PUT", ofAgent, `{"code":"x"}`, 404, `{"error":"Source not found","code":"not_found"}`},
+		{"another agent's source to delete", who{s.ada, "eve"}, "DELETE", ofAgent, "", 404, `{"error":"Source not found","code":"not_found"}`},
+		{"a change without code", agent, "PUT", ofAgent, `{"description":"d"}`, 400, `{"error":"code is required","code":"invalid"}`},
+		{"a version that is no number", agent, "PUT", ofAgent, `{"code":"x","baseVersion":-1}`, 400, `{"error":"baseVersion must be a version's number","code":"invalid"}`},
+		{
+			"a change of an old version", agent, "PUT", ofAgent, `{"code":"x","baseVersion":7}`, 409,
+			`{"error":"The source has another version than baseVersion","code":"conflict","hint":"Read it again (get_source), and send baseVersion with its version"}`,
+		},
+		{
+			"a change over 512 KiB", agent, "PUT", ofAgent, `{"code":"` + strings.Repeat("x", notebook.MaxCode+1) + `"}`, 413,
+			`{"error":"code is larger than 524288 bytes","code":"too_large"}`,
+		},
+		{"another agent's webhook", who{s.ada, "eve"}, "DELETE", "/api/coding-agent/webhook?agentSessionId=" + session, "", 404, `{"error":"Agent session not found","code":"not_found"}`},
 		{"an agent on a route for users", agent, "GET", "/api/notebooks", "", 403, `{"error":"This token reaches only notebooks and /mcp","code":"forbidden"}`},
 		{"no name", agent, "POST", "/api/coding-agent/notebooks", `{"agentIdentifier":"ada"}`, 400, `{"error":"agentName is required","code":"invalid"}`},
 		{"no identifier", who{user: s.ada}, "POST", "/api/coding-agent/notebooks", `{"agentName":"A"}`, 400, `{"error":"agentIdentifier is required","code":"invalid"}`},
@@ -231,13 +255,15 @@ func TestEveryRouteOfTheProtocolExists(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DELETE /api/notebooks/:id", "DELETE /api/sources/:id",
-		"GET /api/agent-sessions", "GET /api/coding-agent/followups", "GET /api/coding-agent/sources", "GET /api/notebooks", "GET /api/notebooks/:id",
+		"DELETE /api/coding-agent/sources/:id", "DELETE /api/coding-agent/webhook", "DELETE /api/notebooks/:id", "DELETE /api/sources/:id",
+		"GET /api/agent-sessions", "GET /api/coding-agent/followups", "GET /api/coding-agent/sources", "GET /api/coding-agent/sources/:id",
+		"GET /api/notebooks", "GET /api/notebooks/:id",
 		"GET /api/sources/:id", "GET /api/sources/:id/conversation", "GET /api/sources/:id/versions",
 		"GET /api/sources/:id/versions/:version",
 		"POST /api/agent-sessions/:id/disconnect", "POST /api/agent-sessions/:id/renew",
 		"POST /api/coding-agent/followups/:id/respond", "POST /api/coding-agent/notebooks", "POST /api/coding-agent/sources/with-context",
 		"POST /api/coding-agent/verify", "POST /api/coding-agent/webhook/register", "POST /api/sources/:id/conversation",
+		"PUT /api/coding-agent/sources/:id",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("routes\n%s", strings.Join(got, "\n"))

@@ -161,7 +161,8 @@ func TestEveryToolWithARealClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	open, _ := s.call(session, "get_followup_messages", nil)
-	if list := open["messages"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != asked.Message.ID {
+	if list := open["messages"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != asked.Message.ID ||
+		list[0].(map[string]any)["sourceCode"] != `{"a":1}` || list[0].(map[string]any)["originalContext"] != "c" {
 		t.Errorf("open %+v", open)
 	}
 	answer := map[string]any{"messageId": asked.Message.ID, "response": "So.", "codeUpdate": map[string]any{"code": `{"a":2}`, "description": "two"}}
@@ -191,8 +192,41 @@ func TestEveryToolWithARealClient(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
+	s.changeAndDelete(session, source["id"].(string))
 	if strings.Contains(s.logs.String(), "level=ERROR") {
 		t.Errorf("logged\n%s", s.logs)
+	}
+}
+
+// changeAndDelete follows an answer that made version 2.
+func (s *site) changeAndDelete(session *sdk.ClientSession, id string) {
+	s.t.Helper()
+	read, _ := s.call(session, "get_source", map[string]any{"sourceId": id, "conversation": true})
+	if read["source"].(map[string]any)["content"] != `{"a":2}` || len(read["messages"].([]any)) != 2 {
+		s.t.Errorf("read %+v", read)
+	}
+	change := map[string]any{"sourceId": id, "code": `{"a":3}`, "baseVersion": 2}
+	changed, _ := s.call(session, "update_source", change)
+	if source := changed["source"].(map[string]any); source["version"] != 3.0 || source["contentOmitted"] != true {
+		s.t.Errorf("changed %+v", changed)
+	}
+	change["code"] = `{"a":4}`
+	if _, got := s.call(session, "update_source", change); !strings.HasSuffix(got, "(conflict)") {
+		s.t.Errorf("changed an old version: %q", got)
+	}
+	change["code"] = strings.Repeat("x", notebook.MaxCode+1)
+	if _, got := s.call(session, "update_source", change); got != "code is larger than 524288 bytes. (too_large)" {
+		s.t.Errorf("large code: %q", got)
+	}
+	if deleted, failure := s.call(session, "delete_source", map[string]any{"sourceId": id}); deleted["success"] != true {
+		s.t.Errorf("deleted %+v, %s", deleted, failure)
+	}
+	for tool, args := range map[string]map[string]any{
+		"get_source": {"sourceId": id}, "update_source": {"sourceId": id, "code": "1"}, "delete_source": {"sourceId": id},
+	} {
+		if _, got := s.call(session, tool, args); got != "Source not found. (not_found)" {
+			s.t.Errorf("%s of a deleted source: %q", tool, got)
+		}
 	}
 }
 
@@ -257,7 +291,7 @@ func TestRequestsThatAreNoToolCall(t *testing.T) {
 		challenge = `Bearer error="invalid_token", error_description="` + noOAuth + `", ` +
 			`resource_metadata="https://bellhop.example/base/.well-known/oauth-protected-resource/mcp"`
 		refused = `{"error":"invalid_token","error_description":"` + noOAuth + `","code":"unauthorized",` +
-			`"hint":"Send Authorization: Bearer and an API token of kind agent"}`
+			`"hint":"` + notebook.TokenHint + `"}`
 	)
 	rpc := func(code int, message, data string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q,"data":{%s}}}`, code, message, data)

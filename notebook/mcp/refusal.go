@@ -9,17 +9,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/notebook"
 	"bellhop/protocol"
 )
 
 // metadataPath is the path of RFC 9728, section 3.
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-const (
-	tokenHint = "Send Authorization: Bearer and an API token of kind agent"
-	noOAuth   = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, " +
-		"and send it as Authorization: Bearer"
-)
+const noOAuth = "Bellhop issues no OAuth tokens. Create an API token of kind agent on the console's tokens page, " +
+	"and send it as Authorization: Bearer"
 
 // Error codes of JSON-RPC 2.0.
 const (
@@ -55,7 +53,7 @@ func (s *Server) formatError(header http.Header, e *protocol.Error) ([]byte, err
 	if httpapi.StatusOf(e.Code) == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description=`+strconv.Quote(noOAuth)+
 			`, resource_metadata=`+strconv.Quote(s.url(metadataPath+"/mcp")))
-		return protocol.Marshal(oauthError{"invalid_token", noOAuth, e.Code, cmp.Or(e.Hint, tokenHint)})
+		return protocol.Marshal(oauthError{"invalid_token", noOAuth, e.Code, cmp.Or(e.Hint, notebook.TokenHint)})
 	}
 	body := rpcError{JSONRPC: "2.0"}
 	body.Error.Code = rpcServerError

@@ -53,7 +53,7 @@ func bearerOnly(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Request().Header.Get("Authorization") == "" {
 			return &protocol.Error{
 				Code: protocol.CodeUnauthorized, Message: "Unauthorized",
-				Hint: tokenHint,
+				Hint: notebook.TokenHint,
 			}
 		}
 		return next(c)

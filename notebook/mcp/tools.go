@@ -19,8 +19,18 @@ type respondInput struct {
 	notebook.RespondRequest
 }
 
+type updateInput struct {
+	SourceID string `json:"sourceId" jsonschema:"id of the source"`
+	notebook.UpdateRequest
+}
+
+type deleteInput struct {
+	SourceID string `json:"sourceId" jsonschema:"id of the source"`
+}
+
 func (s *Server) addTools(server *mcpserver.Server) {
 	s.addSourceTools(server)
+	s.addChangeTools(server)
 	s.addFollowupTools(server)
 }
 
@@ -68,11 +78,43 @@ func (s *Server) addSourceTools(server *mcpserver.Server) {
 	})
 }
 
+func (s *Server) addChangeTools(server *mcpserver.Server) {
+	mcpserver.Add(server, &sdk.Tool{
+		Name: "get_source", Title: "Read a source",
+		Description: "Returns a source of yours with its newest code and, with conversation, " +
+			"what the user asked about it and you answered.",
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: falsePointer()},
+	}, func(ctx context.Context, in *notebook.GetRequest) (*notebook.GetResponse, error) {
+		return s.Notebooks.AgentSource(ctx, callerOf(ctx), in)
+	})
+	mcpserver.Add(server, &sdk.Tool{
+		Name: "update_source", Title: "Change a source",
+		Description: "Makes new code the next version of a source of yours and checks it without running it. Earlier versions stay. " +
+			"The code that the source has already makes no version. To answer a question, use respond_to_followup.",
+		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, DestructiveHint: falsePointer(), OpenWorldHint: falsePointer()},
+	}, func(ctx context.Context, in *updateInput) (*notebook.SourceResponse, error) {
+		resp, err := s.Notebooks.Update(ctx, callerOf(ctx), in.SourceID, &in.UpdateRequest)
+		if err == nil {
+			omitContent(&resp.Source)
+		}
+		return resp, err
+	})
+	mcpserver.Add(server, &sdk.Tool{
+		Name: "delete_source", Title: "Delete a source",
+		Description: "Deletes a source of yours for good, with its versions and the user's conversation about it. " +
+			"Only do this if the user asked for it.",
+		Annotations: &sdk.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: falsePointer()},
+	}, func(ctx context.Context, in *deleteInput) (*protocol.SuccessResponse, error) {
+		err := s.Notebooks.DeleteAgentSource(ctx, callerOf(ctx), in.SourceID)
+		return &protocol.SuccessResponse{Success: err == nil}, err
+	})
+}
+
 func (s *Server) addFollowupTools(server *mcpserver.Server) {
 	mcpserver.Add(server, &sdk.Tool{
 		Name: "get_followup_messages", Title: "Get the user's questions",
-		Description: "Returns what the user asked about your sources and you have not answered yet, oldest first, each with the conversation before it. " +
-			"Answer every message with respond_to_followup.",
+		Description: "Returns what the user asked about your sources and you have not answered yet, oldest first, each with what was said " +
+			"since your last answer. The first question about a source carries its code. Answer every message with respond_to_followup.",
 		Annotations: &sdk.ToolAnnotations{IdempotentHint: true, DestructiveHint: falsePointer(), OpenWorldHint: falsePointer()},
 	}, func(ctx context.Context, in *sessionInput) (*notebook.FollowupsResponse, error) {
 		return s.Notebooks.Followups(ctx, callerOf(ctx), in.AgentSessionID)

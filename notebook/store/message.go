@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bellhop/internal/database"
@@ -30,12 +32,20 @@ var messages = table.New("source_messages",
 const joinVersion = `LEFT JOIN source_versions v ON source_messages.version > 0
 	AND v.source_id = source_messages.source_id AND v.version = source_messages.version`
 
-// conversation adds the texts of a message's version and the title of its source.
+// conversation adds the texts of a message's version.
 var conversation = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id "+joinVersion, append(
 	table.Lift(messages.Qualified(), func(f *notebook.Followup) *notebook.Message { return &f.Message }),
 	table.Text("COALESCE(v.description, '')", func(f *notebook.Followup) *string { return &f.Description }),
 	table.Text("COALESCE(v.diff, '')", func(f *notebook.Followup) *string { return &f.Diff }),
+)...)
+
+// followups adds what an agent must know of the source.
+var followups = table.New(conversation.Name, append(
+	slices.Clone(conversation.Columns),
 	table.Text("s.title", func(f *notebook.Followup) *string { return &f.SourceTitle }),
+	table.Text("s.language", func(f *notebook.Followup) *string { return &f.SourceLanguage }),
+	table.Text("s.context", func(f *notebook.Followup) *string { return &f.SourceContext }),
+	table.Integer("s.version", func(f *notebook.Followup) *int64 { return &f.SourceVersion }),
 )...)
 
 // InsertMessage implements notebook.MessageStore.
@@ -105,9 +115,45 @@ func (s *Store) firstWithin(ctx context.Context, sourceID string, before int64, 
 
 // OpenFollowups implements notebook.MessageStore.
 func (s *Store) OpenFollowups(ctx context.Context, sessionID string, limit int) ([]notebook.Followup, error) {
-	return database.Find(ctx, s.db, conversation, "Messages of agent session", sessionID, `WHERE s.agent_session_id = ?
+	return database.Find(ctx, s.db, followups, "Messages of agent session", sessionID, `WHERE s.agent_session_id = ?
 		AND role = 'user' AND state <> 'answered' AND state <> 'refused'
 		ORDER BY source_messages.created_at, source_messages.id LIMIT ?`, sessionID, limit)
+}
+
+// exchanges reads the messages of histories, whose texts are cut.
+var exchanges = table.New("source_messages "+joinVersion, append(
+	table.New("source_messages", messages.Without("content", "attachments")...).Qualified(),
+	table.Text(fmt.Sprintf("substr(source_messages.content, 1, %d)", notebook.HistoryText+1),
+		func(m *notebook.Message) *string { return &m.Content }),
+	table.Text("COALESCE(v.description, '')", func(m *notebook.Message) *string { return &m.Description }),
+)...)
+
+const (
+	openQuestion = `q.role = 'user' AND q.state <> 'answered' AND q.state <> 'refused'`
+
+	closedBeforeOpen = `WHERE source_messages.source_id IN ? AND (source_messages.role = 'agent'
+			OR source_messages.state = 'answered' OR source_messages.state = 'refused')
+		AND EXISTS (SELECT 1 FROM source_messages q WHERE q.source_id = source_messages.source_id
+			AND q.seq > source_messages.seq AND ` + openQuestion + `
+			AND NOT EXISTS (SELECT 1 FROM source_messages a WHERE a.source_id = q.source_id AND a.role = 'agent'
+				AND a.seq > source_messages.seq AND a.seq < q.seq))
+		ORDER BY source_messages.created_at DESC, source_messages.seq DESC LIMIT ?`
+)
+
+// Exchanges implements notebook.MessageStore.
+func (s *Store) Exchanges(ctx context.Context, sourceIDs []string, limit int) (map[string][]notebook.Message, error) {
+	if len(sourceIDs) == 0 {
+		return nil, nil
+	}
+	found, err := database.Find(ctx, s.db, exchanges, "Messages of sources", len(sourceIDs), closedBeforeOpen, sourceIDs, limit)
+	if err != nil {
+		return nil, err
+	}
+	bySource := make(map[string][]notebook.Message, len(sourceIDs))
+	for _, m := range slices.Backward(found) {
+		bySource[m.SourceID] = append(bySource[m.SourceID], m)
+	}
+	return bySource, nil
 }
 
 // MarkDelivered implements notebook.MessageStore.

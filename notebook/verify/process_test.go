@@ -41,7 +41,7 @@ func TestAWorkerThatDoesNotStartIsNotBlamedOnTheCode(t *testing.T) {
 	}
 }
 
-// Compiled grammars are machine code: whoever can write to their directory can run programs.
+// Compiled grammars are machine code: a user who can write to their directory can run programs.
 func TestADirectoryOthersMayWriteToHoldsNoGrammars(t *testing.T) {
 	for mode, kept := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o770: false, 0o777: false} {
 		directory := t.TempDir()

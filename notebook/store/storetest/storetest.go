@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func Run(t *testing.T, open func(t testing.TB) *Books) {
 		{"messages come back in order, with what their version brought", messagesRoundTrip},
 		{"numbers of messages are unique, and so are answers", messagesAreUnique},
 		{"open follow-ups are those without an answer", followupsWait},
+		{"exchanges begin with the last answer before an open follow-up", exchangesAreRecent},
 		{"a deleted notebook deletes everything that belongs to it", deletesCascade},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
@@ -262,13 +264,45 @@ func followupsWait(t *testing.T, b *Books) {
 	var got []string
 	for _, f := range open {
 		got = append(got, f.ID)
-		same(t, f.SourceTitle, "t")
+		same(t, f.SourceTitle+f.SourceLanguage+f.SourceContext, "tgowhy")
+		same(t, f.SourceVersion, 1)
 	}
 	same(t, got, want)
 	ok(t, b.MarkDelivered(ctx, want[:1], moment))
 	m, err := b.Message(ctx, s.session.UserID, want[0])
 	ok(t, err)
 	same(t, m.State, notebook.Delivered)
+}
+
+func exchangesAreRecent(t *testing.T, b *Books) {
+	s, ctx := newFixture(t, b), t.Context()
+	long := strings.Repeat("ü", notebook.HistoryText+5)
+	for i, m := range []struct {
+		role  protocol.FollowupRole
+		state notebook.MessageState
+	}{
+		{protocol.FollowupUser, notebook.Answered}, {protocol.FollowupAgent, notebook.Delivered}, // before the last answer
+		{protocol.FollowupUser, notebook.Answered}, {protocol.FollowupAgent, notebook.Delivered}, {protocol.FollowupUser, notebook.Refused},
+		{protocol.FollowupUser, notebook.Pending}, {protocol.FollowupUser, notebook.Answered}, {protocol.FollowupUser, notebook.Undelivered},
+		{protocol.FollowupAgent, notebook.Delivered}, // after the last open one
+	} {
+		message := s.message(int64(i+1), m.role)
+		message.State, message.Content = m.state, long
+		ok(t, b.InsertMessage(ctx, message))
+	}
+	for limit, want := range map[int][]int64{10: {4, 5, 7}, 2: {5, 7}} {
+		found, err := b.Exchanges(ctx, []string{s.source.ID, "x"}, limit)
+		ok(t, err)
+		var got []int64
+		for _, m := range found[s.source.ID] {
+			got = append(got, m.Seq)
+			same(t, len([]rune(m.Content)), notebook.HistoryText+1)
+		}
+		same(t, got, want)
+	}
+	none, err := b.Exchanges(ctx, nil, 1)
+	ok(t, err)
+	same(t, len(none), 0)
 }
 
 func deletesCascade(t *testing.T, b *Books) {

@@ -747,11 +747,22 @@ export interface Conversation {
   messages: FollowupMessage[];
 }
 
-/** Followup is a user's question that waits for the agent's answer. */
+/**
+ * Followup is a user's question that waits for the agent's answer. In a list, sourceCode and originalContext are sent
+ * once per source: sourceCodeIn names the message that has them. sourceCodeOmitted reports code beyond the list's total
+ * size. conversationHistory begins with the agent's last answer before the question, and a list has each of its
+ * messages once.
+ */
 export interface Followup {
   id: string;
   sourceId: string;
   sourceTitle: string;
+  sourceVersion: number;
+  sourceLanguage: string;
+  sourceCode?: string;
+  sourceCodeIn?: string;
+  sourceCodeOmitted?: boolean;
+  originalContext?: string;
   content: string;
   timestamp: string;
   attachments?: FollowupAttachment[];
