@@ -159,7 +159,7 @@ func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Questio
 func (t *turn) cleanQuestion(q Question) Question {
 	q.Prompt, q.Default = t.masker.Text(q.Prompt), t.masker.Text(q.Default)
 	options := q.Options
-	q.Options = nil
+	q.Options, q.Input = nil, nil // the policy alone reads Input, which is not masked
 	for _, option := range options {
 		q.Options = append(q.Options, t.masker.Text(option))
 	}
@@ -180,6 +180,9 @@ func (t *turn) ruling(kind protocol.InteractionKind, q *Question) *core.Ruling {
 	t.s.mu.Unlock()
 	d := rules.Decide(call)
 	d.Message = t.masker.Text(d.Message)
+	if t.masker.Text(d.Shape) != d.Shape { // a secret must not be journaled, and its mask would cover other values
+		d.Shape = ""
+	}
 	return &core.Ruling{Decision: d, Timeout: d.Timeout}
 }
 

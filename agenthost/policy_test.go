@@ -16,12 +16,17 @@ import (
 // underPolicy makes hosts of r decide by a policy file.
 func (r *rig) underPolicy(file string) *rig {
 	r.Helper()
+	r.options = func(o *agenthost.Options) { o.Policy = r.policy(file) }
+	return r.start()
+}
+
+func (r *rig) policy(file string) agenthost.Policy {
+	r.Helper()
 	engine, err := policy.Parse([]byte(file), "test.yaml", policy.Options{})
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.options = func(o *agenthost.Options) { o.Policy = fixedPolicy{engine, []string{"the policy is wrong"}} }
-	return r.start()
+	return fixedPolicy{engine, []string{"the policy is wrong"}}
 }
 
 type fixedPolicy struct {

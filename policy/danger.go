@@ -114,7 +114,8 @@ func whenWord(why string, words ...string) dangerRule {
 type dangerRule func(commandWords) string
 
 var dangers = map[string]dangerRule{
-	"dd": ddDanger, "rm": rmDanger, "mv": mvDanger, "find": findDanger, "git": gitDanger, "kill": killDanger, "crontab": crontabDanger,
+	"dd": ddDanger, "rm": rmDanger, "mv": mvDanger, "find": findDanger, "git": gitDanger,
+	"kill": killDanger, "crontab": crontabDanger,
 	"chmod": rightsDanger, "chown": rightsDanger, "chgrp": rightsDanger, "setfacl": rightsDanger,
 	"psql": sqlDanger, "mysql": sqlDanger, "mariadb": sqlDanger, "sqlite3": sqlDanger, "redis-cli": sqlDanger,
 	"mongo": sqlDanger, "mongosh": sqlDanger,

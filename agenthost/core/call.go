@@ -174,20 +174,28 @@ func (in AgentNamed) apply(x *Step) error {
 	})
 }
 
-// PolicyCall is the call that a confirm is about: as it was announced, or as the
-// question describes it.
+// PolicyCall is the call that a confirm is about. What the question says counts before
+// what the call was announced with, which may be older, and is masked and cut.
 func (s *State) PolicyCall(q *Question) policy.Call {
-	c := s.policyCall(q.ToolName, q.Args)
+	c := s.policyCall(q.ToolName, firstArguments(q.Input, q.Args))
 	if s.Turn == nil || q.ToolCallID == "" {
 		return c
 	}
-	if known, ok := s.Turn.Calls.known.get(q.ToolCallID); ok {
+	if known, ok := s.Turn.Calls.known.get(Name(q.ToolCallID, "call")); ok {
 		c.Tool = cmp.Or(c.Tool, known.Name)
-		if input := bytes.TrimSpace(known.Input); len(input) > 0 && !bytes.Equal(input, []byte("{}")) {
-			c.Input = known.Input
-		}
+		c.Input = firstArguments(c.Input, known.Input)
 	}
 	return c
+}
+
+// firstArguments returns the first of the values that has members.
+func firstArguments(values ...json.RawMessage) json.RawMessage {
+	for _, value := range values {
+		if text := bytes.TrimSpace(value); len(text) > 0 && !bytes.Equal(text, []byte("{}")) {
+			return value
+		}
+	}
+	return values[0]
 }
 
 func (s *State) policyCall(tool string, input json.RawMessage) policy.Call {

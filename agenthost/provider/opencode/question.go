@@ -76,7 +76,7 @@ func (t *turn) permission(asked permission) error {
 		if err := t.announce(c, asked.Metadata); err != nil {
 			return err
 		}
-		q.ToolCallID, q.ToolName = c.ID, c.Name
+		q.ToolCallID, q.ToolName, q.Input = c.ID, c.Name, c.Input
 	}
 	t.undecided.add(asked.SessionID)
 	t.Question(asked.ID, func(ctx context.Context) error {
