@@ -20,7 +20,7 @@ rules:
 `
 
 // What runs is what the agent asks about, not what it announced before.
-func TestAQuestionIsJudgedByItsOwnArguments(t *testing.T) {
+func TestAQuestionIsDecidedByItsOwnArguments(t *testing.T) {
 	long := `{"file_path":"keys/a","content":"` + strings.Repeat("x", core.MaxValue) + `"}`
 	for name, c := range map[string]struct {
 		tool, announced string

@@ -14,14 +14,14 @@ import (
 type TaskPatch struct {
 	// Mode cannot change: a value that differs from the task's is CodeInvalid.
 	Mode          *protocol.TaskMode `json:"mode"`
-	Title         *string `json:"title"`
-	Archived      *bool   `json:"archived"`
-	ReadRev       *int64  `json:"readRev"`
-	Agent         *string `json:"agent"`
-	Project       *string `json:"project"`
-	HostID        *string `json:"hostId"`
-	AgentURL      *string `json:"agentUrl"`
-	AgentPassword *string `json:"agentPassword"`
+	Title         *string            `json:"title"`
+	Archived      *bool              `json:"archived"`
+	ReadRev       *int64             `json:"readRev"`
+	Agent         *string            `json:"agent"`
+	Project       *string            `json:"project"`
+	HostID        *string            `json:"hostId"`
+	AgentURL      *string            `json:"agentUrl"`
+	AgentPassword *string            `json:"agentPassword"`
 }
 
 // Update changes a task. After a new password the previous one stays valid for 24

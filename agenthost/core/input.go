@@ -306,7 +306,7 @@ type Question struct {
 	ToolCallID string
 	ToolName   string
 	Args       json.RawMessage `json:",omitempty"`
-	Input      json.RawMessage `json:"-"` // what the policy judges, where Args only describe the call; nil: Args
+	Input      json.RawMessage `json:"-"` // what the policy checks, where Args only describe the call; nil: Args
 	Level      string          // INFO, WARN or CRITICAL, "" unknown
 	Default    string
 	Options    []string

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -24,7 +23,7 @@ func post(s body, e event) {
 	e["sessionId"], e["timestamp"] = s.SessionID, time.Now().UnixMilli()
 	data, _ := json.Marshal(e)
 	for wait := time.Second / 2; wait < 10*time.Second; wait *= 2 {
-		r, err := http.Post(s.WebhookURL, "application/json", bytes.NewReader(data)) //nolint:noctx // it outlives the request
+		r, err := http.Post(s.WebhookURL, "application/json", strings.NewReader(string(data))) //nolint:noctx // it outlives the request
 		if err == nil && r.Body.Close() == nil && r.StatusCode < 429 {
 			return
 		}

@@ -28,7 +28,7 @@ type life struct {
 	running errgroup.Group
 }
 
-// span returns after d, or at the end of ctx. What is measured meanwhile is a rate or a
+// span returns after d, or at the end of ctx. Callers measure a rate or a
 // spread over that time, so there is no condition to wait for.
 func span(ctx context.Context, d time.Duration) {
 	select {

@@ -102,7 +102,9 @@ func TestBadInput(t *testing.T) {
 		want               string
 	}{
 		{
-			"no caller", who{}, "POST", "/api/coding-agent/notebooks", `{}`, 401,
+			"no caller",
+			who{},
+			"POST", "/api/coding-agent/notebooks", `{}`, 401,
 			`{"error":"Unauthorized","code":"unauthorized","hint":"` + notebook.TokenHint + `"}`,
 		},
 		{"no caller on a route for users", who{}, "GET", "/api/notebooks", "", 401, `{"error":"Unauthorized","code":"unauthorized"}`},

@@ -281,9 +281,14 @@ func exchangesAreRecent(t *testing.T, b *Books) {
 		role  protocol.FollowupRole
 		state notebook.MessageState
 	}{
-		{protocol.FollowupUser, notebook.Answered}, {protocol.FollowupAgent, notebook.Delivered}, // before the last answer
-		{protocol.FollowupUser, notebook.Answered}, {protocol.FollowupAgent, notebook.Delivered}, {protocol.FollowupUser, notebook.Refused},
-		{protocol.FollowupUser, notebook.Pending}, {protocol.FollowupUser, notebook.Answered}, {protocol.FollowupUser, notebook.Undelivered},
+		{protocol.FollowupUser, notebook.Answered},
+		{protocol.FollowupAgent, notebook.Delivered}, // before the last answer
+		{protocol.FollowupUser, notebook.Answered},
+		{protocol.FollowupAgent, notebook.Delivered},
+		{protocol.FollowupUser, notebook.Refused},
+		{protocol.FollowupUser, notebook.Pending},
+		{protocol.FollowupUser, notebook.Answered},
+		{protocol.FollowupUser, notebook.Undelivered},
 		{protocol.FollowupAgent, notebook.Delivered}, // after the last open one
 	} {
 		message := s.message(int64(i+1), m.role)

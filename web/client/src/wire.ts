@@ -537,8 +537,8 @@ export interface InteractionAnswer {
   remembered?: string;
   /**
    * by says who answered: the broker's id of the user, "stream-token" for a holder of such a token, "local" on the
-   * host's own machine. It is "" if nobody did: a rule decided, or the turn ended with the question open. Then reason
-   * says so.
+   * host's own machine. It is "" if no person did: a rule decided, or the turn ended with the question open. Then
+   * reason says so.
    */
   by?: string;
 }
