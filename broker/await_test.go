@@ -37,7 +37,10 @@ func TestAnAnswerAsksTheHostForItsQuestion(t *testing.T) {
 	in := k.checkIn(task.ID, "go")
 	k.host.onEvents = func(string, int64, int64, int) (*protocol.EventsResponse, error) {
 		event := strings.ReplaceAll(seqd(1, 1, in.TurnID, opens), "'", `"`)
-		return &protocol.EventsResponse{Epoch: 1, CurrentEpoch: 1, NextAfter: 1, Events: []json.RawMessage{json.RawMessage(event)}, Status: protocol.StatusBusy, OpenTurn: in.TurnID}, nil
+		return &protocol.EventsResponse{
+			Epoch: 1, CurrentEpoch: 1, NextAfter: 1,
+			Events: []json.RawMessage{json.RawMessage(event)}, Status: protocol.StatusBusy, OpenTurn: in.TurnID,
+		}, nil
 	}
 	k.host.onAnswer = func(*protocol.AnswerRequest) error { return nil }
 	k.questions.Reconciler, k.questions.Patience = k.reconciler, time.Minute
@@ -112,7 +115,11 @@ func TestReadingDoesNotWaitForever(t *testing.T) {
 	task := k.task()
 	in := k.checkIn(task.ID, "go")
 	one, zero := int64(1), int64(0)
-	for _, a := range []broker.Await{{AtLeast: &one, Wait: "0s"}, {Turn: in.TurnID, Wait: "1ms"}, {Turn: "unknown", Wait: "0s"}} {
+	for _, a := range []broker.Await{
+		{AtLeast: &one, Wait: "0s"},
+		{Turn: in.TurnID, Wait: "1ms"},
+		{Turn: "unknown", Wait: "0s"},
+	} {
 		list, err := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{Await: a})
 		k.must(err)
 		if !list.Behind || len(list.Messages) != 1 {
@@ -125,11 +132,15 @@ func TestReadingDoesNotWaitForever(t *testing.T) {
 		user, want string
 		await      broker.Await
 	}{
-		{k.user.UserID, `{'code':'invalid','error':'atLeast must be the seq of an event, from 1'}`, broker.Await{AtLeast: &zero}},
+		{
+			k.user.UserID, `{'code':'invalid','error':'atLeast must be the seq of an event, from 1'}`,
+			broker.Await{AtLeast: &zero},
+		},
 		{k.user.UserID, wait, broker.Await{Turn: "x", Wait: "31s"}},
 		{k.user.UserID, wait, broker.Await{Turn: "x", Wait: "-1s"}},
 		{k.user.UserID, wait, broker.Await{Turn: "x", Wait: "soon"}},
-		{k.user.UserID, `{'code':'invalid','error':'wait needs turn or atLeast','hint':'Send turn=<turnId>, or atLeast=<seq of the finish event>'}`, broker.Await{Wait: "1s"}},
+		{k.user.UserID, `{'code':'invalid','error':'wait needs turn or atLeast','hint':'Send turn=<turnId>, or ` +
+			`atLeast=<seq of the finish event>'}`, broker.Await{Wait: "1s"}},
 		{eve.UserID, `{'code':'not_found','error':'Task not found'}`, broker.Await{Turn: in.TurnID, Wait: "30s"}},
 	} {
 		_, err := k.tasks.Messages(k.ctx, c.user, task.ID, broker.MessageQuery{Await: c.await})

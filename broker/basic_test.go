@@ -29,11 +29,14 @@ func (k *kit) basicTask() (taskID, turnID string) {
 // ending returns the task's status and its last turn.
 func (k *kit) ending(id string) any {
 	task := k.get(id)
-	return map[string]any{"status": task.AgentStatus, "open": task.OpenTurn, "last": task.LastTurn, "basic": task.BasicHost}
+	return map[string]any{
+		"status": task.AgentStatus, "open": task.OpenTurn, "last": task.LastTurn, "basic": task.BasicHost,
+	}
 }
 
 func ended(turn, finish, reason string) string {
-	return `{'status':'idle','open':null,'basic':true,'last':{'id':'` + turn + `','finishReason':'` + finish + `','reason':'` + reason + `','usage':null}}`
+	return `{'status':'idle','open':null,'basic':true,'last':{'id':'` + turn + `','finishReason':'` + finish +
+		`','reason':'` + reason + `','usage':null}}`
 }
 
 func TestTheEndOfABasicHostsTurn(t *testing.T) {
@@ -106,18 +109,29 @@ func TestAReportOfAnEndIsChecked(t *testing.T) {
 		req  protocol.FinishTurnRequest
 		want string
 	}{
-		"no task": {k.user.UserID, protocol.FinishTurnRequest{TurnID: turn}, `{'code':'invalid','error':'taskId is required'}`},
-		"no turn": {k.user.UserID, protocol.FinishTurnRequest{TaskID: task}, `{'code':'invalid','error':'turnId is required'}`},
+		"no task": {
+			k.user.UserID,
+			protocol.FinishTurnRequest{TurnID: turn},
+			`{'code':'invalid','error':'taskId is required'}`,
+		},
+		"no turn": {
+			k.user.UserID,
+			protocol.FinishTurnRequest{TaskID: task},
+			`{'code':'invalid','error':'turnId is required'}`,
+		},
 		"another user": {
 			eve.UserID, protocol.FinishTurnRequest{TaskID: task, TurnID: turn}, `{'code':'not_found','error':'Task not found'}`,
 		},
 		"an unknown turn": {
-			k.user.UserID, protocol.FinishTurnRequest{TaskID: task, TurnID: "x"}, `{'code':'not_found','error':'The task has no such turn'}`,
+			k.user.UserID,
+			protocol.FinishTurnRequest{TaskID: task, TurnID: "x"},
+			`{'code':'not_found','error':'The task has no such turn'}`,
 		},
 		"an unknown reason": {
 			k.user.UserID,
 			protocol.FinishTurnRequest{TaskID: task, TurnID: turn, FinishReason: "done"},
-			`{'code':'invalid','error':'finishReason is unknown','hint':'Send stop, length, content-filter, tool-calls, error or other'}`,
+			`{'code':'invalid','error':'finishReason is unknown','hint':'Send stop, length, content-filter, tool-calls, ` +
+				`error or other'}`,
 		},
 		"a long reason": {
 			k.user.UserID,
@@ -139,8 +153,10 @@ func TestAReportOfAnEndIsChecked(t *testing.T) {
 	k.host.onOpen = nil // a host that reports its turns
 	other := k.task()
 	in := k.checkIn(other.ID, "go")
-	same(t, fault(k.sessions.Finish(k.ctx, k.user.UserID, &protocol.FinishTurnRequest{TaskID: other.ID, TurnID: in.TurnID})),
-		`{'code':'conflict','error':'The agent host reports the end of its turns itself','hint':'Only the turns of basic hosts are reported: those whose check-in names no capabilities'}`)
+	same(t, fault(k.sessions.Finish(k.ctx, k.user.UserID,
+		&protocol.FinishTurnRequest{TaskID: other.ID, TurnID: in.TurnID})),
+		`{'code':'conflict','error':'The agent host reports the end of its turns itself','hint':'Only the turns of basic `+
+			`hosts are reported: those whose check-in names no capabilities'}`)
 }
 
 // relayerFunc is a Relayer without a network.
@@ -152,19 +168,26 @@ func (f relayerFunc) Relay(context.Context, broker.Target, *broker.RelayRequest)
 
 func TestTheEndOfARelayedStreamEndsABasicHostsTurn(t *testing.T) {
 	for stream, want := range map[string][2]string{
-		"data: {\"type\":\"finish\",\"finishReason\":\"length\"}\n\n":                                   {"length", ""},
-		"data:{\"type\":\"finish\"}\r\n\r\ndata: [DONE]\n\n":                                            {"stop", ""},
-		"data: {\"type\":\"finish\",\"finishReason\":\"7\"}\n\n":                                        {"stop", ""},
-		"data: {\"type\":\"text-delta\",\"text\":\"x\"}\n\n":                                            {"stop", ""},
-		"data: {\"type\":\"abort\"}\n\n":                                                                {"other", "aborted"},
-		"data: {\"type\":\"error\",\"error\":\"no model\"}\n\n":                                         {"error", "no model"},
-		"data: {\"type\":\"error\",\"error\":{\"message\":\"no\\u0000key\"}}\n\n":                       {"error", "no\uFFFDkey"},
+		"data: {\"type\":\"finish\",\"finishReason\":\"length\"}\n\n": {"length", ""},
+		"data:{\"type\":\"finish\"}\r\n\r\ndata: [DONE]\n\n":          {"stop", ""},
+		"data: {\"type\":\"finish\",\"finishReason\":\"7\"}\n\n":      {"stop", ""},
+		"data: {\"type\":\"text-delta\",\"text\":\"x\"}\n\n":          {"stop", ""},
+		"data: {\"type\":\"abort\"}\n\n":                              {"other", "aborted"},
+		"data: {\"type\":\"error\",\"error\":\"no model\"}\n\n": {
+			"error", "no model",
+		},
+		"data: {\"type\":\"error\",\"error\":{\"message\":\"no\\u0000key\"}}\n\n": {
+			"error", "no\uFFFDkey",
+		},
 		"data: {\"x\":\"" + strings.Repeat("x", 70<<10) + "\"}\ndata: {\"type\":\"finish\"}\n\n: end\n": {"stop", ""},
 	} {
 		k := newKit(t)
 		task, turn := k.basicTask()
 		k.sessions.Relayer = relayerFunc(func() *http.Response {
-			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
+			return &http.Response{
+				StatusCode: http.StatusOK, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader(stream)),
+			}
 		})
 		got, err := k.sessions.Relay(k.ctx, &broker.RelayRequest{SessionID: task, Method: http.MethodPost})
 		k.must(err)

@@ -43,7 +43,11 @@ func TestCheckInRefuses(t *testing.T) {
 		{"not in agent mode", "", protocol.CheckInRequest{TaskID: chat, Message: "x"}, `{'code':'invalid','error':'Task is not in agent mode'}`},
 		{"no URL", "", protocol.CheckInRequest{TaskID: nowhere, Message: "x"}, `{'code':'invalid','error':'Agent URL not configured','hint':'No agent host can be reached; register one, or give the task an agentUrl'}`},
 		{"no password", "", protocol.CheckInRequest{TaskID: passwordless, Message: "x"}, `{'code':'invalid','error':'Agent password not configured'}`},
-		{"no message", "", protocol.CheckInRequest{TaskID: agent}, `{'code':'invalid','error':'message is required','hint':'It may be empty only beside an artifact'}`},
+		{
+			"no message", "",
+			protocol.CheckInRequest{TaskID: agent},
+			`{'code':'invalid','error':'message is required','hint':'It may be empty only beside an artifact'}`,
+		},
 		{"message over 1 MiB", "", protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)}, `{'code':'invalid','error':'message is longer than 1 MiB'}`},
 		{"messageId over 128", "", protocol.CheckInRequest{TaskID: agent, Message: "x", MessageID: strings.Repeat("é", 129)}, `{'code':'invalid','error':'messageId is longer than 128 characters'}`},
 		{"21 artifacts", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: make([]protocol.ArtifactInput, 21)}, `{'code':'invalid','error':'There are more than 20 artifacts'}`},
@@ -187,7 +191,8 @@ func TestCheckInOnABasicHost(t *testing.T) {
 	k.mustSend(task.ID, first.TurnID, `{'type':'text','id':'text-1','text':'a','timestamp':1}`)
 	k.clock.Advance(time.Minute)
 	second := k.checkIn(task.ID, "two")
-	same(t, k.brief(task.ID), `{'status':'idle','open':'','last':{'id':'`+first.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null},'messages':[
+	same(t, k.brief(task.ID), `{'status':'idle','open':'',
+		'last':{'id':'`+first.TurnID+`','finishReason':'stop','reason':'no-finish','usage':null},'messages':[
 		{'role':'USER','turn':'`+first.TurnID+`','status':'SENT','text':'one'},
 		{'role':'ASSISTANT','turn':'`+first.TurnID+`','status':'SENT','text':'a'},
 		{'role':'USER','turn':'`+second.TurnID+`','status':'SENT','text':'two'}]}`)
@@ -290,7 +295,8 @@ func TestInterrupt(t *testing.T) {
 	same(t, err, `{'code':'bad_gateway','error':'Failed to connect to agent server'}`)
 	k.host.failure = protocol.Errorf(protocol.CodeMethodNotAllowed, "Not found")
 	_, err = stop()
-	same(t, err, `{'code':'bad_gateway','error':'The agent host cannot interrupt','hint':'Check the agent URL: nothing there answers as an agent host'}`)
+	same(t, err, `{'code':'bad_gateway','error':'The agent host cannot interrupt','hint':'Check the agent URL: nothing `+
+		`there answers as an agent host'}`)
 	k.host.failure = protocol.Errorf(protocol.CodeNotFound, "Session not found")
 	done, err = stop()
 	same(t, []any{done, err}, `[{'success':true},null]`)

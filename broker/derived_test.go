@@ -13,10 +13,13 @@ import (
 func TestTwoTextsOfOneIDAndSecondAreTwoTexts(t *testing.T) {
 	k := newKit(t)
 	task, turn := k.basicTask()
-	a, b := `{'type':'text','id':'text-9','text':'one','timestamp':9}`, `{'type':'text','id':'text-9','text':'two','timestamp':9}`
+	a := `{'type':'text','id':'text-9','text':'one','timestamp':9}`
+	b := `{'type':'text','id':'text-9','text':'two','timestamp':9}`
 	for i, want := range []string{
-		`{'success':true,'accepted':1,'duplicates':0,'cursor':null}`, `{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
-		`{'success':true,'accepted':0,'duplicates':1,'cursor':null}`, `{'success':true,'accepted':0,'duplicates':1,'cursor':null}`,
+		`{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
+		`{'success':true,'accepted':1,'duplicates':0,'cursor':null}`,
+		`{'success':true,'accepted':0,'duplicates':1,'cursor':null}`,
+		`{'success':true,'accepted':0,'duplicates':1,'cursor':null}`,
 	} {
 		same(t, k.mustSend(task, turn, []string{a, b}[i%2]), want)
 	}
@@ -51,7 +54,8 @@ func TestTwoCallsOfOneIDAreTwoRows(t *testing.T) {
 func TestAnEventUnderItsFormerIDIsARedelivery(t *testing.T) {
 	k := newKit(t)
 	first, turn := k.basicTask()
-	event, other := `{'type':'text','id':'text-9','text':'one','timestamp':9}`, `{'type':'text','id':'text-9','text':'two','timestamp':9}`
+	event := `{'type':'text','id':'text-9','text':'one','timestamp':9}`
+	other := `{'type':'text','id':'text-9','text':'two','timestamp':9}`
 	parsed := inbound(t, event)[0]
 	k.mustSend(first, turn, event)
 	stored, err := k.store.KnownEvents(k.ctx, first, []string{parsed.Event.DerivedID(parsed.Raw, turn)})

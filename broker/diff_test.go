@@ -90,10 +90,14 @@ func TestARefusedDiffIsExplained(t *testing.T) {
 		},
 		"a host without the route": {
 			events: true, turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"),
-			want: `{'code':'bad_gateway','error':'The agent host makes no diffs','hint':'Only hosts with the capability diff do'}`,
+			want: `{'code':'bad_gateway','error':'The agent host makes no diffs',` +
+				`'hint':'Only hosts with the capability diff do'}`,
 		},
-		"a basic host":                   {turns: true, err: absent, want: `null`},
-		"a basic host without the route": {turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"), want: `null`},
+		"a basic host": {turns: true, err: absent, want: `null`},
+		"a basic host without the route": {
+			turns: true, err: protocol.Errorf(protocol.CodeMethodNotAllowed, "x"),
+			want: `null`,
+		},
 		"the host's own words": {
 			err:  &protocol.Error{Code: protocol.CodeConflict, Message: "There is nothing to compare with", Hint: "Begin another"},
 			want: `{'code':'conflict','error':'There is nothing to compare with','hint':'Begin another'}`,

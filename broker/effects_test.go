@@ -42,7 +42,8 @@ func (k *kit) brief(id string) any {
 func TestEffects(t *testing.T) {
 	call := `'type':'tool-call','toolCallId':'c','toolName':'sh','input':{'n':1}`
 	result := `'type':'tool-result','toolCallId':'c','toolName':'sh','output':[2]`
-	const settled = `'type':'tool-result','toolCallId':'c','toolName':'sh','output':'The turn ended before this tool had: host-restarted','isError':true`
+	const settled = `'type':'tool-result','toolCallId':'c','toolName':'sh','output':'The turn ended before this tool ` +
+		`had: host-restarted','isError':true`
 	row := func(state, input, output string) string {
 		return fmt.Sprintf(`{'role':'ASSISTANT','turn':'t1','status':'SENT','tool':{'toolCallId':'c','toolName':'sh','input':%s,'output':%s,'isError':%t,'state':'%s'}}`,
 			input, output, state == "error", state)
@@ -166,7 +167,12 @@ func TestEffects(t *testing.T) {
 			[]string{finishStop, call},
 			closed + row("unknown", "{'n':1}", "null") + `]}`,
 		},
-		{"a dropped event is stored without effects", []string{""}, []string{`'type':'dropped','reason':'refused'`}, `{'status':'none','open':'','messages':[]}`},
+		{
+			"a dropped event is stored without effects",
+			[]string{""},
+			[]string{`'type':'dropped','reason':'refused'`},
+			`{'status':'none','open':'','messages':[]}`,
+		},
 	}
 	storetest.Databases(t, func(t *testing.T, open func(testing.TB) *store.Store) {
 		k := kitOn(t, open(t))

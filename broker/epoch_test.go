@@ -9,8 +9,10 @@ import (
 // Any program with the webhook token can name an epoch. Only what the host itself answers
 // counts.
 func TestAnEpochIsAcceptedAfterTheHostConfirmedIt(t *testing.T) {
-	unavailable := `{'code':'unavailable','error':'The agent host could not be asked for its epoch','hint':'Check that the broker reaches the task\u0027s agent host'}`
-	refused := `{'code':'unverified','error':'The task\u0027s agent host has not begun this epoch','hint':'Only the host that the task is on begins epochs; if the task has moved, delete the session on its former host'}`
+	unavailable := `{'code':'unavailable','error':'The agent host could not be asked for its epoch','hint':'Check that ` +
+		`the broker reaches the task\u0027s agent host'}`
+	refused := `{'code':'unverified','error':'The task\u0027s agent host has not begun this epoch','hint':'Only the ` +
+		`host that the task is on begins epochs; if the task has moved, delete the session on its former host'}`
 	for _, c := range []struct {
 		rule    string
 		answer  *protocol.EventsResponse // nil: not reachable

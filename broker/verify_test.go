@@ -74,7 +74,8 @@ func TestVerifyFindsEveryDifference(t *testing.T) {
 			"messages are in another order", complete, complete,
 			protocol.Cursor{Epoch: 2, Seq: 2},
 			`UPDATE log SET seq = 100 - seq WHERE seq IS NOT NULL`,
-			`{'journal':5,'stored':5,'messages':1,'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`,
+			`{'journal':5,'stored':5,'messages':1,` +
+				`'first':'event e1-2 at 1/2 (text): its message is missing, or is out of order'}`,
 		},
 		{
 			"an event, and so its message, has another text", complete, complete,

@@ -206,7 +206,10 @@ func TestOpen(t *testing.T) {
 			"all members", `{"token":"t","streamUrl":"https://h.example/stream/s1","cursor":{"epoch":3,"seq":9},"streamCursor":"3-7","status":"busy","openTurn":"u","capabilities":["events"]}`,
 			protocol.OpenSessionResponse{Token: "t", StreamURL: "https://h.example/stream/s1", Cursor: &protocol.Cursor{Epoch: 3, Seq: 9}, StreamCursor: &cursor, Status: "busy", OpenTurn: "u", Capabilities: []string{"events"}},
 		},
-		{"a stream URL with another scheme than HTTP is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`, protocol.OpenSessionResponse{Token: "t"}},
+		{
+			"a stream URL with another scheme than HTTP is dropped", `{"token":"t","streamUrl":"javascript:alert(1)"}`,
+			protocol.OpenSessionResponse{Token: "t"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := newClient(t, hosts.Options{}).Open(t.Context(), target(serve(t, answering(200, tt.answer))+"/", password), openRequest)
@@ -278,7 +281,8 @@ func TestSessionCalls(t *testing.T) {
 		call       func() error
 	}{
 		{"events", `GET /session/s%2F1/events?after=9&epoch=3&last=e9&limit=500&prompts=true "Bearer pw" `, func() error {
-			events, err := c.Events(t.Context(), to, "s/1", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 3, Seq: 9}, EventID: "e9"}, 500)
+			events, err := c.Events(t.Context(), to, "s/1",
+				broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 3, Seq: 9}, EventID: "e9"}, 500)
 			if err == nil && (events.NextAfter != 10 || len(events.Events) != 1) {
 				t.Errorf("got %+v", events)
 			}
@@ -331,9 +335,13 @@ func TestSessionCallsRefused(t *testing.T) {
 	}
 	t.Run("a 404 that no agent host wrote is no missing session", func(t *testing.T) {
 		c, to := newClient(t, hosts.Options{}), target(serve(t, answering(404, `not found`)), password)
-		wantError(t, c.Interrupt(t.Context(), to, "s"), protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt"})
+		wantError(t, c.Interrupt(t.Context(), to, "s"),
+			protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt"})
 		_, err := c.Events(t.Context(), to, "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
-		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "The agent host failed", Hint: "Check the agent URL: nothing there answers as an agent host"})
+		wantError(t, err, protocol.Error{
+			Code: protocol.CodeBadGateway, Message: "The agent host failed",
+			Hint: "Check the agent URL: nothing there answers as an agent host",
+		})
 	})
 }
 
@@ -343,7 +351,9 @@ func TestEventsThatNoHostWroteAreNoAnswer(t *testing.T) {
 		_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, body))), "s", broker.EventsAfter{Cursor: protocol.Cursor{Epoch: 1}}, 10)
 		wantError(t, err, protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server", Hint: "Check the agent URL: nothing there answers as an agent host"})
 	}
-	_, err := newClient(t, hosts.Options{}).Events(t.Context(), target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s", broker.EventsAfter{}, 10)
+	_, err := newClient(t, hosts.Options{}).Events(t.Context(),
+		target(serve(t, answering(200, `{"epoch":1,"events":[],"nextAfter":0,"status":"none"}`))), "s",
+		broker.EventsAfter{}, 10)
 	if err != nil {
 		t.Error(err)
 	}
@@ -385,16 +395,22 @@ func TestOnlyAHostConfirmsACall(t *testing.T) {
 		delete bool // only DELETE
 		sure   bool // the call counts as done
 	}{
-		"a host":                            {answer: named, state: answering(500, ""), sure: true},
-		"an older host's DELETE":            {answer: `{"worktreeKept":false}`, state: answering(500, ""), delete: true, sure: true},
-		"an older host":                     {answer: lie, state: page(""), sure: true},
-		"a basic host":                      {answer: lie, state: answering(404, ""), basic: true, sure: true},
-		"a gateway before a host":           {answer: lie, state: page(`,"sessionId":"s"`)},
-		"a gateway's page":                  {answer: "<html>", state: page(`,"sessionId":"s"`)},
-		"a gateway that lies twice":         {answer: lie, state: answering(200, lie)},
-		"a gateway, the host is away":       {answer: lie, state: answering(503, "")},
-		"a session of another name":         {answer: `{"success":true,"sessionId":"t"}`, state: page(`,"sessionId":"s"`)},
-		"a gateway, the session is gone":    {answer: lie, state: answering(404, `{"error":"no","code":"not_found"}`), delete: true, sure: true},
+		"a host": {answer: named, state: answering(500, ""), sure: true},
+		"an older host's DELETE": {
+			answer: `{"worktreeKept":false}`, state: answering(500, ""), delete: true,
+			sure: true,
+		},
+		"an older host":               {answer: lie, state: page(""), sure: true},
+		"a basic host":                {answer: lie, state: answering(404, ""), basic: true, sure: true},
+		"a gateway before a host":     {answer: lie, state: page(`,"sessionId":"s"`)},
+		"a gateway's page":            {answer: "<html>", state: page(`,"sessionId":"s"`)},
+		"a gateway that lies twice":   {answer: lie, state: answering(200, lie)},
+		"a gateway, the host is away": {answer: lie, state: answering(503, "")},
+		"a session of another name":   {answer: `{"success":true,"sessionId":"t"}`, state: page(`,"sessionId":"s"`)},
+		"a gateway, the session is gone": {
+			answer: lie, state: answering(404, `{"error":"no","code":"not_found"}`),
+			delete: true, sure: true,
+		},
 		"a gateway, an unknown page":        {answer: lie, state: answering(404, `<html>`), delete: true},
 		"the state of another session":      {answer: lie, state: page(`,"sessionId":"t"`)},
 		"an empty answer of such a gateway": {answer: ``, state: page(`,"sessionId":"s"`)},

@@ -64,7 +64,9 @@ func TestComposeKeepsTheDatabaseOffTheAgentsNetwork(t *testing.T) {
 // A password in a command line is seen by every process of the machine.
 func TestNoExampleShowsAPasswordInACommandLine(t *testing.T) {
 	pages := []string{"docker-compose.yml", "README.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/protocol/*.md", "cmd/bellhop/*.go", "examples/*/*.md", "deploy/*/*.y*ml"} {
+	for _, pattern := range []string{
+		"docs/*.md", "docs/protocol/*.md", "cmd/bellhop/*.go", "examples/*/*.md", "deploy/*/*.y*ml",
+	} {
 		found, err := filepath.Glob(filepath.Join(projectRoot, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
@@ -123,7 +125,8 @@ func TestTheDockerfileHasWhatAgentsNeed(t *testing.T) {
 // expectSources checks that what a COPY takes from the project exists.
 func expectSources(t *testing.T, n *parser.Node) {
 	t.Helper()
-	if !strings.EqualFold(n.Value, "copy") || slices.ContainsFunc(n.Flags, func(f string) bool { return strings.HasPrefix(f, "--from") }) {
+	fromStage := slices.ContainsFunc(n.Flags, func(f string) bool { return strings.HasPrefix(f, "--from") })
+	if !strings.EqualFold(n.Value, "copy") || fromStage {
 		return
 	}
 	var paths []string

@@ -145,10 +145,28 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 		"a public URL with query": {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--public-url", "http://x/?a=b"}, want: []string{"BELLHOP_HOST_PUBLIC_URL must be a plain http:// or https:// URL"}},
 		"chat without a token":    {args: []string{"chat"}, want: []string{"no API token", "BELLHOP_TOKEN"}},
 		"an address in use":       {args: []string{"serve", "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "BELLHOP_LISTEN"}},
-		"dev on a taken address":  {args: []string{"dev", "--data", filepath.Join(dir, "dev"), "--listen", "256.0.0.1:1"}, want: []string{"cannot listen on 256.0.0.1:1", "another address with --listen"}},
-		"its host on one":         {args: []string{"dev", "--data", filepath.Join(dir, "dev"), "--listen", "127.0.0.1:0", "--host-listen", "256.0.0.1:1"}, want: []string{"another address with --host-listen"}},
-		"a trusted name":          {args: []string{"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p", "--trusted-proxies", "proxy.example"}, want: []string{"BELLHOP_HOST_TRUSTED_PROXIES", "not an address or a CIDR: proxy.example"}},
-		"an unknown pooler":       {args: []string{"serve", "--database-pooler", "session"}, want: []string{"--database-pooler", "transaction"}},
+		"dev on a taken address": {
+			args: []string{"dev", "--data", filepath.Join(dir, "dev"), "--listen", "256.0.0.1:1"},
+			want: []string{"cannot listen on 256.0.0.1:1", "another address with --listen"},
+		},
+		"its host on one": {
+			args: []string{
+				"dev", "--data", filepath.Join(dir, "dev"), "--listen", "127.0.0.1:0",
+				"--host-listen", "256.0.0.1:1",
+			},
+			want: []string{"another address with --host-listen"},
+		},
+		"a trusted name": {
+			args: []string{
+				"host", "--listen", "127.0.0.1:0", "--data", dir, "--password", "p",
+				"--trusted-proxies", "proxy.example",
+			},
+			want: []string{"BELLHOP_HOST_TRUSTED_PROXIES", "not an address or a CIDR: proxy.example"},
+		},
+		"an unknown pooler": {
+			args: []string{"serve", "--database-pooler", "session"},
+			want: []string{"--database-pooler", "transaction"},
+		},
 		"agent without front end": {args: []string{"agent"}, want: []string{"--stdio"}},
 		"an unknown command":      {args: []string{"serv"}, want: []string{"serv", "bellhop --help"}},
 	}

@@ -53,7 +53,9 @@ func (c devCommand) Run(env *environment) error {
 		return err
 	}
 	dev, err := app.OpenDev(env.ctx, app.DevConfig{
-		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen, AllowedOrigins: c.AllowOrigin, HostAllowedOrigins: c.HostOrigin, Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
+		Data: c.Data, Listen: c.Listen, HostListen: c.HostListen,
+		AllowedOrigins: c.AllowOrigin, HostAllowedOrigins: c.HostOrigin,
+		Agent: c.Agent, Model: c.Model, Project: c.Project, Record: c.Record,
 		DemoAgent: demoAgentCommandLine(self), VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, Version: version, Log: env.log,
 	})

@@ -19,8 +19,8 @@ type doctorCommand struct {
 
 // Help is shown by --help.
 func (doctorCommand) Help() string {
-	return "Checks the database, the keyset, the running broker and every registered host, and says what to do about what it " +
-		"finds. Run it with the broker's variables. The exit code is 1 if there is an error; warnings are none." + `
+	return "Checks the database, the keyset, the running broker and every registered host, and says what to do about " +
+		"what it finds. Run it with the broker's variables. The exit code is 1 if there is an error; warnings are none." + `
 
   bellhop doctor
   bellhop doctor --streams --json`

@@ -67,7 +67,8 @@ func (c hostCommand) Run(env *environment) error {
 	}
 	host, err := app.AwaitHost(env.ctx, app.HostConfig{
 		Listen: c.Listen, LocalListen: c.LocalListen, PublicURL: c.PublicURL, Password: c.Password, Data: c.Data, File: config,
-		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, DemoAgent: demoAgentCommandLine(self),
+		Record: c.Record, Version: version, AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies,
+		DemoAgent: demoAgentCommandLine(self),
 		AgentsDir: c.AgentsDir, AgentEnv: agentEnv, NoSandbox: c.NoSandbox, DiskWarning: int64(c.DiskWarning), Log: env.log,
 	})
 	if err != nil {

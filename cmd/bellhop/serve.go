@@ -54,10 +54,10 @@ func (c serveCommand) Run(env *environment) error {
 	}
 	broker, err := app.OpenBroker(env.ctx, app.BrokerConfig{
 		StoreConfig: c.config(env), Listen: c.Listen, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
-		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow, CustomAgentURL: c.CustomAgentURL,
-		CustomPasswords: c.CustomPassword, DefaultAgent: c.DefaultAgent,
-		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(), Version: version,
-		DiskWarning: int64(c.DiskWarning),
+		AllowedOrigins: c.AllowedOrigins, TrustedProxies: c.TrustedProxies, OutboundAllow: allow,
+		CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPassword, DefaultAgent: c.DefaultAgent,
+		AgentLifetime: c.AgentLifetime, VerifyWorker: verifyWorkerCommandLine(self), VerifyCache: verifyCache(),
+		Version: version, DiskWarning: int64(c.DiskWarning),
 	})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)

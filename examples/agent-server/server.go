@@ -34,7 +34,8 @@ func post(s body, e event) {
 func answer(r *http.Request, s body, words []string, show func(event) error) {
 	id, shown := rand.Text(), 0
 	_ = show(event{"type": "text-start", "id": id})
-	for ; shown < len(words) && r.Context().Err() == nil; shown++ { // your agent goes here; it stops when the reader leaves
+	// Your agent goes here. It stops when the reader leaves.
+	for ; shown < len(words) && r.Context().Err() == nil; shown++ {
 		_ = show(event{"type": "text-delta", "id": id, "text": words[shown]})
 		time.Sleep(20 * time.Millisecond) // stands for the work of an agent
 	}

@@ -108,7 +108,9 @@ func openAdmin(ctx context.Context, c BrokerConfig) (*Admin, error) {
 		return nil, err
 	}
 	return &Admin{
-		Auth:  auth.New(auth.Options{Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log}),
+		Auth: auth.New(auth.Options{
+			Users: st, Tokens: st, Links: st, Logins: st, Attempts: st, PublicURL: c.PublicURL, Now: c.Now, Log: c.Log,
+		}),
 		Hosts: &broker.Hosts{Store: st, Now: c.Now, Log: c.Log},
 		Store: st, db: db, sealer: sealer, config: c,
 	}, nil
@@ -190,7 +192,9 @@ func (c *BrokerConfig) resolveURLs(listener net.Listener) (err error) {
 
 // newBroker creates the use cases, the feed, the console and the HTTP server, and
 // connects them.
-func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []string, proxies []netip.Prefix) (*Broker, error) {
+func (a *Admin) newBroker(
+	ctx context.Context, listener net.Listener, origins []string, proxies []netip.Prefix,
+) (*Broker, error) {
 	c, now, log := a.config, a.config.Now, a.config.Log
 	installation, err := a.Store.InstallationID(ctx)
 	if err != nil {
@@ -242,7 +246,8 @@ func (a *Admin) newBroker(ctx context.Context, listener net.Listener, origins []
 	srv := newServer(listener, front.Handler(), log)
 	srv.http.RegisterOnShutdown(front.End)
 	return &Broker{
-		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service, outbound: books.worker, verifier: books.verifier, Reconciler: reconciler, URL: srv.url,
+		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service,
+		outbound: books.worker, verifier: books.verifier, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
 		incarnation: incarnation,
 		recovery: &broker.Recovery{

@@ -97,7 +97,8 @@ func (d *Dev) openBroker(ctx context.Context, c DevConfig) (err error) {
 	}
 	d.Broker, err = OpenBroker(ctx, BrokerConfig{
 		StoreConfig: StoreConfig{DatabaseURL: seal.NewSecret("sqlite:" + c.dataPath("broker.db")), Keyset: keyset, Log: c.Log},
-		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins, AllowLoopback: true, DefaultAgent: c.Agent,
+		Listen:      c.Listen, listenFlag: "--listen", AllowedOrigins: c.AllowedOrigins,
+		AllowLoopback: true, DefaultAgent: c.Agent,
 		VerifyWorker: c.VerifyWorker, VerifyCache: c.VerifyCache, Version: c.Version, DiskWarning: diskspace.DefaultWarnBelow,
 	})
 	return err
@@ -119,9 +120,11 @@ func (d *Dev) openHost(c DevConfig) (err error) {
 		}
 	}
 	d.Host, err = OpenHost(HostConfig{
-		Listen: c.HostListen, listenFlag: "--host-listen", Password: seal.NewSecret(d.File.HostPassword), Data: c.dataPath("host"), File: file,
+		Listen: c.HostListen, listenFlag: "--host-listen", Password: seal.NewSecret(d.File.HostPassword),
+		Data: c.dataPath("host"), File: file,
 		AllowedOrigins: slices.Concat([]string{d.Broker.URL}, c.AllowedOrigins, c.HostAllowedOrigins), DemoAgent: c.DemoAgent,
-		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record, Version: c.Version, NoSandbox: c.NoSandbox,
+		Agent: c.Agent, Model: c.Model, AgentsDir: c.AgentsDir, AgentEnv: c.AgentEnv, Record: c.Record,
+		Version: c.Version, NoSandbox: c.NoSandbox,
 		DiskWarning: diskspace.DefaultWarnBelow, Log: c.Log,
 	})
 	return err

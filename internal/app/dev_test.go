@@ -12,7 +12,8 @@ func TestDevAllowsTheOriginsOfOtherFrontends(t *testing.T) {
 	const page, hostPage = "http://localhost:5173", "http://localhost:5174"
 	dev, err := OpenDev(t.Context(), DevConfig{
 		Data: t.TempDir(), Listen: "127.0.0.1:0", HostListen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
-		AllowedOrigins: []string{page}, HostAllowedOrigins: []string{hostPage}, Agent: "demo", DemoAgent: []string{"/bin/false"},
+		AllowedOrigins: []string{page}, HostAllowedOrigins: []string{hostPage},
+		Agent: "demo", DemoAgent: []string{"/bin/false"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,8 @@ func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []do
 	}
 	db, err := c.openDatabase(ctx)
 	if err != nil {
-		return append(c.diagnoseDisk(), failure(doctor.CheckDatabase, err, "Set BELLHOP_DATABASE_URL to the broker's database, and start it.")), nil
+		return append(c.diagnoseDisk(), failure(doctor.CheckDatabase, err,
+			"Set BELLHOP_DATABASE_URL to the broker's database, and start it.")), nil
 	}
 	defer func() { _ = db.Close() }()
 	found := append(c.diagnoseDisk(), doctor.Good(doctor.CheckDatabase, "", "It answers ("+string(db.Dialect())+")."))
@@ -91,7 +92,8 @@ func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []do
 	found = append(found, doctor.Good(doctor.CheckMigrations, "", fmt.Sprintf("All %d are applied.", len(steps))))
 	st := store.New(db, sealer)
 	if err := st.Probe(ctx); err != nil {
-		return append(found, failure(doctor.CheckDatabase, err, "The database takes no writes: make room on its disk, or name the primary.")), nil
+		return append(found, failure(doctor.CheckDatabase, err,
+			"The database takes no writes: make room on its disk, or name the primary.")), nil
 	}
 	if err := st.CheckKey(ctx); err != nil {
 		return append(found, failure(doctor.CheckKeyset, err, "")), nil
@@ -108,14 +110,16 @@ func (c DoctorConfig) diagnoseDisk() []doctor.Finding {
 	}
 	monitor := diskspace.Monitor{Path: filepath.Dir(path), WarnBelow: c.DiskWarning}
 	if notice := monitor.Notice(); notice != "" {
-		return []doctor.Finding{doctor.Warn(doctor.CheckDisk, "broker", notice, "Make room before it is full, or lower BELLHOP_DISK_WARNING.")}
+		return []doctor.Finding{doctor.Warn(doctor.CheckDisk, "broker", notice,
+			"Make room before it is full, or lower BELLHOP_DISK_WARNING.")}
 	}
 	return []doctor.Finding{doctor.Good(doctor.CheckDisk, "broker", "There is room.")}
 }
 
 func migrationProblem(all []database.Migration, err error) *doctor.Finding {
 	if err != nil {
-		problem := failure(doctor.CheckMigrations, err, "Run the newest bellhop, or restore the backup made before the upgrade.")
+		problem := failure(doctor.CheckMigrations, err,
+			"Run the newest bellhop, or restore the backup made before the upgrade.")
 		return &problem
 	}
 	missing := 0
@@ -148,7 +152,8 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 		return nil, []doctor.Finding{failure(doctor.CheckHosts, err, "")}
 	}
 	if len(listed) == 0 {
-		return nil, []doctor.Finding{doctor.Warn(doctor.CheckHosts, "", "No host is registered.", "Register one with `bellhop hosts add`.")}
+		return nil, []doctor.Finding{doctor.Warn(doctor.CheckHosts, "", "No host is registered.",
+			"Register one with `bellhop hosts add`.")}
 	}
 	targets := &broker.Targets{Store: st, Now: time.Now}
 	var hosts []doctor.Host
@@ -156,7 +161,8 @@ func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doc
 	for i := range listed {
 		opened, err := st.Host(ctx, listed[i].ID)
 		if err != nil {
-			found = append(found, failure(doctor.CheckKeyset, err, "Set the host's password again with `bellhop hosts update --set-password`."))
+			found = append(found, failure(doctor.CheckKeyset, err,
+				"Set the host's password again with `bellhop hosts update --set-password`."))
 			continue
 		}
 		t := targets.OfHost(opened)

@@ -183,7 +183,8 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets: func(string) []string { return secrets }, Record: recordInput,
-		Workspaces: workspaces, Sandbox: confinement, Password: c.Password, PublicURL: publicURL, LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
+		Workspaces: workspaces, Sandbox: confinement, Password: c.Password, PublicURL: publicURL,
+		LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, record.Close(), eventJournal.Close())

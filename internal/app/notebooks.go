@@ -62,7 +62,10 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 	user, agent := a.Auth.Middleware, a.Auth.AgentMiddleware
 	return []api.Part{
 		&notebookapi.API{Notebooks: n.Service, User: user, Agent: agent, Caller: caller},
-		&mcp.Server{Notebooks: n.Service, Agent: agent, Caller: caller, Version: a.config.Version, PublicURL: a.config.PublicURL, Log: a.config.Log},
+		&mcp.Server{
+			Notebooks: n.Service, Agent: agent, Caller: caller, Version: a.config.Version,
+			PublicURL: a.config.PublicURL, Log: a.config.Log,
+		},
 		&outboundapi.API{
 			Service: n.outbound, User: user,
 			UserID: func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
@@ -108,7 +111,9 @@ func (o *outbox) Enqueue(ctx context.Context, f notebook.Outgoing) error {
 }
 
 func (o *outbox) Answered(ctx context.Context, a notebook.Answer) error {
-	return o.Emit(ctx, a.UserID, outbound.TaskEvent{ID: a.MessageID, Type: protocol.WebhookFollowupAnswered, At: a.At, Data: a})
+	return o.Emit(ctx, a.UserID, outbound.TaskEvent{
+		ID: a.MessageID, Type: protocol.WebhookFollowupAnswered, At: a.At, Data: a,
+	})
 }
 
 func renderFollowup(n *notebook.Service) func(context.Context, *outbound.Delivery) ([]byte, error) {

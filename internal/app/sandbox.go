@@ -92,7 +92,8 @@ func (s SandboxFile) check(f HostFile) error {
 // that all of them are checked.
 func (s SandboxFile) options() sandbox.Options {
 	return sandbox.Options{
-		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces, Read: s.Read, Write: s.Write, Others: s.otherPaths(),
+		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces,
+		Read: s.Read, Write: s.Write, Others: s.otherPaths(),
 	}
 }
 
@@ -163,7 +164,10 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	}
 	session := sandbox.Session{Home: to.StateDir, Write: access.Write, Read: access.Read}
 	entry := s.file.Agents[to.Agent]
-	for _, paths := range []SandboxPaths{s.file.Sandbox.Agents[to.Agent], s.file.Sandbox.Projects[to.Project], s.agentPaths(entry)} {
+	configured := s.file.Sandbox
+	for _, paths := range []SandboxPaths{
+		configured.Agents[to.Agent], configured.Projects[to.Project], s.agentPaths(entry),
+	} {
 		session.Write, session.Read = slices.Concat(session.Write, paths.Write), slices.Concat(session.Read, paths.Read)
 	}
 	return s.Sandbox.Confine(session, c)

@@ -32,7 +32,8 @@ sandbox:
   agents: {mine: {write: [/srv/cache]}, demo: {read: [/srv/demo]}}
   projects: {shop: {read: [/srv/shop]}}
 `)
-	if err != nil || file.Sandbox.Mode != sandbox.ModeRequired || !file.Sandbox.options().NoNamespaces || !slices.Equal(file.Sandbox.otherPaths(), []string{"/srv/demo", "/srv/cache", "/srv/shop"}) {
+	if err != nil || file.Sandbox.Mode != sandbox.ModeRequired || !file.Sandbox.options().NoNamespaces ||
+		!slices.Equal(file.Sandbox.otherPaths(), []string{"/srv/demo", "/srv/cache", "/srv/shop"}) {
 		t.Errorf("%+v, %v", file.Sandbox, err)
 	}
 	short, err := readHostFile(t, "sandbox: off")
@@ -67,7 +68,10 @@ func newConfinedHost(t *testing.T, change func(*HostConfig)) *confinedHost {
 	h := &confinedHost{t: t, data: filepath.Join(dir, "data"), shop: filepath.Join(dir, "shop")}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main", h.shop},
-		{"-C", h.shop, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "--allow-empty", "-m", "first"},
+		{
+			"-C", h.shop, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "--allow-empty", "-m",
+			"first",
+		},
 	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -31,7 +31,8 @@ func (c StoreConfig) openDatabase(ctx context.Context) (*database.DB, error) {
 			Hint: "Set it to postgres://user:password@server/name or sqlite:PATH, or run 'bellhop dev', which needs no configuration.",
 		}
 	}
-	return database.Open(ctx, c.DatabaseURL.Reveal(), database.Options{Logger: c.Log, MaxConns: c.MaxConns, Pooler: c.Pooler})
+	return database.Open(ctx, c.DatabaseURL.Reveal(),
+		database.Options{Logger: c.Log, MaxConns: c.MaxConns, Pooler: c.Pooler})
 }
 
 // openStore opens and migrates the database. It fails if the database was sealed

@@ -20,7 +20,8 @@ import (
 func (s *stack) examine(env ...string) (report doctor.Report, code int) {
 	s.t.Helper()
 	cmd := exec.Command(binary(s.t), "doctor", "--json")
-	cmd.Env = append(append(baseEnv(), s.database()...), "BELLHOP_PUBLIC_URL="+s.broker.url, "BELLHOP_WEBHOOK_URL=http://"+s.toBroker.Addr(),
+	cmd.Env = append(append(baseEnv(), s.database()...), "BELLHOP_PUBLIC_URL="+s.broker.url,
+		"BELLHOP_WEBHOOK_URL=http://"+s.toBroker.Addr(),
 		"BELLHOP_DISK_WARNING=0")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.Output()
@@ -46,9 +47,11 @@ func (s *stack) expect(t *testing.T, env []string, level doctor.Level, check, me
 	eventually(t, fmt.Sprintf("the doctor finds %s, %s: %q", level, check, message), func() bool {
 		report, code := s.examine(env...)
 		why = fmt.Sprintf("exit code %d, %+v", code, report)
-		return (code == 0) == report.OK && report.OK == (level != doctor.Error) && slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool {
-			return f.Check == check && f.Level == level && strings.Contains(f.Message, message) && (f.Remedy == "") == (level == doctor.OK)
+		listed := slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool {
+			return f.Check == check && f.Level == level && strings.Contains(f.Message, message) &&
+				(f.Remedy == "") == (level == doctor.OK)
 		})
+		return listed && (code == 0) == report.OK && report.OK == (level != doctor.Error)
 	})
 }
 
@@ -63,19 +66,33 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 		level          doctor.Level
 		check, message string
 	}{
-		"no database":           {fixed("BELLHOP_DATABASE_URL="), doctor.Error, doctor.CheckDatabase, "not set"},
-		"the database is away":  {fixed("BELLHOP_DATABASE_URL=postgres://127.0.0.1:1/bellhop"), doctor.Error, doctor.CheckDatabase, ""},
-		"a read-only database":  {fixed("BELLHOP_DATABASE_URL=" + s.dbURL + "&default_transaction_read_only=on"), doctor.Error, doctor.CheckDatabase, ""},
-		"no tables":             {s.emptyDatabase, doctor.Error, doctor.CheckMigrations, "not applied"},
-		"a newer database":      {s.newerDatabase, doctor.Error, doctor.CheckMigrations, "newer"},
-		"no keyset":             {fixed("BELLHOP_KEYSET_FILE="), doctor.Error, doctor.CheckKeyset, "not set"},
-		"no keyset in the file": {func(t *testing.T) []string { return []string{"BELLHOP_KEYSET_FILE=" + s.file("junk", "junk")} }, doctor.Error, doctor.CheckKeyset, "not a keyset"},
-		"another keyset":        {s.otherKeyset, doctor.Error, doctor.CheckKeyset, "another keyset"},
-		"no host":               {s.freshDatabase, doctor.Warning, doctor.CheckHosts, "No host"},
-		"little room":           {s.fullDatabase, doctor.Warning, doctor.CheckDisk, "room"},
+		"no database": {fixed("BELLHOP_DATABASE_URL="), doctor.Error, doctor.CheckDatabase, "not set"},
+		"the database is away": {
+			fixed("BELLHOP_DATABASE_URL=postgres://127.0.0.1:1/bellhop"), doctor.Error,
+			doctor.CheckDatabase, "",
+		},
+		"a read-only database": {
+			fixed("BELLHOP_DATABASE_URL=" + s.dbURL + "&default_transaction_read_only=on"),
+			doctor.Error, doctor.CheckDatabase, "",
+		},
+		"no tables":        {s.emptyDatabase, doctor.Error, doctor.CheckMigrations, "not applied"},
+		"a newer database": {s.newerDatabase, doctor.Error, doctor.CheckMigrations, "newer"},
+		"no keyset":        {fixed("BELLHOP_KEYSET_FILE="), doctor.Error, doctor.CheckKeyset, "not set"},
+		"no keyset in the file": {func(*testing.T) []string {
+			return []string{"BELLHOP_KEYSET_FILE=" + s.file("junk", "junk")}
+		}, doctor.Error, doctor.CheckKeyset, "not a keyset"},
+		"another keyset": {s.otherKeyset, doctor.Error, doctor.CheckKeyset, "another keyset"},
+		"no host":        {s.freshDatabase, doctor.Warning, doctor.CheckHosts, "No host"},
+		"little room":    {s.fullDatabase, doctor.Warning, doctor.CheckDisk, "room"},
 
-		"a public URL of another kind": {fixed("BELLHOP_PUBLIC_URL=ftp://broker"), doctor.Error, doctor.CheckPublicURL, "no http"},
-		"nothing at the public URL":    {fixed("BELLHOP_PUBLIC_URL=http://127.0.0.1:1"), doctor.Error, doctor.CheckPublicURL, "cannot be reached"},
+		"a public URL of another kind": {
+			fixed("BELLHOP_PUBLIC_URL=ftp://broker"), doctor.Error, doctor.CheckPublicURL,
+			"no http",
+		},
+		"nothing at the public URL": {
+			fixed("BELLHOP_PUBLIC_URL=http://127.0.0.1:1"), doctor.Error, doctor.CheckPublicURL,
+			"cannot be reached",
+		},
 		"another server": {s.published(func(w http.ResponseWriter, _ *http.Request) bool {
 			_, _ = w.Write([]byte("<html>"))
 			return true
@@ -89,19 +106,34 @@ func TestTheDoctorNamesMisconfigurations(t *testing.T) {
 		"another clock": {s.published(nil, func(r *http.Response) {
 			r.Header.Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
 		}), doctor.Error, doctor.CheckClock, "differs"},
-		"an origin that the broker does not know": {fixed("BELLHOP_ALLOWED_ORIGINS=https://app.example.com"), doctor.Error, doctor.CheckOrigins, "app.example.com"},
+		"an origin that the broker does not know": {
+			fixed("BELLHOP_ALLOWED_ORIGINS=https://app.example.com"), doctor.Error,
+			doctor.CheckOrigins, "app.example.com",
+		},
 
-		"nothing at the webhook URL": {fixed("BELLHOP_WEBHOOK_URL=http://127.0.0.1:1"), doctor.Error, doctor.CheckWebhooks, "cannot be reached"},
+		"nothing at the webhook URL": {
+			fixed("BELLHOP_WEBHOOK_URL=http://127.0.0.1:1"), doctor.Error, doctor.CheckWebhooks,
+			"cannot be reached",
+		},
 		"a proxy that limits bodies": {s.hooked(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.ContentLength > 100<<10 {
 				w.WriteHeader(http.StatusRequestEntityTooLarge)
 			}
 			return r.ContentLength > 100<<10
 		}), doctor.Error, doctor.CheckWebhooks, "too large"},
-		"a proxy that stops webhooks": {s.hooked(stops("/api/agent/webhook")), doctor.Error, doctor.CheckWebhooks, "not by a broker"},
-		"a proxy that stops renewals": {s.hooked(stops("/api/agent/webhook/renew")), doctor.Error, doctor.CheckRenewal, "not by a broker"},
+		"a proxy that stops webhooks": {
+			s.hooked(stops("/api/agent/webhook")), doctor.Error, doctor.CheckWebhooks,
+			"not by a broker",
+		},
+		"a proxy that stops renewals": {
+			s.hooked(stops("/api/agent/webhook/renew")), doctor.Error, doctor.CheckRenewal,
+			"not by a broker",
+		},
 
-		"browsers refuse the host": {fixed("BELLHOP_PUBLIC_URL=https://127.0.0.1:1"), doctor.Error, doctor.CheckTLS, "Browsers refuse"},
+		"browsers refuse the host": {
+			fixed("BELLHOP_PUBLIC_URL=https://127.0.0.1:1"), doctor.Error, doctor.CheckTLS,
+			"Browsers refuse",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.expect(t, tt.env(t), tt.level, tt.check, tt.message)
@@ -122,7 +154,8 @@ func (s *stack) misconfiguredHosts(t *testing.T) {
 	examine(doctor.CheckHost, "cannot be reached")
 	add("other-password", gateway(t, s.host.url, nil, nil), "wrong")
 	examine(doctor.CheckHost, "refuses the password")
-	add("no-origin", gateway(t, s.host.url, nil, func(r *http.Response) { r.Header.Del("Access-Control-Allow-Origin") }), hostPassword)
+	add("no-origin", gateway(t, s.host.url, nil, func(r *http.Response) { r.Header.Del("Access-Control-Allow-Origin") }),
+		hostPassword)
 	examine(doctor.CheckOrigins, "may not call it")
 	add("a-broker", s.broker.url+"/", hostPassword)
 	examine(doctor.CheckHost, "not by a host")
@@ -148,7 +181,7 @@ func stops(path string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-func (s *stack) published(handle func(http.ResponseWriter, *http.Request) bool, change func(*http.Response)) func(*testing.T) []string {
+func (s *stack) published(handle handler, change func(*http.Response)) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		return []string{"BELLHOP_PUBLIC_URL=" + gateway(t, s.broker.url, handle, change)}
 	}
@@ -192,7 +225,8 @@ func (s *stack) newerDatabase(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)"); err != nil {
+	const newer = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)"
+	if _, err := db.ExecContext(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
 	return env

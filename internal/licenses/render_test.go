@@ -20,7 +20,8 @@ func render(t *testing.T, components []component) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("Bellhop is licensed under the Apache License, Version 2.0:\n\n" + strings.Trim(string(own), "\n") + "\n\n" + line + "\n\n" +
+	b.WriteString("Bellhop is licensed under the Apache License, Version 2.0:\n\n" + strings.Trim(string(own), "\n") +
+		"\n\n" + line + "\n\n" +
 		"Bellhop contains software of others:\n\n")
 	namesOf := map[string][]string{}
 	for _, c := range components {
@@ -33,9 +34,12 @@ func render(t *testing.T, components []component) string {
 	for text := range namesOf {
 		texts = append(texts, text)
 	}
-	slices.SortFunc(texts, func(x, y string) int { return cmp.Or(cmp.Compare(namesOf[x][0], namesOf[y][0]), cmp.Compare(x, y)) })
+	slices.SortFunc(texts, func(x, y string) int {
+		return cmp.Or(cmp.Compare(namesOf[x][0], namesOf[y][0]), cmp.Compare(x, y))
+	})
 	for _, text := range texts {
-		b.WriteString("\n" + line + "\n" + strings.Join(slices.Compact(namesOf[text]), "\n") + "\n" + line + "\n\n" + text + "\n")
+		b.WriteString("\n" + line + "\n" + strings.Join(slices.Compact(namesOf[text]), "\n") + "\n" + line + "\n\n" + text +
+			"\n")
 	}
 	return b.String()
 }
