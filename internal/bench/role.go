@@ -28,8 +28,8 @@ type life struct {
 	running errgroup.Group
 }
 
-// span returns after d, or at the end of ctx. Callers measure a rate or a
-// spread over that time, so there is no condition to wait for.
+// span returns after d, or at the end of ctx. Rates and spreads are measured over a
+// time, so there is no condition to wait for.
 func span(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
