@@ -87,15 +87,11 @@ func (s *Service) DeleteNotebook(ctx context.Context, userID, id string) error {
 func (s *Service) Source(ctx context.Context, userID, id string) (*SourceResponse, error) {
 	var resp *SourceResponse
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {
-		source, err := s.o.Store.Source(ctx, userID, id)
+		source, version, err := s.newest(ctx, userID, id)
 		if err != nil {
 			return err
 		}
 		session, err := s.o.Store.Session(ctx, userID, source.SessionID)
-		if err != nil {
-			return err
-		}
-		version, err := s.o.Store.Version(ctx, source.ID, source.Version)
 		if err != nil {
 			return err
 		}
@@ -106,6 +102,16 @@ func (s *Service) Source(ctx context.Context, userID, id string) (*SourceRespons
 		return nil, err
 	}
 	return resp, nil
+}
+
+// newest returns a source and its newest version.
+func (s *Service) newest(ctx context.Context, userID, id string) (*Source, *Version, error) {
+	source, err := s.o.Store.Source(ctx, userID, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	version, err := s.o.Store.Version(ctx, source.ID, source.Version)
+	return source, version, err
 }
 
 // Versions lists the versions of a source with their diffs.

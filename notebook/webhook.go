@@ -116,11 +116,7 @@ func (s *Service) Render(ctx context.Context, userID, messageID string) ([]byte,
 		if err != nil {
 			return err
 		}
-		source, err := s.o.Store.Source(ctx, userID, m.SourceID)
-		if err != nil {
-			return err
-		}
-		version, err := s.o.Store.Version(ctx, source.ID, source.Version)
+		source, version, err := s.newest(ctx, userID, m.SourceID)
 		if err != nil {
 			return err
 		}

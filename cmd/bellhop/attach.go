@@ -17,6 +17,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/crypto/seal"
+	"bellhop/internal/app"
 	"bellhop/protocol"
 )
 
@@ -31,7 +32,8 @@ const (
 type attachCommand struct {
 	Session string `arg:"" help:"The session's id, which is the task's id."`
 
-	Dev      string      `placeholder:"DIR" help:"Data directory of a running 'bellhop dev'."`
+	devFlag `embed:""`
+
 	Host     string      `default:"http://127.0.0.1:7701" placeholder:"URL" help:"URL of the agent host on this machine (${default})."`
 	Password seal.Secret `env:"BELLHOP_HOST_PASSWORD" secret:"" placeholder:"PASSWORD" help:"The host's password."`
 }
@@ -67,21 +69,17 @@ func (c attachCommand) Run(env *environment) error {
 type terminalRoute struct{ url, password string }
 
 func (c attachCommand) terminalRoute() (*terminalRoute, error) {
-	base, password := c.Host, c.Password.Reveal()
-	if c.Dev != "" {
-		dev, err := readDevFile(c.Dev)
-		if err != nil {
-			return nil, err
-		}
-		base, password = dev.HostURL, dev.HostPassword
+	to, err := c.connect(connection{c.Host, c.Password}, func(dev app.DevFile) connection {
+		return connection{dev.HostURL, seal.NewSecret(dev.HostPassword)}
+	}, &protocol.Error{
+		Code: protocol.CodeInvalid, Message: "no host password",
+		Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_HOST_PASSWORD.",
+	})
+	if err != nil {
+		return nil, err
 	}
-	if password == "" {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "no host password",
-			Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_HOST_PASSWORD.",
-		}
-	}
-	return &terminalRoute{strings.TrimRight(base, "/") + "/session/" + url.PathEscape(c.Session) + "/terminal", password}, nil
+	route := strings.TrimRight(to.url, "/") + "/session/" + url.PathEscape(c.Session) + "/terminal"
+	return &terminalRoute{route, to.secret.Reveal()}, nil
 }
 
 func (h *terminalRoute) request(ctx context.Context, body string) (*agenthost.Terminal, error) {

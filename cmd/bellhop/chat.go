@@ -14,11 +14,13 @@ import (
 
 	"bellhop/client"
 	"bellhop/crypto/seal"
+	"bellhop/internal/app"
 	"bellhop/protocol"
 )
 
 type chatCommand struct {
-	Dev     string      `placeholder:"DIR" help:"Data directory of a running 'bellhop dev'."`
+	devFlag `embed:""`
+
 	URL     string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
 	Token   seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token. Create one with 'bellhop tokens create'."`
 	Task    string      `placeholder:"ID" help:"Continue this task. Without it, choose a task or create one."`
@@ -65,21 +67,16 @@ func (c chatCommand) Run(env *environment) error {
 }
 
 func (c chatCommand) newClient() (*client.Client, error) {
-	url, token := c.URL, c.Token.Reveal()
-	if c.Dev != "" {
-		dev, err := readDevFile(c.Dev)
-		if err != nil {
-			return nil, err
-		}
-		url, token = dev.BrokerURL, dev.APIToken
+	to, err := c.connect(connection{c.URL, c.Token}, func(dev app.DevFile) connection {
+		return connection{dev.BrokerURL, seal.NewSecret(dev.APIToken)}
+	}, &protocol.Error{
+		Code: protocol.CodeInvalid, Message: "no API token",
+		Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_TOKEN (bellhop tokens create).",
+	})
+	if err != nil {
+		return nil, err
 	}
-	if token == "" {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "no API token",
-			Hint: "Use --dev DIR next to a 'bellhop dev', or set BELLHOP_TOKEN (bellhop tokens create).",
-		}
-	}
-	return client.New(url, client.Options{Token: token}), nil
+	return client.New(to.url, client.Options{Token: to.secret.Reveal()}), nil
 }
 
 // selectTask returns the task of --task, a task that the user chooses, or a new

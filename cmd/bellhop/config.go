@@ -105,6 +105,35 @@ func printError(w io.Writer, err error) {
 	}
 }
 
+// devFlag is the flag of commands that can use a running 'bellhop dev'.
+type devFlag struct {
+	Dev string `placeholder:"DIR" help:"Data directory of a running 'bellhop dev'."`
+}
+
+// connection is a server's URL and what a command shows to it: a token or a password.
+type connection struct {
+	url    string
+	secret seal.Secret
+}
+
+// connect returns the given connection or, with --dev, that of the running 'bellhop dev'.
+// It returns the error missing if there is no secret.
+func (d devFlag) connect(
+	given connection, ofDev func(app.DevFile) connection, missing *protocol.Error,
+) (connection, error) {
+	if d.Dev != "" {
+		dev, err := readDevFile(d.Dev)
+		if err != nil {
+			return given, err
+		}
+		given = ofDev(dev)
+	}
+	if given.secret.IsZero() {
+		return given, missing
+	}
+	return given, nil
+}
+
 // readDevFile reads the dev.json in the data directory of 'bellhop dev'.
 func readDevFile(dir string) (app.DevFile, error) {
 	var dev app.DevFile

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/app"
 	"bellhop/internal/jsonlines"
 	"bellhop/protocol"
 )
 
 type mcpCommand struct {
-	Dev   string      `placeholder:"DIR" help:"Data directory of a running 'bellhop dev'."`
+	devFlag `embed:""`
+
 	URL   string      `env:"BELLHOP_URL" default:"http://127.0.0.1:7700" placeholder:"URL" help:"URL of the broker (${default})."`
 	Token seal.Secret `env:"BELLHOP_TOKEN" secret:"" placeholder:"TOKEN" help:"API token of kind agent. Create one with 'bellhop tokens create --kind agent'."`
 }
@@ -47,24 +49,22 @@ func (c mcpCommand) Run(env *environment) error {
 }
 
 func (c mcpCommand) bridge(env *environment) (*bridge, error) {
-	url, token := c.URL, c.Token
-	if c.Dev != "" {
-		dev, err := readDevFile(c.Dev)
-		if err != nil {
-			return nil, err
+	to, err := c.connect(connection{c.URL, c.Token}, func(dev app.DevFile) connection {
+		if c.Token.IsZero() {
+			return connection{dev.BrokerURL, seal.NewSecret(dev.APIToken)}
 		}
-		url = dev.BrokerURL
-		if token.IsZero() {
-			token = seal.NewSecret(dev.APIToken)
-		}
+		return connection{dev.BrokerURL, c.Token}
+	}, &protocol.Error{
+		Code: protocol.CodeInvalid, Message: "no API token",
+		Hint: "Create a token with 'bellhop tokens create --kind agent --agent NAME' and set BELLHOP_TOKEN, or use --dev.",
+	})
+	if err != nil {
+		return nil, err
 	}
-	if token.IsZero() {
-		return nil, &protocol.Error{
-			Code: protocol.CodeInvalid, Message: "no API token",
-			Hint: "Create a token with 'bellhop tokens create --kind agent --agent NAME' and set BELLHOP_TOKEN, or use --dev.",
-		}
-	}
-	return &bridge{url: strings.TrimRight(url, "/") + "/mcp", token: token, out: env.stdout, http: &http.Client{Timeout: mcpTimeout}}, nil
+	return &bridge{
+		url: strings.TrimRight(to.url, "/") + "/mcp", token: to.secret, out: env.stdout,
+		http: &http.Client{Timeout: mcpTimeout},
+	}, nil
 }
 
 // bridge posts each message of stdin to the broker and prints the response. It
