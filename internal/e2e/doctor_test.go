@@ -181,7 +181,7 @@ func stops(path string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-func (s *stack) published(handle handler, change func(*http.Response)) func(*testing.T) []string {
+func (s *stack) published(handle func(http.ResponseWriter, *http.Request) bool, change func(*http.Response)) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		return []string{"BELLHOP_PUBLIC_URL=" + gateway(t, s.broker.url, handle, change)}
 	}
