@@ -15,6 +15,7 @@ import (
 	"bellhop/broker"
 	"bellhop/broker/auth"
 	"bellhop/crypto/seal"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 )
 
@@ -76,16 +77,12 @@ type suite struct {
 
 func (s suite) must(err error) {
 	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
+	testenv.Must(s, err)
 }
 
 func (s suite) code(err error, want protocol.Code) {
 	s.Helper()
-	if got := protocol.CodeOf(err); got != want {
-		s.Errorf("code %q, want %q: %v", got, want, err)
-	}
+	testenv.WantCode(s, err, want)
 }
 
 func (s suite) user() string {

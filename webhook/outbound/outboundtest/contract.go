@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bellhop/crypto/seal"
+	"bellhop/internal/testenv"
 	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 )
@@ -53,16 +54,12 @@ type suite struct {
 
 func (s suite) must(err error) {
 	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
+	testenv.Must(s, err)
 }
 
 func (s suite) code(err error, want protocol.Code) {
 	s.Helper()
-	if got := protocol.CodeOf(err); got != want {
-		s.Errorf("code %q, want %q: %v", got, want, err)
-	}
+	testenv.WantCode(s, err, want)
 }
 
 func (s suite) endpoint(url string) *outbound.Endpoint {
