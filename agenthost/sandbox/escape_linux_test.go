@@ -360,16 +360,20 @@ func attachShared(b bait) error {
 	return unix.SysvShmDetach(memory)
 }
 
-// sendUDP succeeds if the datagram can be handed to the kernel and is not refused by
-// the other side's absence.
+// sendUDP succeeds if the other side is there: the kernel of a machine reports at the second
+// datagram that the first one was refused.
 func sendUDP(b bait) error {
 	conn, err := net.Dial("udp", loopback(b.UDP))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	_, err = conn.Write([]byte("escaped"))
-	return err
+	for range 2 {
+		if _, err = conn.Write([]byte("escaped")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forkBomb starts sleeping processes until the system refuses. It is bounded, so

@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "errors"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
 // launch exists on Linux only.
 func launch([]string) error { return errors.ErrUnsupported }
@@ -15,3 +19,9 @@ func landlockVersion() int { return 0 }
 
 // Undumpable does nothing on this system.
 func Undumpable() error { return nil }
+
+// socketName returns the path itself.
+func socketName(path string) (*os.File, string, error) {
+	dir, err := os.Open(filepath.Dir(path))
+	return dir, path, err
+}

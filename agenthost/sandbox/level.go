@@ -29,6 +29,9 @@ type Level struct {
 
 	Namespaces   bool   `json:"namespaces"`             // files, processes and shared memory of its own
 	NoNamespaces string `json:"noNamespaces,omitempty"` // why it has none
+
+	Network   Network `json:"network"`             // of sessions that name no other
+	NoNetwork string  `json:"noNetwork,omitempty"` // why programs cannot have one of their own
 }
 
 // The escapes that a host tries at its start. A level without the first four is no
@@ -44,6 +47,7 @@ const (
 	escapeProcess  = "see the host's processes"
 	escapeMode     = "change the mode of the host's files"
 	escapeLoopback = "connect to ports of this machine"
+	escapeNetwork  = "send to other machines"
 )
 
 var essentialEscapes = []string{escapeRead, escapeWrite, escapeMemory, escapeSignal}
@@ -67,9 +71,11 @@ func (l *Level) Summary() string {
 	if l.Namespaces {
 		summary += ", namespaces"
 	}
-	summary += ")"
+	summary += ", network " + string(l.Network) + ")"
 	if l.NoNamespaces != "" {
 		summary += ", without namespaces (" + l.NoNamespaces + ")"
+	} else if l.NoNetwork != "" {
+		summary += ", without a network of their own (" + l.NoNetwork + ")"
 	}
 	if len(l.Open) > 0 {
 		summary += ", but programs can " + strings.Join(l.Open, ", ")
@@ -84,29 +90,41 @@ type probeTargets struct {
 	Abstract string `json:"abstract"`
 	Socket   string `json:"socket"`
 	Port     int    `json:"port"`
+	Bridge   int    `json:"bridge,omitempty"` // port inside that must lead to Port
 }
+
+// errNoBridge means that programs in the sandbox cannot reach what they must.
+const errNoBridge = "the bridge out of the network leads nowhere"
+
+// probeBridge is the port of the probe's bridge; any port is free in a new network.
+const probeBridge = 7700
 
 // probeTimeout is long enough for a slow machine; the probe takes some milliseconds.
 const probeTimeout = 20 * time.Second
 
 // measure runs the probe in the sandbox and returns the escapes that succeeded, by
-// name.
-func measure(ctx context.Context, self, dir string, wrap func(args []string) ([]string, error)) (map[string]bool, error) {
+// name. With a network of its own the probe must also reach the host over a bridge.
+func measure(ctx context.Context, o Options, network bool, wrap func(Session, []string) ([]string, error)) (map[string]bool, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.ErrUnsupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	targets, closeTargets, err := layBaits(dir)
+	targets, closeTargets, err := layBaits(o.Data)
 	if err != nil {
 		return nil, err
 	}
 	defer closeTargets()
+	session := Session{Network: NetworkOpen}
+	if network {
+		targets.Bridge = probeBridge
+		session = Session{Network: NetworkNone, Bridges: []Bridge{{Port: probeBridge, To: net.JoinHostPort("127.0.0.1", strconv.Itoa(targets.Port))}}}
+	}
 	encoded, err := json.Marshal(targets)
 	if err != nil {
 		return nil, err
 	}
-	args, err := wrap([]string{self, probeCommand, string(encoded)})
+	args, err := wrap(session, []string{o.Self, probeCommand, string(encoded)})
 	if err != nil {
 		return nil, err
 	}

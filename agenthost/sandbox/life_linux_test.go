@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -16,12 +15,7 @@ import (
 // start starts a shell script in the sandbox as a host does.
 func (m *machine) start(script string) *process.Process {
 	m.Helper()
-	p, err := process.Start(process.Command{
-		Args: []string{"sh", "-c", script}, Dir: m.Workspace, Env: []string{"PATH=" + os.Getenv("PATH")},
-		Confine: func(c process.Command) (process.Command, error) {
-			return m.sandbox.Confine(Session{Home: m.Home, Write: []string{m.Workspace}}, c)
-		},
-	})
+	p, err := process.Start(m.command("sh", "-c", script))
 	must(m.T, err)
 	m.Cleanup(func() { _ = p.Kill(); _ = p.Stdout().Close() })
 	return p

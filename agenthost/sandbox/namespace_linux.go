@@ -30,7 +30,15 @@ func runInNamespaces(spec Spec, program []string) error {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}
+	}
+	var sockets *control
+	if spec.Network {
+		if sockets, err = newControl(spec); err != nil {
+			return fmt.Errorf("the sandbox cannot be set up: %w", err)
+		}
+		cmd.ExtraFiles = []*os.File{sockets.init}
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
@@ -38,6 +46,9 @@ func runInNamespaces(spec Spec, program []string) error {
 		return fmt.Errorf("the sandbox cannot be set up: namespaces: %w", err)
 	}
 	go passSignals(signals, cmd.Process.Pid)
+	if sockets != nil {
+		sockets.run(spec)
+	}
 	if err := releaseStreams(); err != nil {
 		return err
 	}
@@ -90,6 +101,11 @@ func runInit(args []string) error {
 	if err != nil {
 		return err
 	}
+	if spec.Network {
+		if err := makeNetwork(spec); err != nil {
+			return fmt.Errorf("the sandbox cannot be set up: %w", err)
+		}
+	}
 	if err := errors.Join(makeView(spec), limitProcesses(spec.Processes)); err != nil {
 		return fmt.Errorf("the sandbox cannot be set up: %w", err)
 	}
@@ -107,6 +123,9 @@ func runInit(args []string) error {
 		return fmt.Errorf("start %s in the sandbox: %w", program[0], err)
 	}
 	go passSignals(signals, pid)
+	if spec.Network {
+		go handOverSockets()
+	}
 	if err := releaseStreams(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -19,6 +20,9 @@ func probe(args []string) error {
 	if err := json.Unmarshal([]byte(args[0]), &t); err != nil {
 		return err
 	}
+	if t.Bridge != 0 && !canConnect("tcp", localAddress(t.Bridge)) {
+		return errors.New(errNoBridge)
+	}
 	process := "/proc/" + strconv.Itoa(t.Pid) + "/"
 	return json.NewEncoder(os.Stdout).Encode(map[string]bool{
 		escapeRead:     canRead(t.File),
@@ -30,9 +34,16 @@ func probe(args []string) error {
 		escapeCalls:    unix.Unshare(unix.CLONE_NEWUSER) == nil || canUseKeys(),
 		escapeProcess:  canRead(process + "cmdline"),
 		escapeMode:     unix.Chmod(t.File, 0o644) == nil,
-		escapeLoopback: canConnect("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.Port))),
+		escapeLoopback: canConnect("tcp", localAddress(t.Port)),
+		escapeNetwork:  canConnect("udp", otherMachine),
 	})
 }
+
+// otherMachine is an address for documentation. A connection over UDP sends nothing: it
+// succeeds if there is a way to other machines.
+const otherMachine = "192.0.2.1:9"
+
+func localAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // canRead reports whether a file can be opened. Memory can be opened only by those
 // who may read it, so nothing need be read.

@@ -42,6 +42,11 @@ type Options struct {
 	NoNamespaces bool
 
 	Others []string // paths that sessions will name; they are only checked
+
+	Network Network // of sessions that name none; "" = NetworkProxy where the system has it
+
+	// NeedsNetwork refuses to open a sandbox without NetworkProxy and NetworkNone.
+	NeedsNetwork bool
 }
 
 // Sandbox starts programs through the launcher.
@@ -51,6 +56,7 @@ type Sandbox struct {
 	level   *Level
 
 	namespaces bool
+	network    bool // programs can have a network of their own
 }
 
 // Session is what a program may use of a session.
@@ -58,10 +64,14 @@ type Session struct {
 	Home  string   // the session's state directory
 	Write []string // its workspace, and what belongs to that
 	Read  []string
+
+	Network Network  // "" = that of the options
+	Bridges []Bridge // out of a network of its own
+	Serves  []int    // ports of the program that this machine's loopback reaches
 }
 
 // Open measures what the system's sandbox blocks. CodeUnavailable: the sandbox is required,
-// and an essential escape is open. CodeInvalid: the mode is unknown, or a path is not absolute
+// and an essential escape is open; or a network is needed that the system cannot give. CodeInvalid: the mode is unknown, or a path is not absolute
 // or would open the host's data.
 func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	if options.Mode == "" {
@@ -77,6 +87,12 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 		return s, nil
 	}
 	s.level = s.measureBest(ctx)
+	if options.NeedsNetwork && !s.network {
+		return nil, &protocol.Error{
+			Code: protocol.CodeUnavailable, Message: "Programs cannot have a network of their own: " + cmp.Or(s.level.NoNetwork, s.level.Summary()),
+			Hint: "It needs root, or user namespaces for users. 'network: open' in the host's configuration runs agents without it.",
+		}
+	}
 	if options.Mode == ModeRequired && !s.level.IsEnough() {
 		return nil, &protocol.Error{
 			Code: protocol.CodeUnavailable, Message: "The sandbox is required, and " + s.level.Summary(),
@@ -86,36 +102,55 @@ func Open(ctx context.Context, options Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// measureBest measures the sandbox with namespaces, and without them if the system
-// has none.
+// measureBest measures the sandbox with all that it can have, and then with less, until
+// the system can set it up.
 func (s *Sandbox) measureBest(ctx context.Context) *Level {
-	o := s.options
-	try := func(namespaces bool) *Level {
-		s.namespaces = namespaces
-		succeeded, err := measure(ctx, o.Self, o.Data, func(args []string) ([]string, error) {
-			return s.spec(Session{}, args, os.Getenv("PATH")).commandLine(o.Self, args)
-		})
-		level := newLevel(o.Mode, succeeded, err)
-		level.Namespaces = namespaces && err == nil
-		return level
+	if s.options.NoNamespaces {
+		return s.measureWith(ctx, false, false)
 	}
-	if o.NoNamespaces {
-		return try(false)
-	}
-	level := try(true)
+	level := s.measureWith(ctx, true, true)
 	if level.Error == "" {
 		return level
 	}
-	reason := level.Error
-	level = try(false)
-	level.NoNamespaces = reason
+	noNetwork := level.Error
+	if level = s.measureWith(ctx, true, false); level.Error == "" {
+		level.NoNetwork = noNetwork
+		return level
+	}
+	noNamespaces := level.Error
+	level = s.measureWith(ctx, false, false)
+	level.NoNamespaces, level.NoNetwork = noNamespaces, noNetwork
 	return level
+}
+
+func (s *Sandbox) measureWith(ctx context.Context, namespaces, network bool) *Level {
+	s.namespaces, s.network = namespaces, network
+	succeeded, err := measure(ctx, s.options, network, func(session Session, args []string) ([]string, error) {
+		return s.spec(session, args, os.Getenv("PATH")).commandLine(s.options.Self, args)
+	})
+	level := newLevel(s.options.Mode, succeeded, err)
+	level.Namespaces = namespaces && err == nil
+	level.Network = s.NetworkFor("")
+	return level
+}
+
+// NetworkFor returns the network that a session gets that asks for wanted.
+func (s *Sandbox) NetworkFor(wanted Network) Network {
+	if s.options.Mode == ModeOff || !s.network {
+		return NetworkOpen
+	}
+	return cmp.Or(wanted, s.options.Network, NetworkProxy)
 }
 
 func (o Options) check() error {
 	if !slices.Contains([]Mode{ModeOn, ModeRequired, ModeOff}, o.Mode) {
 		return &protocol.Error{
 			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown mode %q", o.Mode), Hint: "Modes are on, required and off.",
+		}
+	}
+	if o.Network != "" && !slices.Contains(Networks, o.Network) {
+		return &protocol.Error{
+			Code: protocol.CodeInvalid, Message: fmt.Sprintf("sandbox: unknown network %q", o.Network), Hint: "Networks are open, proxy and none.",
 		}
 	}
 	for _, path := range slices.Concat(o.Read, o.Write, o.Others) {
@@ -185,6 +220,9 @@ func (s *Sandbox) spec(session Session, args []string, path string) Spec {
 	spec := Spec{
 		Write: slices.Concat(session.Write, s.options.Write), Namespaces: s.namespaces, Processes: cmp.Or(s.options.Processes, defaultProcesses),
 		UnixSockets: s.namespaces || landlockVersion() >= unixSocketVersion,
+	}
+	if s.NetworkFor(session.Network) != NetworkOpen {
+		spec.Network, spec.Bridges, spec.Serves = true, session.Bridges, session.Serves
 	}
 	if session.Home != "" {
 		spec.Write = append(spec.Write, session.Home)

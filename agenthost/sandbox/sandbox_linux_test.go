@@ -24,11 +24,13 @@ import (
 
 var update = flag.Bool("update", false, "write the matrix of docs/security.md")
 
-// TestMain runs the tests or, with "hostile" as its argument, the hostile program. The
-// init function of the package makes the same binary the launcher.
+// modes are what the tests' binary does with such a first argument. The init function of
+// the package makes it the launcher, too.
+var modes = map[string]func(argument string) error{"hostile": runHostile, "talk": talk, "echo": echo, "pair": pair}
+
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "hostile" {
-		if err := runHostile(os.Args[2]); err != nil {
+	if len(os.Args) == 3 && modes[os.Args[1]] != nil {
+		if err := modes[os.Args[1]](os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			exitNow(1)
 		}
@@ -43,6 +45,7 @@ type machine struct {
 	*testing.T
 	bait
 	sandbox *Sandbox
+	session Session             // beside its directories
 	program string              // the hostile one
 	user    *syscall.Credential // who runs the hostile program; nil = the test's user
 }
@@ -113,7 +116,8 @@ func must(t *testing.T, err error) {
 // run runs a command in the session's sandbox and returns its output.
 func (m *machine) run(args ...string) (string, error) {
 	m.Helper()
-	c, err := m.sandbox.Confine(Session{Home: m.Home, Write: []string{m.Workspace}}, process.Command{Args: args, Dir: m.Workspace, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Home}})
+	c := m.command(args...)
+	c, err := c.Confine(c)
 	must(m.T, err)
 	cmd := exec.CommandContext(m.Context(), c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
@@ -158,12 +162,18 @@ const (
 
 // The published matrix is what a hostile program really achieves.
 func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
-	alone, full := newMachine(t, Options{NoNamespaces: true}).attack(), newMachine(t, Options{}).attack()
+	columns := []map[string]string{
+		newMachine(t, Options{NoNamespaces: true}).attack(), newMachine(t, Options{Network: NetworkOpen}).attack(), attackWithBridges(t),
+	}
 	var table strings.Builder
-	table.WriteString("\n| a program tries to | Landlock alone | with namespaces |\n|---|---|---|\n")
+	table.WriteString("\n| a program tries to | Landlock alone | with namespaces | network `proxy` or `none` |\n|---|---|---|---|\n")
 	for _, e := range escapes {
-		t.Logf("%s: %s; %s", e.name, alone[e.name], full[e.name])
-		_, _ = fmt.Fprintf(&table, "| %s | %s | %s |\n", e.name, cell(alone[e.name]), cell(full[e.name]))
+		table.WriteString("| " + e.name)
+		for i, results := range columns {
+			t.Logf("%s, column %d: %s", e.name, i, results[e.name])
+			table.WriteString(" | " + cell(results[e.name]))
+		}
+		table.WriteString(" |\n")
 	}
 	table.WriteString("\n")
 	page, err := os.ReadFile(matrixPage)
@@ -182,6 +192,16 @@ func TestTheMatrixIsWhatAHostileProgramAchieves(t *testing.T) {
 	}
 }
 
+// attackWithBridges attacks from a network with the bridges that a session has.
+func attackWithBridges(t *testing.T) map[string]string {
+	t.Helper()
+	m := newMachine(t, Options{Network: NetworkProxy})
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	echoing(t, target, err)
+	m.session.Bridges = []Bridge{{Port: 7001, To: target.Addr().String()}}
+	return m.attack()
+}
+
 func cell(result string) string {
 	if result == "escaped" {
 		return "**open**"
@@ -191,7 +211,7 @@ func cell(result string) string {
 
 // No escape that is blocked for root succeeds for a user without privileges.
 func TestAProgramOfAnotherUserGetsNoFurther(t *testing.T) {
-	for _, options := range []Options{{NoNamespaces: true}, {}} {
+	for _, options := range []Options{{NoNamespaces: true}, {Network: NetworkOpen}, {Network: NetworkProxy}} {
 		attackAsAnotherUser(t, newMachine(t, options))
 	}
 }

@@ -29,6 +29,13 @@ type Spec struct {
 	Private    string `json:"private,omitempty"`
 	Processes  int    `json:"processes,omitempty"`
 
+	// Network gives the program a network of its own, which also needs Namespaces. Bridges
+	// lead out of it, and Serves are ports of the program that can be reached on the
+	// machine's own loopback.
+	Network bool     `json:"network,omitempty"`
+	Bridges []Bridge `json:"bridges,omitempty"`
+	Serves  []int    `json:"serves,omitempty"`
+
 	// UnixSockets allows sockets with a path: another guard keeps the program from
 	// those outside the sandbox.
 	UnixSockets bool `json:"unixSockets,omitempty"`

@@ -19,6 +19,8 @@ type Options struct {
 	AllowCIDRs []netip.Prefix
 	// AllowLoopback allows loopback on ports from 1024, for development.
 	AllowLoopback bool
+	// AnyPort allows every port of the public Internet.
+	AnyPort bool
 }
 
 // Guard checks targets. The zero value is not usable.
@@ -41,10 +43,14 @@ func New(opts Options) *Guard {
 	}
 	// The library's registry does not include Azure's metadata and wire server.
 	azure := netip.MustParsePrefix("168.63.129.16/32")
+	ports := ssrf.WithPorts(publicPorts...)
+	if opts.AnyPort {
+		ports = ssrf.WithAnyPort()
+	}
 	return &Guard{
 		allow:    allow,
 		loopback: opts.AllowLoopback,
-		public:   ssrf.New(ssrf.WithPorts(publicPorts...), ssrf.WithDeniedV4Prefixes(azure)),
+		public:   ssrf.New(ports, ssrf.WithDeniedV4Prefixes(azure)),
 	}
 }
 

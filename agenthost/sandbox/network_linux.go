@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketName returns a short name of a socket in an open directory: the kernel limits
+// names to 107 bytes, but not the path behind a descriptor.
+func socketName(path string) (dir *os.File, name string, err error) {
+	if dir, err = os.Open(filepath.Dir(path)); err != nil {
+		return nil, "", err
+	}
+	return dir, "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + filepath.Base(path), nil
+}
+
+// control is the socket over which the init hands its launcher sockets of the namespace. A
+// socket stays in the namespace in which it was made, whoever uses it.
+type control struct {
+	mu   sync.Mutex
+	conn int // the launcher's end
+	init *os.File
+
+	serves []net.Listener // outside, for the ports that the program serves
+}
+
+// initControl is the descriptor of the init's end.
+const initControl = 3
+
+// newControl also listens outside on the ports that the program will serve.
+func newControl(spec Spec) (*control, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("network: %w", err)
+	}
+	c := &control{conn: pair[0], init: os.NewFile(uintptr(pair[1]), "control")}
+	for _, port := range spec.Serves {
+		listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it does not wait
+		if err != nil {
+			return nil, fmt.Errorf("network: EADDRINUSE: %w", err) // as Node.js names it, for callers that try another port
+		}
+		c.serves = append(c.serves, listener)
+	}
+	return c, nil
+}
+
+// run connects the namespace with the outside until this process exits. Without the init's
+// sockets there is nothing to connect: the init reports its own failure.
+func (c *control) run(spec Spec) {
+	_ = c.init.Close()
+	if len(spec.Bridges) > 0 {
+		sockets, err := c.receive()
+		if err != nil || len(sockets) != len(spec.Bridges) {
+			return
+		}
+		for i, socket := range sockets {
+			file := os.NewFile(uintptr(socket), "bridge")
+			listener, err := net.FileListener(file)
+			_ = file.Close()
+			if err != nil {
+				return
+			}
+			go carry(listener, func() (net.Conn, error) { return dialBridge(spec.Bridges[i]) })
+		}
+	}
+	for i, listener := range c.serves {
+		go carry(listener, func() (net.Conn, error) { return c.dialInside(spec.Serves[i]) })
+	}
+}
+
+// receive returns the sockets of one message of the init.
+func (c *control) receive() ([]int, error) {
+	buffer, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*maxBridges))
+	_, n, _, _, err := unix.Recvmsg(c.conn, buffer, rights, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:n])
+	if err != nil || len(messages) != 1 {
+		return nil, errors.Join(err, errors.New("no sockets"))
+	}
+	return unix.ParseUnixRights(&messages[0])
+}
+
+// maxBridges bounds the sockets in one message.
+const maxBridges = 16
+
+// dialInside connects to a port of the namespace's loopback, with a socket of the init.
+func (c *control) dialInside(port int) (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := unix.Write(c.conn, []byte{1}); err != nil {
+		return nil, err
+	}
+	sockets, err := c.receive()
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(sockets[0]), "served")
+	defer file.Close()
+	if err := unix.Connect(sockets[0], &unix.SockaddrInet4{Port: port, Addr: loopbackAddress}); err != nil {
+		return nil, err
+	}
+	return net.FileConn(file)
+}
+
+var loopbackAddress = [4]byte{127, 0, 0, 1}
+
+// acceptPause is the time until the next attempt when no connection can be accepted, such
+// as without free descriptors.
+const acceptPause = 50 * time.Millisecond
+
+// carry connects each connection of a listener with one that dial makes.
+func carry(listener net.Listener, dial func() (net.Conn, error)) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
+		}
+		go func() {
+			defer conn.Close()
+			other, err := dial()
+			if err != nil {
+				return
+			}
+			defer other.Close()
+			var both sync.WaitGroup
+			both.Go(func() { copyStream(other, conn) })
+			both.Go(func() { copyStream(conn, other) })
+			both.Wait()
+		}()
+	}
+}
+
+// copyStream copies until the end of from, and passes the end on. After a failure it ends both
+// streams, so that the other direction ends too.
+func copyStream(to, from net.Conn) {
+	if _, err := io.Copy(to, from); err != nil {
+		_, _ = to.Close(), from.Close()
+		return
+	}
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// makeNetwork starts the loopback of the namespace and hands the launcher a listener for
+// each bridge.
+func makeNetwork(spec Spec) error {
+	unix.CloseOnExec(initControl)
+	if err := startLoopback(); err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	if len(spec.Bridges) == 0 {
+		return nil
+	}
+	var sockets []int
+	for _, bridge := range spec.Bridges {
+		socket, err := listenInside(bridge.Port)
+		if err != nil {
+			return fmt.Errorf("network: listen on port %d inside: %w", bridge.Port, err)
+		}
+		sockets = append(sockets, socket)
+	}
+	return handOver(sockets)
+}
+
+func startLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(socket) }()
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
+}
+
+func listenInside(port int) (int, error) {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Port: port, Addr: loopbackAddress}); err != nil {
+		return 0, err
+	}
+	return socket, unix.Listen(socket, unix.SOMAXCONN)
+}
+
+// handOver sends sockets to the launcher and closes the init's copies.
+func handOver(sockets []int) error {
+	err := unix.Sendmsg(initControl, []byte{1}, unix.UnixRights(sockets...), nil, 0)
+	for _, socket := range sockets {
+		_ = unix.Close(socket)
+	}
+	return err
+}
+
+// handOverSockets gives the launcher a new socket for each of its requests.
+func handOverSockets() {
+	request := make([]byte, 1)
+	for {
+		n, err := unix.Read(initControl, request)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil || handOver([]int{socket}) != nil {
+			return
+		}
+	}
+}
