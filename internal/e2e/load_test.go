@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellhop/client"
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
@@ -228,16 +229,7 @@ func (w *worker) read(ctx context.Context, r *reader, stream *client.Stream, see
 }
 
 // pause waits between two attempts; false when ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+var pause = wait.For
 
 // sideline holds the events during the reading of a turn: another reader, answers
 // to questions, an interrupt.

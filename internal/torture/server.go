@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bellhop/internal/process"
+	"bellhop/internal/wait"
 )
 
 // startLimit prevents hangs; it is no expectation of a server's speed.
@@ -171,13 +172,4 @@ func eventually(ctx context.Context, limit time.Duration, what string, done func
 }
 
 // pause waits; false when ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
+var pause = wait.For

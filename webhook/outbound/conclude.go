@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
@@ -66,7 +67,7 @@ func (w *Worker) conclude(ctx context.Context, d *Delivery, o update) {
 		o.silent = true
 		err = w.record(recording, d, o)
 	}
-	for pause := recordPause; unavailable(err) && pause < recordPause<<recordTries && sleep(ctx, pause); pause *= 2 {
+	for pause := recordPause; unavailable(err) && pause < recordPause<<recordTries && wait.For(ctx, pause); pause *= 2 {
 		err = w.record(recording, d, o)
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
 
@@ -80,7 +81,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		if !progress || err != nil {
 			w.wait(ctx)
 		}
-		sleep(ctx, pace-time.Since(began))
+		wait.For(ctx, pace-time.Since(began))
 	}
 	w.inFlight.end(w.o.Grace)
 	stop()
@@ -119,19 +120,8 @@ func (w *Worker) wait(ctx context.Context) {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 func (w *Worker) renewLoop(ctx context.Context) {
-	for sleep(ctx, w.o.Lease/3) {
+	for wait.For(ctx, w.o.Lease/3) {
 		w.renew(ctx)
 	}
 }
@@ -170,7 +160,7 @@ func (w *Worker) maintain(ctx context.Context) {
 			pruned = now
 			w.report(ctx, "prune", w.prune(ctx, now))
 		}
-		if !sleep(ctx, heldEvery) {
+		if !wait.For(ctx, heldEvery) {
 			return
 		}
 	}
