@@ -150,7 +150,8 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 	return s.Link.Open(ctx, c.target, open)
 }
 
-// settle records whether the message reached its host.
+// settle records whether the message reached its host. If the task was deleted while the
+// host opened the session, the session must end.
 func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.OpenSessionResponse, failure error) error {
 	tx, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		if failure != nil {
@@ -158,8 +159,12 @@ func (s *Sessions) settle(ctx context.Context, c *checkIn, response *protocol.Op
 		}
 		return tx.delivered(ctx, c.turnID, hasEvents(response))
 	})
-	if err == nil && failure == nil {
+	switch {
+	case failure != nil:
+	case err == nil:
 		s.wakeIfTurnsDiffer(tx.task, response)
+	case protocol.CodeOf(err) == protocol.CodeNotFound && hasEvents(response):
+		return errors.Join(err, s.Ends.oweAgain(ctx, c.task))
 	}
 	return err
 }

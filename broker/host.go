@@ -22,6 +22,7 @@ type Host struct {
 	Reach            protocol.Reach // how browsers reach the host
 	CheckedAt        *time.Time
 	OpenTurns        int // filled by lists: unfinished turns of tasks that are not deleted
+	OwedEnds         int // filled by lists: sessions of deleted tasks whose end the host has not confirmed
 	CreatedAt        time.Time
 }
 

@@ -18,6 +18,7 @@ import (
 type Hosts struct {
 	Store HostStore
 	Link  Link
+	Ends  *SessionEnds // hastened when a host can be reached again; may be nil
 	Now   func() time.Time
 	Log   *slog.Logger
 }
@@ -29,8 +30,9 @@ type HostStore interface {
 	CreateHost(ctx context.Context, h *Host) error
 	Hosts(ctx context.Context) ([]Host, error)
 	UpdateHost(ctx context.Context, id string, change func(*Host) error) (*Host, error)
-	// DeleteHost returns CodeConflict while tasks use the host.
-	DeleteHost(ctx context.Context, id string) error
+	// DeleteHost returns CodeConflict while tasks use the host, and unless abandon is set also
+	// while it owes ends of sessions. It returns how many ends it removed.
+	DeleteHost(ctx context.Context, id string, abandon bool) (ends int64, err error)
 	SetHostHealth(ctx context.Context, id string, health HostHealth, at time.Time) error
 }
 
@@ -148,12 +150,17 @@ func (s *Hosts) Update(ctx context.Context, caller Caller, id string, p HostPatc
 	return host.View(), nil
 }
 
-// Delete removes a host; CodeConflict while tasks use it.
-func (s *Hosts) Delete(ctx context.Context, caller Caller, id string) error {
+// Delete removes a host; CodeConflict while tasks use it. A host that still has sessions of
+// deleted tasks is removed only with force: their agents may go on running.
+func (s *Hosts) Delete(ctx context.Context, caller Caller, id string, force bool) error {
 	if err := adminOnly(caller); err != nil {
 		return err
 	}
-	return s.Store.DeleteHost(ctx, id)
+	ends, err := s.Store.DeleteHost(ctx, id, force)
+	if err == nil && ends > 0 {
+		s.Log.WarnContext(ctx, "host removed with sessions of deleted tasks", "host", id, "sessions", ends)
+	}
+	return err
 }
 
 const (
@@ -215,6 +222,9 @@ func (s *Hosts) probe(ctx context.Context, h Host) {
 	}
 	if err := s.Store.SetHostHealth(ctx, h.ID, health, nowUTC(s.Now)); err != nil {
 		s.logFailure(ctx, "store health", err)
+	}
+	if s.Ends != nil && health != HostUnreachable && (h.Health == HostUnreachable || h.Health == HostUnknown) {
+		s.Ends.hostReturned(ctx, h.ID)
 	}
 }
 

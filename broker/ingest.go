@@ -221,8 +221,7 @@ func (s *Ingest) decide(
 	return sequencer.Decide(state, order), nil
 }
 
-// known loads the stored events that have the same ids as these events. An event under
-// its former derived id is the same one only if its content is.
+// known loads the stored events that have the same ids as these events.
 func (s *Ingest) known(ctx context.Context, taskID string, events []incomingEvent) (map[string]sequencer.Known, error) {
 	ids := make([]string, 0, len(events))
 	for i := range events {

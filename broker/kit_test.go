@@ -43,6 +43,7 @@ type kit struct {
 	reconciler *broker.Reconciler
 	questions  *broker.Interactions
 	hosts      *broker.Hosts
+	ends       *broker.SessionEnds
 	upkeep     *broker.Maintenance
 }
 
@@ -67,13 +68,14 @@ func kitWithUser(t *testing.T, st *store.Store, user broker.Caller) *kit {
 	k.feeds = &broker.Feeds{Store: st}
 	k.ingest = &broker.Ingest{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
 	k.reconciler = &broker.Reconciler{Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ingest: k.ingest, Now: clock.Now, Log: log}
-	k.tasks = &broker.Tasks{Store: st, Updater: k.updater, Targets: k.targets, Link: host, DefaultAgent: "demo", Now: clock.Now, Log: log}
+	k.ends = &broker.SessionEnds{Store: st, Updater: k.updater, Targets: k.targets, Link: host, Now: clock.Now, Log: log}
+	k.tasks = &broker.Tasks{Store: st, Updater: k.updater, Ends: k.ends, DefaultAgent: "demo", Now: clock.Now, Log: log}
 	k.sessions = &broker.Sessions{
-		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Reconciler: k.reconciler, BrokerID: "broker-1",
+		Store: st, Updater: k.updater, Targets: k.targets, Link: host, Ends: k.ends, Reconciler: k.reconciler, BrokerID: "broker-1",
 		PublicURL: "https://broker.example/", Now: clock.Now, Log: log,
 	}
 	k.questions = &broker.Interactions{Store: st, Targets: k.targets, Link: host}
-	k.hosts = &broker.Hosts{Store: st, Link: host, Now: clock.Now, Log: log}
+	k.hosts = &broker.Hosts{Store: st, Link: host, Ends: k.ends, Now: clock.Now, Log: log}
 	k.upkeep = &broker.Maintenance{Store: st, Updater: k.updater, Now: clock.Now, Log: log}
 	return k
 }
@@ -227,6 +229,7 @@ func (n *notifications) rev(taskID string) int64 {
 // fakeHost answers with the functions and values that a test sets.
 type fakeHost struct {
 	mu         sync.Mutex
+	ending     sync.Mutex // of deleted: a test deletes a task while its session opens
 	opened     []*protocol.OpenSessionRequest
 	targets    []broker.Target
 	onOpen     func(*protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error)
@@ -234,6 +237,7 @@ type fakeHost struct {
 	onAnswer   func(*protocol.AnswerRequest) error
 	onDiff     func() (*protocol.Diff, error)
 	after      broker.EventsAfter // of the last call of Events
+	onDelete   func(sessionID string) error
 	onReady    func(broker.Target) error
 	health     broker.HostHealth // when onReady has no error; "" = ok
 	interrupts []string
@@ -279,7 +283,12 @@ func (h *fakeHost) Diff(context.Context, broker.Target, string) (*protocol.Diff,
 }
 
 func (h *fakeHost) Delete(_ context.Context, _ broker.Target, sessionID string) error {
+	h.ending.Lock()
+	defer h.ending.Unlock()
 	h.deleted = append(h.deleted, sessionID)
+	if h.onDelete != nil {
+		return h.onDelete(sessionID)
+	}
 	return nil
 }
 

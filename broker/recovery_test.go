@@ -140,7 +140,7 @@ func TestTasksOfAnEarlierHostArePulledOnce(t *testing.T) {
 
 func TestATasksOwnHostIsAskedUntilItHasCompared(t *testing.T) {
 	k := newRecoveryKit(t)
-	k.must(k.hosts.Delete(k.ctx, k.user, k.hostID))
+	k.must(k.hosts.Delete(k.ctx, k.user, k.hostID, false))
 	k.checkIn(k.task().ID, "go")
 	k.checkIn(k.task().ID, "go") // of the same URL
 	k.host.answer.Pending = 1

@@ -21,6 +21,7 @@ type Sessions struct {
 	Updater    *Updater
 	Targets    *Targets
 	Link       Link
+	Ends       *SessionEnds
 	Reconciler *Reconciler // woken when the host's open turn differs from the broker's; may be nil
 	Relayer    Relayer     // for streams that go through the broker
 	BrokerID   string      // this installation

@@ -2,9 +2,7 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"time"
 
 	"bellhop/crypto/seal"
 	"bellhop/protocol"
@@ -91,57 +89,21 @@ func value(s *string) string {
 }
 
 // Delete marks a task as deleted for 48 h, and asks the host to end the session. It
-// succeeds even if the host cannot be reached.
+// succeeds even if the host cannot be reached: then SessionEnds goes on asking.
 func (s *Tasks) Delete(ctx context.Context, userID, id string) error {
-	var target Target
-	var hasSession bool
+	var owed bool
 	_, err := s.Updater.updateTask(ctx, userID, id, func(ctx context.Context, tx *taskTx) error {
-		var err error
-		target, err = s.Targets.of(ctx, tx.task)
-		if protocol.CodeOf(err) == protocol.CodeUnavailable {
-			return err
-		}
-		hasSession = err == nil && (tx.task.HostEvents || tx.task.Cursor != protocol.Cursor{})
 		tx.task.DeletedAt = &tx.now
-		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
 		tx.touch()
+		if owed = owesEnd(tx.task); owed {
+			return s.Ends.owe(ctx, id)
+		}
+		tx.task.HostID = "" // so that the host can be removed while the deleted task is kept
 		return nil
 	})
-	if err != nil {
+	if err != nil || !owed {
 		return err
 	}
-	if hasSession && s.Link != nil {
-		s.endSession(ctx, target, id)
-	}
+	s.Ends.first(ctx, id)
 	return nil
-}
-
-const (
-	// endSessionLimit keeps an unresponsive host from delaying the user.
-	endSessionLimit = 3 * time.Second
-	deletePause     = 200 * time.Millisecond
-)
-
-func (s *Tasks) endSession(ctx context.Context, target Target, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endSessionLimit)
-	defer cancel()
-	err := s.Link.Delete(ctx, target, id)
-	for errors.Is(err, ErrDoubtful) && pause(ctx, deletePause) {
-		err = s.Link.Delete(ctx, target, id)
-	}
-	if code := protocol.CodeOf(err); err != nil && code != protocol.CodeNotFound && code != protocol.CodeGone {
-		s.Log.WarnContext(ctx, "session of a deleted task not ended", "task", id, "error", err)
-	}
-}
-
-// pause waits; it returns false when ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -18,8 +18,7 @@ import (
 type Tasks struct {
 	Store        TaskStore
 	Updater      *Updater
-	Targets      *Targets
-	Link         Link
+	Ends         *SessionEnds
 	Reconciler   *Reconciler               // woken while a reader waits for rows; may be nil
 	DefaultAgent string                    // for tasks created without agent, host and URL
 	CheckURL     func(rawURL string) error // the outbound guard for a non-administrator's agentUrl; may be nil

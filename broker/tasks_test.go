@@ -192,7 +192,7 @@ func TestHosts(t *testing.T) {
 	same(t, fault(err), forbidden)
 	_, err = k.hosts.Update(k.ctx, guest, "x", broker.HostPatch{})
 	same(t, fault(err), forbidden)
-	same(t, fault(k.hosts.Delete(k.ctx, guest, "x")), forbidden)
+	same(t, fault(k.hosts.Delete(k.ctx, guest, "x", true)), forbidden)
 
 	host, err := k.hosts.Create(k.ctx, k.user, &broker.HostRequest{Name: "one", URL: "https://one.example", Password: "old"})
 	k.must(err)
@@ -212,11 +212,12 @@ func TestHosts(t *testing.T) {
 	k.checkIn(task.ID, "y")
 	same(t, k.host.lastPasswords(), `['new']`)
 
-	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID)), `{'code':'conflict','error':'Tasks use this host','hint':'move or delete them first'}`)
+	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID, true)),
+		`{'code':'conflict','error':'Tasks use this host','hint':'move or delete them first'}`)
 	k.must(k.tasks.Delete(k.ctx, k.user.UserID, task.ID))
 	same(t, k.host.deleted, `['`+task.ID+`']`)
-	k.must(k.hosts.Delete(k.ctx, k.user, host.ID))
-	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID)), `{'code':'not_found','error':'Host not found'}`)
+	k.must(k.hosts.Delete(k.ctx, k.user, host.ID, false))
+	same(t, fault(k.hosts.Delete(k.ctx, k.user, host.ID, false)), `{'code':'not_found','error':'Host not found'}`)
 }
 
 func TestListTasks(t *testing.T) {

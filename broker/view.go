@@ -30,7 +30,8 @@ func (q *Interaction) View() *protocol.Interaction {
 // View returns the host as administrators see it.
 func (h *Host) View() *protocol.Host {
 	return &protocol.Host{
-		ID: h.ID, Name: h.Name, URL: h.URL, Health: h.Health, Reach: h.Reach, OpenTurns: h.OpenTurns, CreatedAt: h.CreatedAt,
+		ID: h.ID, Name: h.Name, URL: h.URL, Health: h.Health, Reach: h.Reach,
+		OpenTurns: h.OpenTurns, OwedEnds: h.OwedEnds, CreatedAt: h.CreatedAt,
 	}
 }
 

@@ -258,6 +258,7 @@ type Host struct {
 	Health    HostHealth `json:"health"`
 	Reach     Reach      `json:"reach"`
 	OpenTurns int        `json:"openTurns"`
+	OwedEnds  int        `json:"owedEnds,omitempty"` // sessions of deleted tasks that the host has not ended yet
 	CreatedAt time.Time  `json:"createdAt"`
 }
 

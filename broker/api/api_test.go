@@ -112,8 +112,9 @@ func (s *site) wire(c config, log *slog.Logger) {
 	changes := feed.New(&broker.Feeds{Store: st}, feed.Options{Log: log, Access: 10 * time.Millisecond})
 	updater := &broker.Updater{Store: st, Notifier: changes, Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.customAgentURL, Now: now}
+	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: s.host, Now: now, Log: log}
 	s.tasks = &broker.Tasks{
-		Store: st, Updater: updater, Targets: targets, Link: s.host, DefaultAgent: "demo", Now: now, Log: log,
+		Store: st, Updater: updater, Ends: ends, DefaultAgent: "demo", Now: now, Log: log,
 		CheckURL: func(raw string) error {
 			if strings.Contains(raw, "10.0.0.1") {
 				return protocol.Errorf(protocol.CodeInvalid, "That address is not allowed")
@@ -125,7 +126,7 @@ func (s *site) wire(c config, log *slog.Logger) {
 	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Now: now, Log: log}
 	reconciler.Ingest = ingest
 	sessions := &broker.Sessions{
-		Store: st, Updater: updater, Targets: targets, Link: s.host, Reconciler: reconciler, BrokerID: "broker-1",
+		Store: st, Updater: updater, Targets: targets, Link: s.host, Ends: ends, Reconciler: reconciler, BrokerID: "broker-1",
 		Relayer: hosts.New(hosts.Options{HTTP: http.DefaultClient, GuardedStreams: http.DefaultClient, Log: log}), BrowserURL: publicURL + "/sub",
 		PublicURL: publicURL, Now: now, Log: log,
 	}

@@ -12,8 +12,9 @@ type hostsResponse struct {
 	Notices []string        `json:"notices,omitempty"` // about the broker itself
 }
 
-type hostRequest struct {
-	ID string `param:"id" json:"-"`
+type deleteHostRequest struct {
+	ID    string `param:"id" json:"-"`
+	Force bool   `query:"force" json:"-"`
 }
 
 type updateHostRequest struct {
@@ -41,6 +42,6 @@ func (a *API) updateHost(ctx context.Context, req *updateHostRequest) (*protocol
 	return a.Hosts.Update(ctx, a.Auth.Caller(ctx), req.ID, req.HostPatch)
 }
 
-func (a *API) deleteHost(ctx context.Context, req *hostRequest) (*protocol.SuccessResponse, error) {
-	return success(a.Hosts.Delete(ctx, a.Auth.Caller(ctx), req.ID))
+func (a *API) deleteHost(ctx context.Context, req *deleteHostRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Hosts.Delete(ctx, a.Auth.Caller(ctx), req.ID, req.Force))
 }

@@ -36,7 +36,8 @@ func (s *Store) UnfinishedTasks(ctx context.Context, userID string) ([]string, e
 // transaction, because it may have many rows.
 func (s *Store) PurgeTasks(ctx context.Context, deletedBefore time.Time) (int64, error) {
 	var ids []string
-	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?`, deletedBefore.UTC()).Scan(&ids).Error
+	err := s.conn(ctx).Raw(`SELECT id FROM tasks WHERE deleted_at IS NOT NULL AND deleted_at < ?
+		AND NOT EXISTS (SELECT 1 FROM session_ends WHERE task_id = tasks.id)`, deletedBefore.UTC()).Scan(&ids).Error
 	if err != nil {
 		return 0, database.Fault(err, "Tombstones", "")
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -33,11 +34,16 @@ var hosts = table.New("hosts",
 	table.Time("created_at", func(h *sealedHost) *time.Time { return &h.CreatedAt }).Fixed(),
 )
 
-// busyHosts adds the number of open turns, counted once for all hosts.
+// busyHosts adds the numbers of open turns and of owed ends, counted once for all hosts.
 var busyHosts = table.New(`hosts LEFT JOIN (
 		SELECT tasks.host_id AS id, count(*) AS turns FROM turns JOIN tasks ON tasks.id = turns.task_id
-		WHERE tasks.deleted_at IS NULL AND turns.state <> 'closed' GROUP BY tasks.host_id) busy ON busy.id = hosts.id`,
-	append(hosts.Qualified(), table.Integer(`COALESCE(busy.turns, 0)`, func(h *sealedHost) *int { return &h.OpenTurns }))...)
+		WHERE tasks.deleted_at IS NULL AND turns.state <> 'closed' GROUP BY tasks.host_id) busy ON busy.id = hosts.id
+	LEFT JOIN (
+		SELECT tasks.host_id AS id, count(*) AS ends FROM session_ends JOIN tasks ON tasks.id = session_ends.task_id
+		GROUP BY tasks.host_id) owing ON owing.id = hosts.id`,
+	append(hosts.Qualified(),
+		table.Integer(`COALESCE(busy.turns, 0)`, func(h *sealedHost) *int { return &h.OpenTurns }),
+		table.Integer(`COALESCE(owing.ends, 0)`, func(h *sealedHost) *int { return &h.OwedEnds }))...)
 
 func (s *Store) sealHost(h *broker.Host) (*sealedHost, error) {
 	sealed := &sealedHost{Host: *h}
@@ -124,14 +130,37 @@ func (s *Store) UpdateHost(ctx context.Context, id string, change func(*broker.H
 }
 
 // DeleteHost implements broker.HostStore.
-func (s *Store) DeleteHost(ctx context.Context, id string) error {
-	err := s.db.ExecOne(ctx, "Host", id, `DELETE FROM hosts WHERE id = ?`, id)
+func (s *Store) DeleteHost(ctx context.Context, id string, abandon bool) (ends int64, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context) error {
+		const owing = `SELECT e.task_id FROM session_ends e JOIN tasks t ON t.id = e.task_id WHERE t.host_id = ?`
+		var taskIDs []string
+		if err := s.conn(ctx).Raw(owing, id).Scan(&taskIDs).Error; err != nil {
+			return database.Fault(err, "Host", id)
+		}
+		if ends = int64(len(taskIDs)); ends > 0 && !abandon {
+			return errOwing(ends)
+		}
+		for _, taskID := range taskIDs {
+			if err := s.SettleEnd(ctx, taskID); err != nil {
+				return err
+			}
+		}
+		return s.db.ExecOne(ctx, "Host", id, `DELETE FROM hosts WHERE id = ?`, id)
+	})
 	if errors.Is(err, gorm.ErrForeignKeyViolated) {
-		return &protocol.Error{
+		err = &protocol.Error{
 			Code: protocol.CodeConflict, Message: "Tasks use this host", Hint: "move or delete them first", Err: err,
 		}
 	}
-	return err
+	return ends, err
+}
+
+func errOwing(ends int64) error {
+	return &protocol.Error{
+		Code:    protocol.CodeConflict,
+		Message: fmt.Sprintf("The host still has %d sessions of deleted tasks", ends),
+		Hint:    "Start the host, so that it ends them, or remove it with force: their agents may go on running",
+	}
 }
 
 // SetHostHealth implements broker.HostStore.

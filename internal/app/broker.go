@@ -72,6 +72,7 @@ type Broker struct {
 	server      *server
 	feed        *feed.Feed
 	maintenance *broker.Maintenance
+	ends        *broker.SessionEnds
 	outbound    *outbound.Worker
 	verifier    *verify.Verifier
 	incarnation *broker.Incarnation
@@ -215,17 +216,18 @@ func (a *Admin) newBroker(
 	books.notifier.feed = changes
 	updater := &broker.Updater{Store: st, Notifier: changes, Webhooks: taskWebhooks{books.outbound}, Now: now}
 	targets := &broker.Targets{Store: st, CustomAgentURL: c.CustomAgentURL, CustomPasswords: c.CustomPasswords, Now: now}
+	ends := &broker.SessionEnds{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	tasks := &broker.Tasks{
-		Store: st, Updater: updater, Targets: targets, Link: link, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
+		Store: st, Updater: updater, Ends: ends, DefaultAgent: c.DefaultAgent, CheckURL: guard.CheckURL, Now: now, Log: log,
 	}
 	reconciler := &broker.Reconciler{Store: st, Updater: updater, Targets: targets, Link: link, Now: now, Log: log}
 	ingest := &broker.Ingest{Store: st, Updater: updater, Reconciler: reconciler, Incarnation: incarnation, Now: now, Log: log}
 	reconciler.Ingest, tasks.Reconciler = ingest, reconciler
 	sessions := &broker.Sessions{
-		Store: st, Updater: updater, Targets: targets, Link: link, Reconciler: reconciler, BrokerID: installation, Incarnation: incarnation,
-		PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,
+		Store: st, Updater: updater, Targets: targets, Link: link, Ends: ends, Reconciler: reconciler, BrokerID: installation,
+		Incarnation: incarnation, PublicURL: c.WebhookURL, BrowserURL: c.PublicURL, Relayer: link, Now: now, Log: log,
 	}
-	a.Hosts.Link = link
+	a.Hosts.Link, a.Hosts.Ends = link, ends
 
 	console, err := a.newConsole(sessions)
 	if err != nil {
@@ -249,7 +251,7 @@ func (a *Admin) newBroker(
 		Admin: a, Tasks: tasks, Sessions: sessions, Notebooks: books.Service,
 		outbound: books.worker, verifier: books.verifier, Reconciler: reconciler, URL: srv.url,
 		server: srv, feed: changes, maintenance: &broker.Maintenance{Store: st, Updater: updater, Now: now, Log: log},
-		incarnation: incarnation,
+		incarnation: incarnation, ends: ends,
 		recovery: &broker.Recovery{
 			Store: st, Link: link, Targets: targets, Incarnation: incarnation, Reconciler: reconciler, BrokerID: installation, Now: now, Log: log,
 		},
@@ -281,7 +283,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	runs := []func(context.Context) error{
 		b.server.serve, b.feed.Run, b.Reconciler.Run, b.maintenance.Run, b.Hosts.Run, b.Notebooks.Run, b.outbound.Run,
-		b.incarnation.Run, b.recovery.Run, func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
+		b.incarnation.Run, b.recovery.Run, b.ends.Run, func(ctx context.Context) error { return b.Store.Move(ctx, b.config.Log) },
 	}
 	if b.guard != nil {
 		runs = append(runs, b.guard.Run)

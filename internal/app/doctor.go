@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,7 +102,7 @@ func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []do
 	}
 	found = append(found, doctor.Good(doctor.CheckKeyset, "", "It opens the database."))
 	hosts, more := registeredHosts(ctx, st)
-	return append(found, more...), hosts
+	return append(append(found, more...), owedEnds(ctx, st, time.Now())...), hosts
 }
 
 func (c DoctorConfig) diagnoseDisk() []doctor.Finding {
@@ -144,6 +146,30 @@ func failure(check string, err error, remedy string) doctor.Finding {
 		remedy = cmp.Or(known.Hint, remedy)
 	}
 	return doctor.Failed(check, "", message, remedy)
+}
+
+// Ends of sessions that a host owes for so long are worth a warning. A shorter time may be a restart.
+const (
+	endsMargin = 5 * time.Minute
+	endsShown  = 1000
+)
+
+// owedEnds looks for sessions of deleted tasks that their hosts have not ended.
+func owedEnds(ctx context.Context, st *store.Store, now time.Time) []doctor.Finding {
+	owed, err := st.OwedEnds(ctx, endsShown)
+	if err != nil {
+		return []doctor.Finding{failure(doctor.CheckSessions, err, "")}
+	}
+	owed = slices.DeleteFunc(owed, func(e broker.SessionEnd) bool { return now.Sub(e.Since) < endsMargin })
+	if len(owed) == 0 {
+		good := doctor.Good(doctor.CheckSessions, "", "The sessions of deleted tasks have ended, or will soon.")
+		return []doctor.Finding{good}
+	}
+	oldest := &owed[0]
+	text := fmt.Sprintf("%d sessions of deleted tasks have not ended on their hosts. The first is owed since %s: %s.",
+		len(owed), oldest.Since.UTC().Format(time.DateTime), cmp.Or(strings.TrimRight(oldest.Failure, "."), "no answer"))
+	return []doctor.Finding{doctor.Warn(doctor.CheckSessions, "", text,
+		"Start the hosts with owedEnds in GET /api/hosts; remove one that is gone with DELETE /api/hosts/:id?force=true.")}
 }
 
 func registeredHosts(ctx context.Context, st *store.Store) ([]doctor.Host, []doctor.Finding) {

@@ -25,6 +25,7 @@ const (
 	CheckHosts      = "hosts"
 	CheckHost       = "host"
 	CheckDelivery   = "delivery"
+	CheckSessions   = "sessions"
 	CheckStreams    = "streams"
 )
 

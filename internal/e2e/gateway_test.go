@@ -96,9 +96,9 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 	if status := statusOf(t, s.host.url+"/session/"+task.ID+"/events"); status != http.StatusUnauthorized {
 		t.Errorf("without a password: %d", status)
 	}
-	if left := s.sessionsOfHost(); strings.Contains(left, task.ID) {
-		t.Errorf("the host still has the session: %s", left)
-	}
+	eventually(t, "the host ends the session of the deleted task", func() bool {
+		return !strings.Contains(s.sessionsOfHost(), task.ID)
+	})
 }
 
 // sessionsOfHost is the host's GET /status.

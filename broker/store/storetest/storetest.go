@@ -34,6 +34,7 @@ type Store interface {
 	broker.HostStore
 	broker.TargetStore
 	broker.MaintenanceStore
+	broker.SessionEndStore
 	auth.UserStore
 	auth.TokenStore
 	auth.LinkStore
@@ -64,6 +65,7 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"Locking", testLocking},
 		{"Due", testDue},
 		{"Purge", testPurge},
+		{"Ends", testEnds},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, suite{t, t.Context(), open(t)}) })
 	}
@@ -262,9 +264,13 @@ func testHosts(t *testing.T, s suite) {
 	if got, err = s.store.Host(s.ctx, h.ID); err != nil || got.OpenTurns != 0 { // check-ins read it: they do not count
 		t.Errorf("%+v, %v", got, err)
 	}
-	s.code(s.store.DeleteHost(s.ctx, h.ID), protocol.CodeConflict)
-	s.must(s.store.DeleteHost(s.ctx, list[0].ID))
-	s.code(s.store.DeleteHost(s.ctx, list[0].ID), protocol.CodeNotFound)
+	remove := func(id string) error {
+		_, err := s.store.DeleteHost(s.ctx, id, true)
+		return err
+	}
+	s.code(remove(h.ID), protocol.CodeConflict)
+	s.must(remove(list[0].ID))
+	s.code(remove(list[0].ID), protocol.CodeNotFound)
 }
 
 func testTasks(t *testing.T, s suite) {

@@ -331,6 +331,8 @@ export interface Host {
   health: HostHealth;
   reach: Reach;
   openTurns: number;
+  /** sessions of deleted tasks that the host has not ended yet */
+  owedEnds?: number;
   createdAt: string;
 }
 

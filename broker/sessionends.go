@@ -1,0 +1,210 @@
+package broker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bellhop/protocol"
+)
+
+// SessionEnds ends the sessions of deleted tasks on their hosts. The database keeps the
+// ends that a host owes, so that a host which is down at the deletion, or a broker that
+// restarts, leaves no agent running. An end is tried until the host confirmed it, has no
+// such session, or was removed.
+type SessionEnds struct {
+	Store   SessionEndStore
+	Updater *Updater
+	Targets *Targets
+	Link    Link
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// SessionEndStore stores the ends that hosts owe. All methods join the transaction of
+// their context.
+type SessionEndStore interface {
+	AnyTask(ctx context.Context, id string) (*Task, error)
+	// OweEnd adds an end. If it is owed already, only its next attempt moves.
+	OweEnd(ctx context.Context, end *SessionEnd) error
+	// DueEnds returns the ends that are due at a time, the earliest first.
+	DueEnds(ctx context.Context, now time.Time, limit int) ([]SessionEnd, error)
+	// ClaimEnd counts an attempt and sets the time of the next one. It returns false when
+	// another replica has claimed the end or it is no longer owed.
+	ClaimEnd(ctx context.Context, end *SessionEnd, next time.Time) (bool, error)
+	// FailEnd stores why the last attempt failed.
+	FailEnd(ctx context.Context, taskID, failure string) error
+	// SettleEnd removes an end, and the host from its task, so that the host can be removed.
+	SettleEnd(ctx context.Context, taskID string) error
+	// DelayEnds makes the ends of a host due no earlier than at.
+	DelayEnds(ctx context.Context, host string, at time.Time) error
+	// HastenEnds makes the ends of a registered host due no later than at.
+	HastenEnds(ctx context.Context, hostID string, at time.Time) error
+}
+
+// SessionEnd is the end of a deleted task's session that its host has not confirmed.
+type SessionEnd struct {
+	TaskID   string
+	HostID   string // of the task; "" for a task with a URL of its own
+	AgentURL string // of the task
+	Since    time.Time
+	DueAt    time.Time
+	Attempts int
+	Failure  string // of the last attempt
+}
+
+// host names what receives the end: a registered host or a task's own URL.
+func (e *SessionEnd) host() string { return e.HostID + e.AgentURL }
+
+const (
+	endsEvery   = 2 * time.Second
+	endsAtOnce  = 16 // hosts
+	endsBatch   = 500
+	endTimeout  = 10 * time.Second
+	maxEndPause = 10 * time.Minute
+	// firstEndLimit keeps an unresponsive host from delaying the user who deletes a task.
+	firstEndLimit = 3 * time.Second
+	// ownEndLife bounds the attempts at the URLs that users gave, which no administrator can remove.
+	ownEndLife = 7 * 24 * time.Hour
+)
+
+// endPause is the time between an attempt and the next one: 4 s, 8 s … 10 min.
+func endPause(attempts int) time.Duration {
+	return min(2*time.Second<<min(attempts, 16), maxEndPause)
+}
+
+// owesEnd reports whether a task's host may have a session. A basic host has no route to
+// end one.
+func owesEnd(t *Task) bool { return t.HostEvents || t.Cursor != protocol.Cursor{} }
+
+// owe records in the caller's transaction that a deleted task's session must end. The caller
+// makes the first attempt after the commit; if it does not, the second one follows.
+func (s *SessionEnds) owe(ctx context.Context, taskID string) error {
+	now := nowUTC(s.Now)
+	return s.Store.OweEnd(ctx, &SessionEnd{TaskID: taskID, Since: now, DueAt: now.Add(endPause(1)), Attempts: 1})
+}
+
+// oweAgain owes the end of a session that was opened while its task was being deleted. The
+// deleted task gets its host back, since an earlier end may have removed it.
+func (s *SessionEnds) oweAgain(ctx context.Context, opened *Task) error {
+	_, err := s.Updater.update(ctx, opened.ID, func(ctx context.Context, tx *taskTx) error {
+		if tx.task.DeletedAt == nil {
+			return nil
+		}
+		tx.task.HostID, tx.dirty = opened.HostID, true
+		return s.owe(ctx, opened.ID)
+	})
+	return err
+}
+
+// first makes the first attempt, for a user who waits for it.
+func (s *SessionEnds) first(ctx context.Context, taskID string) {
+	if err := s.attempt(context.WithoutCancel(ctx), taskID, firstEndLimit); err != nil {
+		s.Log.WarnContext(ctx, "session of a deleted task not ended yet", "task", taskID, "error", err)
+	}
+}
+
+// Run tries the ends that are due, until ctx ends.
+func (s *SessionEnds) Run(ctx context.Context) error {
+	repeat(ctx, endsEvery, s.Round)
+	return nil
+}
+
+// Round tries the ends that are due once: hosts in parallel, those of one host one after
+// another until the host does not answer.
+func (s *SessionEnds) Round(ctx context.Context) {
+	due, err := s.Store.DueEnds(ctx, nowUTC(s.Now), endsBatch)
+	if err != nil {
+		s.report(ctx, "find", "", err)
+		return
+	}
+	byHost := map[string][]SessionEnd{}
+	for i := range due {
+		byHost[due[i].host()] = append(byHost[due[i].host()], due[i])
+	}
+	var group errgroup.Group
+	group.SetLimit(endsAtOnce)
+	for host, ends := range byHost {
+		group.Go(func() error {
+			s.endAll(ctx, host, ends)
+			return nil
+		})
+	}
+	_ = group.Wait() // the attempts log their own errors
+}
+
+func (s *SessionEnds) endAll(ctx context.Context, host string, ends []SessionEnd) {
+	for i := range ends {
+		end := &ends[i]
+		next := nowUTC(s.Now).Add(endPause(end.Attempts + 1))
+		claimed, err := s.Store.ClaimEnd(ctx, end, next)
+		if err != nil || !claimed {
+			s.report(ctx, "claim", end.TaskID, err)
+			continue
+		}
+		err = s.attempt(ctx, end.TaskID, endTimeout)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if end.HostID == "" && s.Now().Sub(end.Since) > ownEndLife {
+			s.abandon(ctx, end, err)
+			continue
+		}
+		s.report(ctx, "end", end.TaskID, err)
+		if protocol.CodeOf(err) == protocol.CodeBadGateway {
+			s.report(ctx, "delay", end.TaskID, s.Store.DelayEnds(ctx, host, next))
+			return
+		}
+	}
+}
+
+// attempt asks the host once to end the session, and stores the outcome.
+func (s *SessionEnds) attempt(ctx context.Context, taskID string, limit time.Duration) error {
+	task, err := s.Store.AnyTask(ctx, taskID)
+	if err != nil {
+		return err
+	}
+	target, err := s.Targets.of(ctx, task)
+	if err == nil {
+		err = s.end(ctx, target, taskID, limit)
+	}
+	if err == nil {
+		return s.Store.SettleEnd(ctx, taskID)
+	}
+	if ctx.Err() == nil {
+		s.report(ctx, "store failure", taskID, s.Store.FailEnd(ctx, taskID, err.Error()))
+	}
+	return err
+}
+
+// end returns nil when the host has no such session.
+func (s *SessionEnds) end(ctx context.Context, target Target, taskID string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := s.Link.Delete(ctx, target, taskID)
+	switch protocol.CodeOf(err) {
+	case protocol.CodeNotFound, protocol.CodeGone:
+		return nil
+	}
+	return err
+}
+
+// abandon gives up an end at a task's own URL.
+func (s *SessionEnds) abandon(ctx context.Context, end *SessionEnd, last error) {
+	s.Log.WarnContext(ctx, "session of a deleted task not ended: its URL has failed for too long",
+		"task", end.TaskID, "since", end.Since, "error", last)
+	s.report(ctx, "abandon", end.TaskID, s.Store.SettleEnd(ctx, end.TaskID))
+}
+
+// hostReturned makes the ends of a host due that can be reached again.
+func (s *SessionEnds) hostReturned(ctx context.Context, hostID string) {
+	s.report(ctx, "hasten", "", s.Store.HastenEnds(ctx, hostID, nowUTC(s.Now)))
+}
+
+func (s *SessionEnds) report(ctx context.Context, step, taskID string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.Log.WarnContext(ctx, "session of a deleted task not ended", "step", step, "task", taskID, "error", err)
+	}
+}
