@@ -260,6 +260,28 @@ func TestAMessageWhoseTurnRanIsNoError(t *testing.T) {
 	}
 }
 
+// The database was restored as above, and the check-in was repeated and failed before the host sent
+// its events again: the broker took the turn for one that no client can start.
+func TestATurnThatRanIsNotNotStarted(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	turn := ""
+	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+		turn = req.Turn.ID
+		return nil, &protocol.Error{Code: protocol.CodeBadGateway, Message: "Failed to connect to agent server"}
+	}
+	_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x"})
+	if protocol.CodeOf(err) != protocol.CodeBadGateway || k.messages(task.ID)[0].Status != protocol.MessageError {
+		t.Fatalf("%v, %+v", err, k.messages(task.ID))
+	}
+	k.mustSend(task.ID, "", seqd(1, 1, turn, `'type':'status','status':'busy'`), seqd(1, 2, turn, text("a")))
+	same(t, k.brief(task.ID), `{'status':'busy','open':'`+turn+`','messages':[
+		{'role':'USER','turn':'`+turn+`','status':'SENT','text':'x'},
+		{'role':'ASSISTANT','turn':'`+turn+`','status':'SENT','text':'a'}]}`)
+	k.mustSend(task.ID, "", seqd(1, 3, turn, finishStop))
+	same(t, k.get(task.ID).LastTurn, `{'id':'`+turn+`','finishReason':'stop','reason':'','usage':null}`)
+}
+
 func TestAttach(t *testing.T) {
 	k := newKit(t)
 	task := k.task()

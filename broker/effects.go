@@ -95,13 +95,17 @@ func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 		return nil
 	}
 	t, err := e.turn(ctx, in.turn)
-	if err != nil || t != nil && t.State != TurnAnnounced {
-		return err
+	switch {
+	case err != nil:
+	case t == nil:
+		t, err = e.newTurn(ctx, in)
+	case t.State == TurnClosed && t.Reason == string(protocol.ReasonNotStarted):
+		err = e.startTurn(ctx, t)
+	case t.State != TurnAnnounced:
+		return nil
 	}
-	if t == nil {
-		if t, err = e.newTurn(ctx, in); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if e.task.OpenTurn != "" {
 		e.strayTurn = true // the host works on one turn at a time

@@ -171,6 +171,20 @@ func (tx *taskTx) undelivered(ctx context.Context, messageID, turnID string) err
 	return nil
 }
 
+// startTurn takes back that a turn was not started. The broker assumes so when a check-in fails; an
+// event of the turn shows that its host has begun it. A restored database may not know of the
+// check-in that delivered it.
+func (tx *taskTx) startTurn(ctx context.Context, t *Turn) error {
+	t.FinishReason, t.Reason, t.FinishedAt = "", "", nil
+	message, err := tx.turnMessage(ctx, t.ID)
+	if err != nil || message == nil || message.Status != protocol.MessageError {
+		return err
+	}
+	message.Status = protocol.MessageSent
+	tx.changeMessage(message)
+	return nil
+}
+
 // delivered marks the message of a turn as sent. A host without events does not
 // report a turn that it dropped, so the earlier turns are closed here.
 func (tx *taskTx) delivered(ctx context.Context, turnID string, hostEvents bool) error {
