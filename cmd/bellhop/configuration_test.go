@@ -191,6 +191,15 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 	}
 }
 
+func TestTortureIsNotInTheHelp(t *testing.T) {
+	if _, help, _ := runCommand(t, "--help"); strings.Contains(help, "torture") || !strings.Contains(help, "verify") {
+		t.Errorf("the help is\n%s", help)
+	}
+	if code, help, stderr := runCommand(t, "torture", "run", "--help"); code != 0 || !strings.Contains(help, "--seed") {
+		t.Errorf("exit %d\n%s%s", code, help, stderr)
+	}
+}
+
 func TestHelpShowsExamples(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--help", "bellhop dev"},

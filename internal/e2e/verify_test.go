@@ -102,4 +102,12 @@ func TestVerifyReadsAMillionEvents(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %d sessions, %d events", name, report, err, n+1, events*(n+1))
 		}
 	}
+	differs := exec.Command(binary(t), "verify", "--journal", s.journal())
+	differs.Env = append(baseEnv(), s.database()...)
+	if _, err := openSQL(t, "pgx", s.dbURL).ExecContext(t.Context(), "DELETE FROM log WHERE seq = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := differs.Output(); differs.ProcessState.ExitCode() != 1 {
+		t.Errorf("a database without one event of each session: %v\n%s", err, out)
+	}
 }

@@ -61,6 +61,19 @@ func check(t *testing.T, from pkg, imported, file string) {
 	}
 }
 
+// The library's peculiarities are handled in one place: section 4 of docs/reliability.md.
+func TestTheLibraryOfStreamsIsUsedByFeedsOnly(t *testing.T) {
+	users := []string{}
+	for name, p := range scan(t) {
+		if _, uses := p.imports["github.com/r3labs/sse/v2"]; uses {
+			users = append(users, name)
+		}
+	}
+	if !slices.Equal(users, []string{"broker/feed"}) {
+		t.Errorf("%q import r3labs/sse", users)
+	}
+}
+
 func isTestPackage(imported string) bool {
 	return imported == "testing" || strings.HasPrefix(imported, "testing/") ||
 		slices.Contains([]string{"net/http/httptest", "go.uber.org/goleak", "pgregory.net/rapid"}, imported)

@@ -4,6 +4,9 @@ package torture
 
 import (
 	"bytes"
+	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +43,20 @@ func TestARunContinuesFromItsReport(t *testing.T) {
 	opts.Seed = 8
 	if _, err := Run(t.Context(), opts); err == nil || !strings.Contains(err.Error(), "is of another run") {
 		t.Errorf("another seed: %v", err)
+	}
+}
+
+// A round that could not be finished keeps its folder, with its observation.
+func TestAFailedRoundKeepsItsFolder(t *testing.T) {
+	opts := Options{Binary: binary(t), Dir: t.TempDir(), Seed: 7, Rounds: 1, Profile: DefaultProfile(), Out: &bytes.Buffer{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	round, observed := runRound(ctx, opts, 1)
+	if round.Error == "" || observed != nil {
+		t.Errorf("%+v, %+v", round, observed)
+	}
+	if _, err := os.Stat(filepath.Join(opts.Dir, "round-1", "observation.json")); err != nil {
+		t.Error(err)
 	}
 }
 
