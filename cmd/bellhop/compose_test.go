@@ -14,6 +14,8 @@ import (
 	"bellhop/internal/app"
 )
 
+var projectRoot = filepath.Join("..", "..")
+
 func TestComposeRunsARealAgent(t *testing.T) {
 	host := loadCompose(t).Services["host"]
 	mounts := map[string]types.ServiceVolumeConfig{}

@@ -163,6 +163,10 @@ func TestConfigurationErrorsNameTheVariableAndTheRemedy(t *testing.T) {
 			},
 			want: []string{"BELLHOP_HOST_TRUSTED_PROXIES", "not an address or a CIDR: proxy.example"},
 		},
+		"a pooler of a command": {
+			args: []string{"migrate", "status", "--database-pooler", "session"},
+			want: []string{"--database-pooler", "transaction"},
+		},
 		"an unknown pooler": {
 			args: []string{"serve", "--database-pooler", "session"},
 			want: []string{"--database-pooler", "transaction"},

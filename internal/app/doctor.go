@@ -66,7 +66,7 @@ func parallel(checks []func() []doctor.Finding) []doctor.Finding {
 	return all
 }
 
-// Limits of the two steps, 10 s in all. Streams are read for longer.
+// Limits of the two steps, less than 10 s in all. Streams are read for longer.
 const (
 	databaseCheckLimit = 4 * time.Second
 	requestsLimit      = 5500 * time.Millisecond

@@ -22,7 +22,7 @@ type page struct {
 }
 
 // line is a line of a page. code is set in code blocks, figures between the
-// markers of docs/benchmarks.md.
+// markers of docs/benchmarks.md and of the report in docs/reliability.md.
 type line struct {
 	number        int
 	text          string
@@ -38,27 +38,30 @@ func pages(t *testing.T) []page {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := page{name: name}
-		var code, figures bool
-		for i, text := range strings.Split(string(content), "\n") {
-			fence := strings.HasPrefix(strings.TrimSpace(text), "```")
-			if fence {
-				code = !code
-			}
-			switch {
-			case strings.HasPrefix(text, "<!-- figures"):
-				figures = true
-			case strings.HasPrefix(text, "<!-- end of figures"):
-				figures = false
-			}
-			p.lines = append(p.lines, line{number: i + 1, text: text, code: code || fence, figures: figures})
-		}
-		all = append(all, p)
+		all = append(all, page{name, linesOf(string(content))})
 	})
 	if len(all) < 20 {
 		t.Fatalf("only %d pages below %s", len(all), root)
 	}
 	return all
+}
+
+func linesOf(content string) (lines []line) {
+	var code, figures bool
+	for i, text := range strings.Split(content, "\n") {
+		fence := strings.HasPrefix(strings.TrimSpace(text), "```")
+		if fence {
+			code = !code
+		}
+		switch {
+		case strings.HasPrefix(text, "<!-- figures"), strings.HasPrefix(text, "<!-- the report"):
+			figures = true
+		case strings.HasPrefix(text, "<!-- end of "):
+			figures = false
+		}
+		lines = append(lines, line{number: i + 1, text: text, code: code || fence, figures: figures})
+	}
+	return lines
 }
 
 var (

@@ -1,4 +1,4 @@
-package main
+package doccheck
 
 import (
 	"fmt"
@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`")
+// testName matches a test of Go, a story, or a file of tests of the console.
+var testName = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`|`(stories/[a-z-]+\\.txtar)`|`(web/[\\w/-]+\\.(?:test|spec)\\.tsx?)`")
 
 // Every test that docs/catalogue.md names exists, and every case that applies has
 // a test.
@@ -22,10 +23,11 @@ func TestTheCatalogueNamesTestsThatExist(t *testing.T) {
 	for line := range strings.Lines(readPage(t, "catalogue.md")) {
 		found := testName.FindAllStringSubmatch(line, -1)
 		if cells := strings.Split(line, "|"); len(cells) == 5 {
-			if quoted := strings.Count(cells[2], "`"); quoted != 2*len(found) {
+			held := len(testName.FindAllString(cells[2], -1))
+			if quoted := strings.Count(cells[2], "`"); quoted != 2*held {
 				t.Errorf("a name is not understood in %s", line)
 			}
-			rows[strings.TrimSpace(cells[1])] += len(found)
+			rows[strings.TrimSpace(cells[1])] += held
 		}
 		known.expect(t, found)
 	}
@@ -36,23 +38,9 @@ func TestTheCatalogueNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// The promises of docs/operations.md name their tests too, in every section.
-func TestOperationsNamesTestsThatExist(t *testing.T) {
-	known := knownTests{}
-	for _, section := range strings.Split(readPage(t, "operations.md"), "\n## ")[1:] {
-		found := testName.FindAllStringSubmatch(section, -1)
-		if title, _, _ := strings.Cut(section, "\n"); len(found) == 0 {
-			t.Errorf("section %q names no test", title)
-		}
-		known.expect(t, found)
-	}
-}
-
-var projectRoot = filepath.Join("..", "..")
-
 func readPage(t *testing.T, name string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(projectRoot, "docs", name))
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,24 +54,24 @@ type knownTests map[string]map[string]bool
 func (k knownTests) expect(t *testing.T, found [][]string) {
 	t.Helper()
 	for _, name := range found {
-		if story := name[3]; story != "" {
-			if _, err := os.Stat(filepath.Join("testdata", story)); err != nil {
-				t.Error(err)
+		if story, file := name[3], name[4]; story != "" || file != "" {
+			if story != "" {
+				file = "cmd/bellhop/testdata/" + story
+			}
+			if !exists(t, file) {
+				t.Errorf("%s does not exist", file)
 			}
 			continue
 		}
 		folder, function := name[1], name[2]
 		if k[folder] == nil {
-			k[folder] = testsIn(t, filepath.Join(projectRoot, folder))
+			k[folder] = testsIn(t, filepath.Join(root, folder))
 		}
 		if !k[folder][function] {
 			t.Errorf("%s has no %s", folder, function)
 		}
 	}
 }
-
-// requirement is a numbered one of reliability.md.
-var requirement = regexp.MustCompile(`(?m)^\| \*\*([A-Z]+-\d+)\*\* \|`)
 
 // requiredCases returns the ids of reliability.md that apply to existing features.
 func requiredCases(t *testing.T) []string {
