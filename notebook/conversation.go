@@ -18,11 +18,10 @@ type MessageResponse struct {
 	Message protocol.FollowupMessage `json:"message"`
 }
 
-// Conversation returns the newest messages about a source and marks the agent's messages as
-// read.
+// Conversation returns the newest messages about a source. It marks none as read: MarkRead
+// does.
 func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*protocol.Conversation, error) {
 	var resp *protocol.Conversation
-	unread := false
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {
 		source, err := s.o.Store.Source(ctx, userID, sourceID)
 		if err != nil {
@@ -32,33 +31,81 @@ func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*p
 		if err != nil {
 			return err
 		}
-		for i := range messages {
-			unread = unread || messages[i].Role == protocol.FollowupAgent && messages[i].ReadAt == nil
-		}
 		resp = &protocol.Conversation{
 			SourceID: source.ID, AgentSessionID: source.SessionID, LastMessageAt: source.LastMessageAt, Messages: showMessages(messages),
 		}
-		return nil
+		return s.addProgress(ctx, userID, source.SessionID, messages, resp.Messages)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if unread {
-		if err := s.markRead(ctx, userID, resp); err != nil {
-			return nil, err
-		}
-	}
 	return resp, nil
 }
 
-func (s *Service) markRead(ctx context.Context, userID string, shown *protocol.Conversation) error {
-	return s.change(ctx, userID, shown.AgentSessionID, func(ctx context.Context, session *Session, now time.Time) error {
-		n, err := s.o.Store.MarkRead(ctx, shown.SourceID, now)
+// addProgress describes the messages that are on their way to the agent's webhook.
+func (s *Service) addProgress(ctx context.Context, userID, sessionID string, messages []Message, shown []protocol.FollowupMessage) error {
+	var pending []string
+	for i := range messages {
+		if messages[i].State == Pending {
+			pending = append(pending, messages[i].ID)
+		}
+	}
+	if len(pending) == 0 || s.o.Outbox == nil {
+		return nil
+	}
+	session, err := s.o.Store.Session(ctx, userID, sessionID)
+	if err != nil || session.EndpointID == "" {
+		return err
+	}
+	progress, err := s.o.Outbox.Progress(ctx, userID, session.EndpointID, pending)
+	for i := range shown {
+		if p, found := progress[shown[i].ID]; found {
+			shown[i].Metadata.Progress = &p
+		}
+	}
+	return err
+}
+
+// ReadRequest names the last message that the user's page has shown.
+type ReadRequest struct {
+	MessageID string `json:"messageId"`
+}
+
+// MarkRead marks as read what the user's page has shown: the agent's messages and the failures
+// up to a message. It is idempotent.
+func (s *Service) MarkRead(ctx context.Context, userID, sourceID string, r *ReadRequest) error {
+	var bad check
+	if bad.text("messageId", r.MessageID, true, maxName); bad.err != nil {
+		return bad.err
+	}
+	source, err := s.o.Store.Source(ctx, userID, sourceID)
+	if err != nil {
+		return err
+	}
+	shown, err := s.o.Store.Message(ctx, userID, r.MessageID)
+	if err != nil || shown.SourceID != sourceID {
+		return protocol.Errorf(protocol.CodeNotFound, "Message not found")
+	}
+	return s.change(ctx, userID, source.SessionID, func(ctx context.Context, session *Session, now time.Time) error {
+		n, err := s.o.Store.MarkRead(ctx, sourceID, shown.Seq, now)
 		if err == nil && n > 0 {
-			session.changed(protocol.AgentEventMessage, shown.SourceID, now)
+			session.changed(protocol.AgentEventRead, sourceID, now)
 		}
 		return err
 	})
+}
+
+// Subjects returns what the messages of deliveries are about.
+func (s *Service) Subjects(ctx context.Context, userID string, messageIDs []string) (map[string]protocol.DeliverySubject, error) {
+	if len(messageIDs) == 0 {
+		return nil, nil
+	}
+	found, err := s.o.Store.Subjects(ctx, userID, messageIDs)
+	byMessage := make(map[string]protocol.DeliverySubject, len(found))
+	for _, subject := range found {
+		byMessage[subject.MessageID] = subject.DeliverySubject
+	}
+	return byMessage, err
 }
 
 // Ask adds the user's message to a conversation and enqueues it for the agent's webhook. Both

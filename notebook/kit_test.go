@@ -75,6 +75,8 @@ type outbox struct {
 	disabled  map[string]bool
 	sent      []notebook.Outgoing
 	answers   []notebook.Answer
+	failures  []notebook.Failure
+	progress  map[string]protocol.FollowupProgress
 }
 
 func (o *outbox) SetEndpoint(_ context.Context, e notebook.Endpoint) (seal.Secret, error) {
@@ -122,6 +124,17 @@ func (o *outbox) Answered(_ context.Context, a notebook.Answer) error {
 	defer o.mu.Unlock()
 	o.answers = append(o.answers, a)
 	return nil
+}
+
+func (o *outbox) Failed(_ context.Context, f notebook.Failure) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failures = append(o.failures, f)
+	return nil
+}
+
+func (o *outbox) Progress(_ context.Context, _, _ string, _ []string) (map[string]protocol.FollowupProgress, error) {
+	return o.progress, nil
 }
 
 // notifications counts the notifications of each user's feed.
@@ -214,6 +227,17 @@ func (d *fixture) conversation(sourceID string) *protocol.Conversation {
 	c, err := d.Conversation(d.t.Context(), d.user, sourceID)
 	must(d.t, err)
 	return c
+}
+
+// unread returns the counts of the notebooks.
+func (d *fixture) unread() (counts []int) {
+	d.t.Helper()
+	list, err := d.Notebooks(d.t.Context(), d.user)
+	must(d.t, err)
+	for _, n := range list.Notebooks {
+		counts = append(counts, n.Unread)
+	}
+	return counts
 }
 
 func must(t testing.TB, err error) {

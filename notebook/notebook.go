@@ -72,6 +72,7 @@ type Message struct {
 	Failure     string // why it did not reach the agent, or why the agent refused it
 	DeliveredAt *time.Time
 	ReadAt      *time.Time
+	SeenAt      *time.Time // when the user's page showed Failure
 	CreatedAt   time.Time
 
 	// Version is the version that the message brought, 0 = none. Description and Diff are that

@@ -11,6 +11,8 @@ import (
 type RespondRequest struct {
 	Response   string      `json:"response" jsonschema:"your answer to the user, as Markdown"`
 	CodeUpdate *CodeUpdate `json:"codeUpdate,omitempty" jsonschema:"a new version of the source, if the answer changes the code"`
+
+	Attachments []protocol.FollowupAttachment `json:"attachments,omitempty" jsonschema:"texts to show beside the answer, such as a log or a test; at most 8"`
 }
 
 // CodeUpdate becomes the next version of a source.
@@ -33,6 +35,7 @@ func (r *RespondRequest) check() error {
 		bad.text("codeUpdate.code", r.CodeUpdate.Code, true, MaxCode)
 		bad.text("codeUpdate.description", r.CodeUpdate.Description, false, maxContext)
 	}
+	bad.attachments(r.Attachments)
 	return bad.err
 }
 
@@ -109,7 +112,7 @@ func (s *Service) answer(
 	source.LastMessageAt = &now
 	reply := &Message{
 		ID: protocol.NewID(), SourceID: source.ID, Seq: source.LastSeq, Role: protocol.FollowupAgent, Content: r.Response,
-		ReplyTo: question.ID, State: Delivered, DeliveredAt: &now, CreatedAt: now,
+		Attachments: r.Attachments, ReplyTo: question.ID, State: Delivered, DeliveredAt: &now, CreatedAt: now,
 	}
 	newest, err := s.o.Store.Version(ctx, source.ID, source.Version)
 	if err != nil {
@@ -141,7 +144,7 @@ func (s *Service) answer(
 	if err := s.announce(ctx, session, reply); err != nil {
 		return nil, err
 	}
-	session.changed(protocol.AgentEventMessage, source.ID, now)
+	session.changed(protocol.AgentEventAnswered, source.ID, now)
 	return &RespondResponse{Message: showMessage(reply), Source: s.showSource(source, newest, session, now)}, nil
 }
 

@@ -93,9 +93,26 @@ type MessageStore interface {
 	// HistoryText+1 characters of each, and no attachments.
 	Exchanges(ctx context.Context, sourceIDs []string, limit int) (map[string][]Message, error)
 	// MarkDelivered and MarkRead set only times that are unset. MarkRead covers the agent's
-	// messages of a source and returns their number.
+	// messages of a source and its failures, up to a seq, and returns their number.
 	MarkDelivered(ctx context.Context, ids []string, now time.Time) error
-	MarkRead(ctx context.Context, sourceID string, now time.Time) (int64, error)
+	MarkRead(ctx context.Context, sourceID string, through int64, now time.Time) (int64, error)
+	// Unread returns the user's sources that have messages for MarkRead.
+	Unread(ctx context.Context, userID string) ([]Unread, error)
+	// Subjects omits messages that do not exist or are another user's.
+	Subjects(ctx context.Context, userID string, messageIDs []string) ([]Subject, error)
+}
+
+// Unread is a source with the number of its unread messages.
+type Unread struct {
+	SourceID   string
+	NotebookID string
+	Messages   int
+}
+
+// Subject is what a message is about.
+type Subject struct {
+	MessageID string
+	protocol.DeliverySubject
 }
 
 // Verifier checks code without running it. It is safe for concurrent use, never fails and
@@ -116,8 +133,23 @@ type Outbox interface {
 	Enqueue(ctx context.Context, f Outgoing) error
 	Disable(ctx context.Context, userID, endpointID, reason string) error
 	Enable(ctx context.Context, userID, endpointID string) error
-	// Answered sends an agent's answer to the user's own webhooks.
+	// Progress returns the state of those messages that are on their way to an endpoint.
+	Progress(ctx context.Context, userID, endpointID string, messageIDs []string) (map[string]protocol.FollowupProgress, error)
+	// Answered and Failed send an agent's answer, or a failure, to the user's own webhooks.
 	Answered(ctx context.Context, a Answer) error
+	Failed(ctx context.Context, f Failure) error
+}
+
+// Failure is a message that did not reach the agent, or that the agent refused, as the user's
+// own webhooks get it.
+type Failure struct {
+	UserID         string    `json:"-"`
+	At             time.Time `json:"-"`
+	SourceID       string    `json:"sourceId"`
+	AgentSessionID string    `json:"agentSessionId"`
+	MessageID      string    `json:"messageId"`
+	Delivered      bool      `json:"delivered"` // the agent has the message and refused it
+	Failure        string    `json:"failure"`
 }
 
 // Answer is an agent's answer as the user's own webhooks get it.

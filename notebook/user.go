@@ -40,9 +40,15 @@ func (s *Service) Notebooks(ctx context.Context, userID string) (*NotebooksRespo
 		for i := range sessions {
 			byID[sessions[i].ID] = &sessions[i]
 		}
+		unread, err := s.o.Store.Unread(ctx, userID)
+		if err != nil {
+			return err
+		}
 		for i := range notebooks {
 			if session := byID[notebooks[i].SessionID]; session != nil {
-				resp.Notebooks = append(resp.Notebooks, s.showNotebook(&notebooks[i], session, now))
+				shown := s.showNotebook(&notebooks[i], session, now)
+				shown.Unread = unreadIn(unread, func(u Unread) bool { return u.NotebookID == shown.ID })
+				resp.Notebooks = append(resp.Notebooks, shown)
 			}
 		}
 		return nil
@@ -67,7 +73,26 @@ func (s *Service) Notebook(ctx context.Context, userID, id string) (*ContentsRes
 	if err != nil {
 		return nil, err
 	}
-	return &ContentsResponse{Notebook: s.showNotebook(n, session, s.nowUTC()), Sources: sources.Sources}, nil
+	unread, err := s.o.Store.Unread(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.showNotebook(n, session, s.nowUTC())
+	shown.Unread = unreadIn(unread, func(u Unread) bool { return u.NotebookID == id })
+	for i := range sources.Sources {
+		source := &sources.Sources[i]
+		source.Unread = unreadIn(unread, func(u Unread) bool { return u.SourceID == source.ID })
+	}
+	return &ContentsResponse{Notebook: shown, Sources: sources.Sources}, nil
+}
+
+func unreadIn(all []Unread, in func(Unread) bool) (messages int) {
+	for _, u := range all {
+		if in(u) {
+			messages += u.Messages
+		}
+	}
+	return messages
 }
 
 // DeleteNotebook deletes a notebook with its sources. The agent session stays, and its agent

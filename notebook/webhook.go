@@ -149,6 +149,8 @@ type webhookReply struct {
 	Response   string      `json:"response"`
 	CodeUpdate *CodeUpdate `json:"codeUpdate"`
 	Error      string      `json:"error"`
+
+	Attachments []protocol.FollowupAttachment `json:"attachments"`
 }
 
 // readReply returns nil if the response holds no reply.
@@ -171,7 +173,7 @@ func (s *Service) Delivered(ctx context.Context, userID, messageID string, answe
 		case !*reply.Success:
 			return s.refuse(ctx, session, m, reply.Error, now)
 		case reply.Response != "" || reply.CodeUpdate != nil:
-			request := &RespondRequest{Response: reply.Response, CodeUpdate: reply.CodeUpdate}
+			request := &RespondRequest{Response: reply.Response, CodeUpdate: reply.CodeUpdate, Attachments: reply.Attachments}
 			if request.check() == nil && s.usable(session, now) == nil {
 				_, err := s.answer(ctx, session, m.ID, request, nil, now)
 				return err
@@ -197,9 +199,21 @@ func (s *Service) refuse(ctx context.Context, session *Session, m *Message, why 
 	if len(why) > longest {
 		why = why[:longest]
 	}
-	m.State, m.Failure, m.DeliveredAt = Refused, protocol.SanitizeText(why), &now
+	m.State, m.DeliveredAt = Refused, &now
+	return s.fail(ctx, session, m, protocol.SanitizeText(why), now)
+}
+
+// fail saves a message with its failure, which the user has not seen yet.
+func (s *Service) fail(ctx context.Context, session *Session, m *Message, failure string, now time.Time) error {
+	m.Failure, m.SeenAt = failure, nil
 	session.changed(protocol.AgentEventFailed, m.SourceID, now)
-	return s.o.Store.SaveMessage(ctx, m)
+	if err := s.o.Store.SaveMessage(ctx, m); err != nil || s.o.Outbox == nil {
+		return err
+	}
+	return s.o.Outbox.Failed(ctx, Failure{
+		UserID: session.UserID, At: now, SourceID: m.SourceID, AgentSessionID: session.ID, MessageID: m.ID,
+		Delivered: m.DeliveredAt != nil, Failure: failure,
+	})
 }
 
 // Failed records that a message did not reach the webhook. The agent can still poll for it.
@@ -208,9 +222,8 @@ func (s *Service) Failed(ctx context.Context, userID, messageID, reason string) 
 		if m.State != Pending {
 			return nil
 		}
-		m.State, m.Failure = Undelivered, "Not delivered: "+reason
-		session.changed(protocol.AgentEventFailed, m.SourceID, now)
-		return s.o.Store.SaveMessage(ctx, m)
+		m.State = Undelivered
+		return s.fail(ctx, session, m, "Not delivered: "+reason, now)
 	})
 }
 

@@ -25,7 +25,8 @@ type AgentSession struct {
 }
 
 // Notebook has the sources that one agent saved for one user. AgentStatus is the
-// state of that agent's connection.
+// state of that agent's connection. Unread counts the agent's messages and the failures that the
+// user's page has not shown; only routes of the user have it.
 type Notebook struct {
 	ID              string             `json:"id" jsonschema:"id of the notebook; save_code_with_context needs it"`
 	Title           string             `json:"title"`
@@ -35,6 +36,7 @@ type Notebook struct {
 	AgentSessionID  string             `json:"agentSessionId"`
 	AgentStatus     AgentSessionStatus `json:"agentStatus"`
 	IsAgentNotebook bool               `json:"isAgentNotebook"`
+	Unread          int                `json:"unread,omitempty" jsonschema:"only for the user"`
 	CreatedAt       time.Time          `json:"createdAt"`
 }
 
@@ -83,7 +85,7 @@ type Verification struct {
 }
 
 // Source is a piece of code in a notebook, at its newest version. In lists,
-// Content is left out (and ContentOmitted set) beyond a total size.
+// Content is left out (and ContentOmitted set) beyond a total size. Unread is as in Notebook.
 type Source struct {
 	ID             string         `json:"id" jsonschema:"id of the source"`
 	NotebookID     string         `json:"notebookId"`
@@ -92,6 +94,7 @@ type Source struct {
 	Content        string         `json:"content"`
 	ContentOmitted bool           `json:"contentOmitted,omitempty"`
 	Version        int64          `json:"version"`
+	Unread         int            `json:"unread,omitempty" jsonschema:"only for the user"`
 	Metadata       SourceMetadata `json:"metadata"`
 }
 
@@ -144,14 +147,35 @@ type FollowupMessage struct {
 
 // FollowupMetadata is the state of a message. A user's message is delivered when
 // the agent has it, and read when the agent has answered. An agent's message is
-// read when the user has opened the conversation.
+// read when the user's page has shown it. Failure says why a message was not delivered or, if it
+// was, why the agent refused it. Progress is set while a message is on its way to a webhook.
 type FollowupMetadata struct {
 	Delivered        bool                 `json:"delivered"`
 	Read             bool                 `json:"read"`
 	InReplyTo        string               `json:"inReplyTo,omitempty"`
 	Failure          string               `json:"failure,omitempty"`
+	Progress         *FollowupProgress    `json:"progress,omitempty"`
 	CodeModification *CodeModification    `json:"codeModification,omitempty"`
 	Attachments      []FollowupAttachment `json:"attachments,omitempty"`
+}
+
+// ProgressState is the state of a message on its way to an agent's webhook.
+type ProgressState string
+
+// States of a message on its way.
+const (
+	ProgressSending  ProgressState = "sending"  // due now, or in flight
+	ProgressRetrying ProgressState = "retrying" // an attempt failed; the next one is at NextAttemptAt
+	ProgressWaiting  ProgressState = "waiting"  // behind an earlier question about the same source
+	ProgressHeld     ProgressState = "held"     // the webhook is disabled
+)
+
+// FollowupProgress says how far the delivery of a message is. LastError is of the last attempt.
+type FollowupProgress struct {
+	State         ProgressState `json:"state"`
+	Attempts      int           `json:"attempts"`
+	NextAttemptAt *time.Time    `json:"nextAttemptAt,omitempty"`
+	LastError     string        `json:"lastError,omitempty"`
 }
 
 // CodeModification is a new version of the source that came with a message.
@@ -161,11 +185,20 @@ type CodeModification struct {
 	Diff        string `json:"diff" jsonschema:"unified diff against the version before"`
 }
 
-// FollowupAttachment is text a user sends along with a question.
+// FollowupAttachment is text that comes with a question or an answer. Type is a media type.
 type FollowupAttachment struct {
-	Name    string `json:"name"`
-	Type    string `json:"type"`
-	Content string `json:"content"`
+	Name    string `json:"name" jsonschema:"such as a file's name"`
+	Type    string `json:"type" jsonschema:"media type of the text, such as text/plain"`
+	Content string `json:"content" jsonschema:"the text, at most 64 KiB"`
+}
+
+// DeliverySubject names what a delivery to an agent is about.
+type DeliverySubject struct {
+	AgentSessionID string `json:"agentSessionId"`
+	AgentName      string `json:"agentName"`
+	SourceID       string `json:"sourceId"`
+	SourceTitle    string `json:"sourceTitle"`
+	Question       string `json:"question"` // its first 200 characters
 }
 
 // Conversation has the messages about a source.
@@ -227,6 +260,8 @@ const (
 	AgentEventDisconnected = "disconnected"
 	AgentEventSource       = "source"          // a source was added or removed
 	AgentEventMessage      = "message"         // the user's or the agent's
+	AgentEventAnswered     = "answered"        // the agent's answer to a message
+	AgentEventRead         = "read"            // the user has read messages
 	AgentEventFailed       = "delivery_failed" // a message did not reach the agent
 	AgentEventVerified     = "verified"        // a version was verified
 	AgentEventWebhookGone  = "webhook_gone"    // the agent removed its webhook, or it answered 410: the agent polls

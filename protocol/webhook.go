@@ -8,9 +8,12 @@ const (
 	WebhookTurnFinished      WebhookEvent = "turn.finished"
 	WebhookInteractionOpened WebhookEvent = "interaction.opened"
 	WebhookFollowupAnswered  WebhookEvent = "followup.answered"
+	WebhookFollowupFailed    WebhookEvent = "followup.failed"
 )
 
 // WebhookEvents returns all types, in the order in which people are shown them.
 func WebhookEvents() []WebhookEvent {
-	return []WebhookEvent{WebhookTurnFinished, WebhookInteractionOpened, WebhookFollowupAnswered}
+	return []WebhookEvent{
+		WebhookTurnFinished, WebhookInteractionOpened, WebhookFollowupAnswered, WebhookFollowupFailed,
+	}
 }

@@ -44,7 +44,7 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	return &notebooks{
 		Service: service, verifier: verifier, outbound: sending, notifier: notifier,
 		worker: outbound.NewWorker(sending, outbound.WorkerOptions{
-			Client: guard.Client(netguard.Timeouts{}),
+			Client: guard.Client(outbound.Timeouts()),
 			Kinds: map[string]outbound.Kind{
 				kindAgent:         {Render: renderFollowup(service), Notices: followupNotices{service}},
 				outbound.KindTask: {},
@@ -68,7 +68,8 @@ func (n *notebooks) apiParts(a *Admin) []api.Part {
 		},
 		&outboundapi.API{
 			Service: n.outbound, User: user,
-			UserID: func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
+			UserID:   func(ctx context.Context) string { return a.Auth.Caller(ctx).UserID },
+			Subjects: map[string]outboundapi.Describe{kindAgent: n.Subjects},
 		},
 	}
 }
@@ -114,6 +115,35 @@ func (o *outbox) Answered(ctx context.Context, a notebook.Answer) error {
 	return o.Emit(ctx, a.UserID, outbound.TaskEvent{
 		ID: a.MessageID, Type: protocol.WebhookFollowupAnswered, At: a.At, Data: a,
 	})
+}
+
+func (o *outbox) Failed(ctx context.Context, f notebook.Failure) error {
+	return o.Emit(ctx, f.UserID, outbound.TaskEvent{Type: protocol.WebhookFollowupFailed, At: f.At, Data: f})
+}
+
+// Progress implements notebook.Outbox.
+func (o *outbox) Progress(
+	ctx context.Context, userID, endpointID string, messageIDs []string,
+) (map[string]protocol.FollowupProgress, error) {
+	open, err := o.Service.Progress(ctx, userID, endpointID, messageIDs)
+	all := make(map[string]protocol.FollowupProgress, len(open))
+	for id, d := range open {
+		all[id] = progressOf(d)
+	}
+	return all, err
+}
+
+func progressOf(d *outbound.Delivery) protocol.FollowupProgress {
+	p := protocol.FollowupProgress{State: protocol.ProgressSending, Attempts: d.Attempts, LastError: d.LastError()}
+	switch {
+	case d.State == outbound.Held:
+		p.State = protocol.ProgressHeld
+	case d.Blocked:
+		p.State = protocol.ProgressWaiting
+	case d.Attempts > 0 && !d.InFlight():
+		p.State, p.NextAttemptAt = protocol.ProgressRetrying, &d.NextAt
+	}
+	return p
 }
 
 func renderFollowup(n *notebook.Service) func(context.Context, *outbound.Delivery) ([]byte, error) {

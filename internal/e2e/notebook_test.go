@@ -79,7 +79,14 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 				t.Errorf("delivered %+v", got)
 			}
 		}
+		if s.unread(t) != 1 {
+			t.Error("the answer is not unread, though no page has shown it")
+		}
 		last := talk.Messages[1]
+		s.as(t, s.token, "POST", "/api/sources/"+source.Source.ID+"/conversation/read", map[string]any{"messageId": last.ID}, 200, nil)
+		if s.unread(t) != 0 {
+			t.Error("the answer is unread after the page has shown it")
+		}
 		if n := len(h.requests()); n != 3 || last.Content != "Here is two." || last.Metadata.CodeModification == nil || last.Metadata.CodeModification.Diff != theDiff {
 			t.Errorf("%d requests, %+v", n, last)
 		}
@@ -96,6 +103,14 @@ func TestAnAgentsNotebookFromQuestionToVersionTwo(t *testing.T) {
 	})
 }
 
+// unread is the count of the only notebook.
+func (s *stack) unread(t *testing.T) int {
+	t.Helper()
+	var list struct{ Notebooks []protocol.Notebook }
+	s.as(t, s.token, "GET", "/api/notebooks", nil, 200, &list)
+	return list.Notebooks[0].Unread
+}
+
 func (s *stack) deliveredOnce(t *testing.T, messageID string, attempts int) {
 	t.Helper()
 	var log struct {
@@ -103,11 +118,15 @@ func (s *stack) deliveredOnce(t *testing.T, messageID string, attempts int) {
 			State     string            `json:"state"`
 			MessageID string            `json:"messageId"`
 			Attempts  []json.RawMessage `json:"attempts"`
+
+			Subject protocol.DeliverySubject `json:"subject"`
 		} `json:"deliveries"`
 	}
 	s.as(t, s.token, "GET", "/api/deliveries", nil, 200, &log)
 	if len(log.Deliveries) != 1 || log.Deliveries[0].State != "delivered" || log.Deliveries[0].MessageID != messageID || len(log.Deliveries[0].Attempts) != attempts {
 		t.Errorf("deliveries %+v", log.Deliveries)
+	} else if subject := log.Deliveries[0].Subject; subject.AgentName != "Ada" || subject.SourceTitle == "" || subject.Question == "" {
+		t.Errorf("the delivery is about %+v", subject)
 	}
 }
 
@@ -141,7 +160,7 @@ func TestAnAgentOnTheStdioBridgePollsAndResponds(t *testing.T) {
 	if replied.Source.Version != 2 || !replied.Source.Metadata.IsVerified {
 		t.Errorf("source %+v", replied.Source)
 	}
-	feed.await(t, `"status":"active","event":"message","sourceId":"`+source.Source.ID+`"}`)
+	feed.await(t, `"status":"active","event":"answered","sourceId":"`+source.Source.ID+`"}`)
 	again, err := e.session.CallTool(t.Context(), &mcp.CallToolParams{
 		Name: "respond_to_followup", Arguments: map[string]any{"messageId": open.Messages[0].ID, "response": "Again."},
 	})

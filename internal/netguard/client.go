@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Timeouts of a Client. Zero fields get the values of reliability OUT-7.
+// Timeouts of a Client. Zero fields get the values in their comment.
 type Timeouts struct {
 	Connect time.Duration // 5 s
 	TLS     time.Duration // 5 s

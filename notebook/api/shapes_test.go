@@ -67,6 +67,9 @@ func TestTheShapesOfEveryResponse(t *testing.T) {
 	s.want(s.do(user, "GET", "/api/sources/"+id+"/conversation", ""), 200,
 		`{"sourceId":"<2>","agentSessionId":"<1>","lastMessageAt":`+at+`,"messages":[`+
 			`{"id":"<3>","role":"user","content":"Why?","timestamp":`+at+`,"metadata":{"delivered":true,"read":true}},`+reply+`]}`)
+	s.want(s.do(user, "GET", "/api/notebooks", ""), 200, `{"notebooks":[`+strings.Replace(book, `"createdAt"`, `"unread":1,"createdAt"`, 1)+`]}`)
+	s.want(s.do(user, "POST", "/api/sources/"+id+"/conversation/read", `{"messageId":"`+pick(t, answered, "message.id")+`"}`), 200, `{"success":true}`)
+	s.want(s.do(user, "GET", "/api/notebooks", ""), 200, `{"notebooks":[`+book+`]}`)
 	s.want(s.do(user, "GET", "/api/sources/"+id+"/versions", ""), 200, `{"versions":[`+
 		`{"version":1,"content":"{}","diff":"","description":"","author":"claude-code","verification":`+verification+`,"createdAt":`+at+`},`+
 		`{"version":2,"content":"[","diff":`+diff+`,"description":"d","author":"claude-code","messageId":"<4>","verification":`+failed+`,"createdAt":`+at+`}]}`)
@@ -120,6 +123,22 @@ func TestBadInput(t *testing.T) {
 		{
 			"a change over 512 KiB", agent, "PUT", ofAgent, `{"code":"` + strings.Repeat("x", notebook.MaxCode+1) + `"}`, 413,
 			`{"error":"code is larger than 524288 bytes","code":"too_large"}`,
+		},
+		{
+			"a message to mark as read that is not there", who{user: s.ada}, "POST", "/api/sources/" + source + "/conversation/read",
+			`{"messageId":"x"}`, 404, `{"error":"Message not found","code":"not_found"}`,
+		},
+		{
+			"another user's message to mark as read", who{user: s.bob}, "POST", "/api/sources/" + source + "/conversation/read",
+			`{"messageId":"` + questionFor + `"}`, 404, `{"error":"Source not found","code":"not_found"}`,
+		},
+		{
+			"no message to mark as read", who{user: s.ada}, "POST", "/api/sources/" + source + "/conversation/read", `{}`, 400,
+			`{"error":"messageId is required","code":"invalid"}`,
+		},
+		{
+			"an answer with nine attachments", agent, "POST", respond, `{"response":"r","attachments":[{},{},{},{},{},{},{},{},{}]}`, 400,
+			`{"error":"there are more than 8 attachments","code":"invalid"}`,
 		},
 		{"another agent's webhook", who{s.ada, "eve"}, "DELETE", "/api/coding-agent/webhook?agentSessionId=" + session, "", 404, `{"error":"Agent session not found","code":"not_found"}`},
 		{"an agent on a route for users", agent, "GET", "/api/notebooks", "", 403, `{"error":"This token reaches only notebooks and /mcp","code":"forbidden"}`},
@@ -264,7 +283,7 @@ func TestEveryRouteOfTheProtocolExists(t *testing.T) {
 		"GET /api/sources/:id/versions/:version",
 		"POST /api/agent-sessions/:id/disconnect", "POST /api/agent-sessions/:id/renew",
 		"POST /api/coding-agent/followups/:id/respond", "POST /api/coding-agent/notebooks", "POST /api/coding-agent/sources/with-context",
-		"POST /api/coding-agent/verify", "POST /api/coding-agent/webhook/register", "POST /api/sources/:id/conversation",
+		"POST /api/coding-agent/verify", "POST /api/coding-agent/webhook/register", "POST /api/sources/:id/conversation", "POST /api/sources/:id/conversation/read",
 		"PUT /api/coding-agent/sources/:id",
 	}
 	if !slices.Equal(got, want) {

@@ -21,6 +21,11 @@ type askRequest struct {
 	notebook.AskRequest
 }
 
+type readRequest struct {
+	ID string `param:"id" json:"-"`
+	notebook.ReadRequest
+}
+
 func (a *API) userID(ctx context.Context) string { return a.Caller(ctx).UserID }
 
 func (a *API) listNotebooks(ctx context.Context, _ *struct{}) (*notebook.NotebooksResponse, error) {
@@ -57,6 +62,10 @@ func (a *API) getConversation(ctx context.Context, req *idRequest) (*protocol.Co
 
 func (a *API) ask(ctx context.Context, req *askRequest) (*notebook.MessageResponse, error) {
 	return a.Notebooks.Ask(ctx, a.userID(ctx), req.ID, &req.AskRequest)
+}
+
+func (a *API) markRead(ctx context.Context, req *readRequest) (*protocol.SuccessResponse, error) {
+	return success(a.Notebooks.MarkRead(ctx, a.userID(ctx), req.ID, &req.ReadRequest))
 }
 
 func (a *API) listSessions(ctx context.Context, _ *struct{}) (*notebook.SessionsResponse, error) {

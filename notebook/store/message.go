@@ -26,6 +26,7 @@ var messages = table.New("source_messages",
 	table.Text("failure", func(m *notebook.Message) *string { return &m.Failure }),
 	table.OptionalTime("delivered_at", func(m *notebook.Message) **time.Time { return &m.DeliveredAt }),
 	table.OptionalTime("read_at", func(m *notebook.Message) **time.Time { return &m.ReadAt }),
+	table.OptionalTime("seen_at", func(m *notebook.Message) **time.Time { return &m.SeenAt }),
 	table.Time("created_at", func(m *notebook.Message) *time.Time { return &m.CreatedAt }).Fixed(),
 )
 
@@ -163,8 +164,43 @@ func (s *Store) MarkDelivered(ctx context.Context, ids []string, now time.Time) 
 	return err
 }
 
+// isUnread is the condition of the index source_messages_unread.
+const isUnread = `((role = 'agent' AND read_at IS NULL) OR (failure <> '' AND seen_at IS NULL))`
+
 // MarkRead implements notebook.MessageStore.
-func (s *Store) MarkRead(ctx context.Context, sourceID string, now time.Time) (int64, error) {
-	return s.db.Exec(ctx, "Messages of source", sourceID, `UPDATE source_messages SET read_at = ?
-		WHERE source_id = ? AND role = ? AND read_at IS NULL`, now.UTC(), sourceID, string(protocol.FollowupAgent))
+func (s *Store) MarkRead(ctx context.Context, sourceID string, through int64, now time.Time) (int64, error) {
+	return s.db.Exec(ctx, "Messages of source", sourceID, `UPDATE source_messages SET
+		read_at = CASE WHEN role = 'agent' THEN COALESCE(read_at, ?) ELSE read_at END,
+		seen_at = CASE WHEN failure <> '' THEN COALESCE(seen_at, ?) ELSE seen_at END
+		WHERE source_id = ? AND seq <= ? AND `+isUnread, now.UTC(), now.UTC(), sourceID, through)
+}
+
+var unread = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id",
+	table.Text("s.id", func(u *notebook.Unread) *string { return &u.SourceID }),
+	table.Text("s.notebook_id", func(u *notebook.Unread) *string { return &u.NotebookID }),
+	table.Integer("count(*)", func(u *notebook.Unread) *int { return &u.Messages }),
+)
+
+// Unread implements notebook.MessageStore.
+func (s *Store) Unread(ctx context.Context, userID string) ([]notebook.Unread, error) {
+	return database.Find(ctx, s.db, unread, "Messages of user", userID,
+		"WHERE "+isUnread+" AND s.user_id = ? GROUP BY s.id, s.notebook_id", userID)
+}
+
+const questionShown = 200 // characters
+
+var subjects = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id "+
+	"JOIN agent_sessions a ON a.id = s.agent_session_id",
+	table.Text("source_messages.id", func(q *notebook.Subject) *string { return &q.MessageID }),
+	table.Text(fmt.Sprintf("substr(source_messages.content, 1, %d)", questionShown), func(q *notebook.Subject) *string { return &q.Question }),
+	table.Text("s.id", func(q *notebook.Subject) *string { return &q.SourceID }),
+	table.Text("s.title", func(q *notebook.Subject) *string { return &q.SourceTitle }),
+	table.Text("a.id", func(q *notebook.Subject) *string { return &q.AgentSessionID }),
+	table.Text("a.agent_name", func(q *notebook.Subject) *string { return &q.AgentName }),
+)
+
+// Subjects implements notebook.MessageStore.
+func (s *Store) Subjects(ctx context.Context, userID string, messageIDs []string) ([]notebook.Subject, error) {
+	return database.Find(ctx, s.db, subjects, "Messages", len(messageIDs),
+		"WHERE source_messages.id IN ? AND s.user_id = ?", messageIDs, userID)
 }

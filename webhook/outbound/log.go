@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"bellhop/internal/database"
@@ -31,6 +32,32 @@ func (s *Service) List(ctx context.Context, f Filter) (list []Delivery, more boo
 		list, more = list[:limit], true
 	}
 	return list, more, err
+}
+
+// Progress returns the open deliveries of some messages to an endpoint, by message.
+func (s *Service) Progress(ctx context.Context, ownerID, endpointID string, messageIDs []string) (map[string]*Delivery, error) {
+	list, err := s.store.Deliveries(ctx, Filter{
+		OwnerID: ownerID, EndpointID: endpointID, MessageIDs: messageIDs, Limit: len(messageIDs),
+	})
+	open := map[string]*Delivery{}
+	for i := range list {
+		if list[i].State == Queued || list[i].State == Held {
+			open[list[i].MessageID] = &list[i]
+		}
+	}
+	return open, err
+}
+
+// LastError returns the status or the Fault of the last attempt, "" before the first.
+func (d *Delivery) LastError() string {
+	if len(d.Log) == 0 {
+		return ""
+	}
+	last := d.Log[len(d.Log)-1]
+	if last.Error == "" && last.Status != 0 {
+		return "status " + strconv.Itoa(last.Status)
+	}
+	return last.Error
 }
 
 // Retry makes a delivery due now, whatever its schedule. A failed or expired one gets a new

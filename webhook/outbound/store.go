@@ -80,7 +80,7 @@ var ErrLeaseLost = protocol.Errorf(protocol.CodeConflict, "The delivery is held 
 
 // LogStore keeps the log of deliveries.
 type LogStore interface {
-	// Deliveries returns them newest first, with their attempts and without bodies.
+	// Deliveries returns them newest first, with their attempts and Blocked, without bodies.
 	Deliveries(ctx context.Context, f Filter) ([]Delivery, error)
 	Delivery(ctx context.Context, ownerID, id string) (*Delivery, error)
 	// LockDelivery returns the delivery without attempts and locks its row.
@@ -97,8 +97,9 @@ type LogStore interface {
 // Filter selects deliveries.
 type Filter struct {
 	OwnerID    string
-	EndpointID string // "" = all
-	State      State  // "" = all
-	Before     string // id of the last delivery of the previous page
+	EndpointID string   // "" = all
+	State      State    // "" = all
+	MessageIDs []string // nil = all
+	Before     string   // id of the last delivery of the previous page
 	Limit      int
 }

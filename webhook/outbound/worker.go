@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bellhop/internal/netguard"
 	"bellhop/internal/wait"
 	"bellhop/protocol"
 )
@@ -17,6 +18,11 @@ import (
 // OUT-7 and the address guard of OUT-8.
 type Doer interface {
 	Do(r *http.Request) (*http.Response, error)
+}
+
+// Timeouts are the limits of OUT-7: an agent may think for 30 s before it answers.
+func Timeouts() netguard.Timeouts {
+	return netguard.Timeouts{Header: 30 * time.Second, Total: time.Minute}
 }
 
 // WorkerOptions of NewWorker. Zero fields get the value in their comment.

@@ -29,6 +29,8 @@ func Run(t *testing.T, open func(t testing.TB) *Books) {
 		{"messages come back in order, with what their version brought", messagesRoundTrip},
 		{"numbers of messages are unique, and so are answers", messagesAreUnique},
 		{"open follow-ups are those without an answer", followupsWait},
+		{"unread are answers and failures that were not shown, by source", unreadIsCounted},
+		{"messages say what they are about, to their user", messagesHaveSubjects},
 		{"exchanges begin with the last answer before an open follow-up", exchangesAreRecent},
 		{"a deleted notebook deletes everything that belongs to it", deletesCascade},
 	} {
@@ -214,10 +216,12 @@ func messagesRoundTrip(t *testing.T, b *Books) {
 	later := moment.Add(time.Hour)
 	question.State, question.Failure, question.DeliveredAt, question.ReadAt = notebook.Answered, "f", &later, &later
 	ok(t, b.SaveMessage(ctx, question))
-	n, err := b.MarkRead(ctx, s.source.ID, later)
-	ok(t, err)
-	same(t, n, int64(1))
-	answer.ReadAt = &later
+	for through, want := range []int64{0, 1, 1} { // the failure, then the answer
+		n, err := b.MarkRead(ctx, s.source.ID, int64(through), later)
+		ok(t, err)
+		same(t, n, want)
+	}
+	answer.ReadAt, question.SeenAt = &later, &later
 	got, err := b.Messages(ctx, s.source.ID, 0, 10, 1000)
 	ok(t, err)
 	same(t, got, []notebook.Message{*question, *answer})
@@ -272,6 +276,47 @@ func followupsWait(t *testing.T, b *Books) {
 	m, err := b.Message(ctx, s.session.UserID, want[0])
 	ok(t, err)
 	same(t, m.State, notebook.Delivered)
+}
+
+func unreadIsCounted(t *testing.T, b *Books) {
+	s, ctx, bob := newFixture(t, b), t.Context(), b.User(t)
+	failed, pending, answer := s.message(1, protocol.FollowupUser), s.message(2, protocol.FollowupUser), s.message(3, protocol.FollowupAgent)
+	failed.Failure = "f"
+	for _, m := range []*notebook.Message{failed, pending, answer} {
+		ok(t, b.InsertMessage(ctx, m))
+	}
+	for through, messages := range []int{2, 1, 1, 0} {
+		_, err := b.MarkRead(ctx, s.source.ID, int64(through), moment)
+		ok(t, err)
+		found, err := b.Unread(ctx, s.session.UserID)
+		ok(t, err)
+		var want []notebook.Unread
+		if messages > 0 {
+			want = []notebook.Unread{{SourceID: s.source.ID, NotebookID: s.notebook.ID, Messages: messages}}
+		}
+		same(t, found, want)
+	}
+	failed.Failure, failed.SeenAt = "again", nil
+	ok(t, b.SaveMessage(ctx, failed))
+	for user, want := range map[string]int{s.session.UserID: 1, bob: 0} {
+		found, err := b.Unread(ctx, user)
+		ok(t, err)
+		same(t, len(found), want)
+	}
+}
+
+func messagesHaveSubjects(t *testing.T, b *Books) {
+	s, ctx := newFixture(t, b), t.Context()
+	m := s.message(1, protocol.FollowupUser)
+	m.Content = strings.Repeat("ü", 201)
+	ok(t, b.InsertMessage(ctx, m))
+	for user, want := range map[string][]notebook.Subject{b.User(t): nil, s.session.UserID: {{MessageID: m.ID, DeliverySubject: protocol.DeliverySubject{
+		AgentSessionID: s.session.ID, AgentName: "Äda", SourceID: s.source.ID, SourceTitle: "t", Question: strings.Repeat("ü", 200),
+	}}}} {
+		found, err := b.Subjects(ctx, user, []string{m.ID, "x"})
+		ok(t, err)
+		same(t, found, want)
+	}
 }
 
 func exchangesAreRecent(t *testing.T, b *Books) {

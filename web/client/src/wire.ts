@@ -610,7 +610,11 @@ export interface AgentSession {
   createdAt: string;
 }
 
-/** Notebook has the sources that one agent saved for one user. agentStatus is the state of that agent's connection. */
+/**
+ * Notebook has the sources that one agent saved for one user. agentStatus is the state of that agent's connection.
+ * unread counts the agent's messages and the failures that the user's page has not shown; only routes of the user have
+ * it.
+ */
 export interface Notebook {
   id: string;
   title: string;
@@ -620,6 +624,7 @@ export interface Notebook {
   agentSessionId: string;
   agentStatus: AgentSessionStatus;
   isAgentNotebook: boolean;
+  unread?: number;
   createdAt: string;
 }
 
@@ -657,7 +662,7 @@ export interface Verification {
 
 /**
  * Source is a piece of code in a notebook, at its newest version. In lists, content is left out (and contentOmitted
- * set) beyond a total size.
+ * set) beyond a total size. unread is as in Notebook.
  */
 export interface Source {
   id: string;
@@ -667,6 +672,7 @@ export interface Source {
   content: string;
   contentOmitted?: boolean;
   version: number;
+  unread?: number;
   metadata: SourceMetadata;
 }
 
@@ -716,15 +722,32 @@ export interface FollowupMessage {
 
 /**
  * FollowupMetadata is the state of a message. A user's message is delivered when the agent has it, and read when the
- * agent has answered. An agent's message is read when the user has opened the conversation.
+ * agent has answered. An agent's message is read when the user's page has shown it. failure says why a message was not
+ * delivered or, if it was, why the agent refused it. progress is set while a message is on its way to a webhook.
  */
 export interface FollowupMetadata {
   delivered: boolean;
   read: boolean;
   inReplyTo?: string;
   failure?: string;
+  progress?: FollowupProgress;
   codeModification?: CodeModification;
   attachments?: FollowupAttachment[];
+}
+
+/** ProgressState is the state of a message on its way to an agent's webhook. */
+export type ProgressState =
+  | 'sending' // due now, or in flight
+  | 'retrying' // an attempt failed; the next one is at NextAttemptAt
+  | 'waiting' // behind an earlier question about the same source
+  | 'held'; // the webhook is disabled
+
+/** FollowupProgress says how far the delivery of a message is. lastError is of the last attempt. */
+export interface FollowupProgress {
+  state: ProgressState;
+  attempts: number;
+  nextAttemptAt?: string;
+  lastError?: string;
 }
 
 /** CodeModification is a new version of the source that came with a message. */
@@ -734,11 +757,21 @@ export interface CodeModification {
   diff: string;
 }
 
-/** FollowupAttachment is text a user sends along with a question. */
+/** FollowupAttachment is text that comes with a question or an answer. type is a media type. */
 export interface FollowupAttachment {
   name: string;
   type: string;
   content: string;
+}
+
+/** DeliverySubject names what a delivery to an agent is about. */
+export interface DeliverySubject {
+  agentSessionId: string;
+  agentName: string;
+  sourceId: string;
+  sourceTitle: string;
+  /** its first 200 characters */
+  question: string;
 }
 
 /** Conversation has the messages about a source. */
@@ -1159,4 +1192,4 @@ export interface SuccessResponse {
 }
 
 /** WebhookEvent is the type of a message to a user's own webhook, section 3. */
-export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered';
+export type WebhookEvent = 'turn.finished' | 'interaction.opened' | 'followup.answered' | 'followup.failed';

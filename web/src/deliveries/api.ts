@@ -41,6 +41,7 @@ const everyWebhookEvent: Record<WebhookEvent, true> = {
   'turn.finished': true,
   'interaction.opened': true,
   'followup.answered': true,
+  'followup.failed': true,
 };
 
 export const webhookEvents = Object.keys(everyWebhookEvent) as WebhookEvent[];

@@ -44,7 +44,10 @@ func newDesk(t *testing.T, site *outboundtest.Site) *desk {
 	d := &desk{T: t, site: site, clock: testenv.NewClock(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)), e: httpapi.New(httpapi.Options{Log: log})}
 	service := outbound.New(outbound.Options{Store: site.Store, CheckURL: guard.CheckURL, Now: d.clock.Now, Log: log})
 	d.worker = outbound.NewWorker(service, outbound.WorkerOptions{Client: client, Random: func() float64 { return 0.5 }, Kinds: map[string]outbound.Kind{}})
-	(&api.API{Service: service, User: d.user, UserID: func(ctx context.Context) string { return ctx.Value(userKey{}).(string) }}).Routes(d.e)
+	(&api.API{
+		Service: service, User: d.user, UserID: func(ctx context.Context) string { return ctx.Value(userKey{}).(string) },
+		Subjects: map[string]api.Describe{"agent": describe},
+	}).Routes(d.e)
 	return d
 }
 
@@ -164,6 +167,52 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 	})
 }
 
+// A delivery to an agent names its question, source and agent, and whether it waits for another.
+func TestDeliveriesToAgentsNameTheirSubject(t *testing.T) {
+	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
+		d := newDesk(t, site)
+		ada, ctx := site.User(t), t.Context()
+		e, err := d.worker.Register(ctx, ada, outbound.EndpointRequest{Kind: "agent", URL: "http://127.0.0.1:65000"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"m1", "m2", "gone"} {
+			if _, err := d.worker.Enqueue(ctx, outbound.Job{EndpointID: e.ID, MessageID: id, OrderKey: "s1", Event: "e", Body: []byte("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			d.clock.Advance(time.Millisecond)
+		}
+		const subject = `"subject":{"agentSessionId":"a1","agentName":"Ada","sourceId":"s1","sourceTitle":"S","question":"Why?"}`
+		row := func(message, more string) string {
+			return `{"id":"ID","state":"queued","kind":"agent","event":"e","endpointId":"ID","messageId":"` + message + `",` + more
+		}
+		_, _, got := d.as(ada, "GET", "/api/deliveries", "")
+		for _, want := range []string{
+			row("m1", subject+`,"attempts":[],"nextAttemptAt":"2026-03-04T05:06:07Z"`),
+			row("m2", `"waiting":true,`+subject+`,"attempts":[],"expiresAt"`), row("gone", `"waiting":true,"attempts":[],"expiresAt"`),
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s\nlacks %s", got, want)
+			}
+		}
+		_, raw, _ := d.as(ada, "GET", "/api/deliveries", "")
+		first := raw[strings.LastIndex(raw, `{"id":"`)+7:]
+		if _, _, got := d.as(ada, "POST", "/api/deliveries/"+anyID.FindString(first)+"/retry", ""); !strings.Contains(got, subject) {
+			t.Errorf("%s\nlacks %s", got, subject)
+		}
+	})
+}
+
+func describe(_ context.Context, _ string, ids []string) (map[string]protocol.DeliverySubject, error) {
+	subjects := map[string]protocol.DeliverySubject{}
+	for _, id := range ids {
+		if id != "gone" {
+			subjects[id] = protocol.DeliverySubject{AgentSessionID: "a1", AgentName: "Ada", SourceID: "s1", SourceTitle: "S", Question: "Why?"}
+		}
+	}
+	return subjects, nil
+}
+
 func TestBadInput(t *testing.T) {
 	d := newDesk(t, outboundtest.SQLite(t))
 	ada := d.site.User(t)
@@ -176,8 +225,8 @@ func TestBadInput(t *testing.T) {
 		{"no body", "POST", "/api/webhooks", "", 400, `{"error":"The body is empty","code":"invalid","hint":"Send a JSON object"}`},
 		{"a private URL", "POST", "/api/webhooks", `{"url":"https://10.0.0.1","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its address or port is not public` + guard},
 		{"ftp", "POST", "/api/webhooks", `{"url":"ftp://x.example","events":["turn.finished"]}`, 400, `{"error":"This URL is not allowed: its scheme is not https` + guard},
-		{"no events", "POST", "/api/webhooks", `{"url":"https://x.example"}`, 400, `{"error":"events must name at least one of turn.finished, interaction.opened, followup.answered","code":"invalid"}`},
-		{"an unknown event", "POST", "/api/webhooks", `{"url":"https://x.example","events":["x"]}`, 400, `{"error":"events must be among turn.finished, interaction.opened, followup.answered","code":"invalid"}`},
+		{"no events", "POST", "/api/webhooks", `{"url":"https://x.example"}`, 400, `{"error":"events must name at least one of turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`},
+		{"an unknown event", "POST", "/api/webhooks", `{"url":"https://x.example","events":["x"]}`, 400, `{"error":"events must be among turn.finished, interaction.opened, followup.answered, followup.failed","code":"invalid"}`},
 		{"a short secret", "POST", "/api/webhooks", `{"url":"https://x.example","events":["turn.finished"],"secret":"canary"}`, 400, `{"error":"The webhook secret is not usable","code":"invalid","hint":"Send whsec_ followed by the base64 of 24 to 64 random bytes, or none to have one made"}`},
 		{"an unknown state", "GET", "/api/deliveries?state=lost", "", 400, `{"error":"state must be one of queued, held, delivered, failed, expired","code":"invalid"}`},
 		{"no such delivery", "POST", "/api/deliveries/x/retry", "", 404, `{"error":"Delivery not found","code":"not_found"}`},

@@ -10,17 +10,19 @@ import (
 
 // delivery is a row of the delivery log as its owner gets it.
 type delivery struct {
-	ID            string         `json:"id"`
-	State         outbound.State `json:"state"`
-	Reason        string         `json:"reason,omitempty"`
-	Kind          string         `json:"kind"`
-	Event         string         `json:"event"`
-	EndpointID    string         `json:"endpointId"`
-	MessageID     string         `json:"messageId"`
-	Attempts      []attempt      `json:"attempts"`
-	NextAttemptAt *time.Time     `json:"nextAttemptAt,omitempty"`
-	ExpiresAt     time.Time      `json:"expiresAt"`
-	CreatedAt     time.Time      `json:"createdAt"`
+	ID            string                    `json:"id"`
+	State         outbound.State            `json:"state"`
+	Reason        string                    `json:"reason,omitempty"`
+	Kind          string                    `json:"kind"`
+	Event         string                    `json:"event"`
+	EndpointID    string                    `json:"endpointId"`
+	MessageID     string                    `json:"messageId"`
+	Waiting       bool                      `json:"waiting,omitempty"` // behind an earlier one of its order
+	Subject       *protocol.DeliverySubject `json:"subject,omitempty"`
+	Attempts      []attempt                 `json:"attempts"`
+	NextAttemptAt *time.Time                `json:"nextAttemptAt,omitempty"`
+	ExpiresAt     time.Time                 `json:"expiresAt"`
+	CreatedAt     time.Time                 `json:"createdAt"`
 }
 
 type attempt struct {
@@ -63,10 +65,38 @@ func (a *API) listDeliveries(ctx context.Context, req *deliveriesRequest) (*deli
 	for i := range list {
 		resp.Deliveries[i] = showDelivery(&list[i])
 	}
+	if err := a.addSubjects(ctx, resp.Deliveries); err != nil {
+		return nil, err
+	}
 	if more {
 		resp.NextCursor = list[len(list)-1].ID
 	}
 	return resp, nil
+}
+
+// addSubjects names what the deliveries are about, kind by kind.
+func (a *API) addSubjects(ctx context.Context, list []delivery) error {
+	for kind, describe := range a.Subjects {
+		var ids []string
+		for i := range list {
+			if list[i].Kind == kind {
+				ids = append(ids, list[i].MessageID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		subjects, err := describe(ctx, a.UserID(ctx), ids)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if subject, found := subjects[list[i].MessageID]; found && list[i].Kind == kind {
+				list[i].Subject = &subject
+			}
+		}
+	}
+	return nil
 }
 
 func (a *API) retry(ctx context.Context, req *deliveryRequest) (*deliveryResponse, error) {
@@ -74,7 +104,11 @@ func (a *API) retry(ctx context.Context, req *deliveryRequest) (*deliveryRespons
 	if err != nil {
 		return nil, err
 	}
-	return &deliveryResponse{Delivery: showDelivery(d)}, nil
+	shown := []delivery{showDelivery(d)}
+	if err := a.addSubjects(ctx, shown); err != nil {
+		return nil, err
+	}
+	return &deliveryResponse{Delivery: shown[0]}, nil
 }
 
 func showDelivery(d *outbound.Delivery) delivery {
@@ -82,7 +116,8 @@ func showDelivery(d *outbound.Delivery) delivery {
 		ID: d.ID, State: d.State, Reason: d.Reason, Kind: d.Kind, Event: d.Event, EndpointID: d.EndpointID, MessageID: d.MessageID,
 		Attempts: make([]attempt, len(d.Log)), ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt,
 	}
-	if d.State == outbound.Queued && !d.InFlight() {
+	shown.Waiting = d.State == outbound.Queued && d.Blocked
+	if d.State == outbound.Queued && !d.InFlight() && !d.Blocked {
 		shown.NextAttemptAt = &d.NextAt
 	}
 	for i, one := range d.Log {

@@ -7,15 +7,21 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/internal/httpapi"
+	"bellhop/protocol"
 	"bellhop/webhook/outbound"
 )
 
-// API serves the routes. All fields are required.
+// API serves the routes. All fields but Subjects are required.
 type API struct {
 	Service *outbound.Service
 	User    echo.MiddlewareFunc              // admits signed-in users only
 	UserID  func(ctx context.Context) string // the id of the user that User admitted
+	// Subjects describes deliveries, by their kind.
+	Subjects map[string]Describe
 }
+
+// Describe returns the subjects of a user's messages by id. It omits messages that are gone.
+type Describe func(ctx context.Context, userID string, messageIDs []string) (map[string]protocol.DeliverySubject, error)
 
 // Routes registers every route on e, which httpapi.New made.
 func (a *API) Routes(e *echo.Echo) {

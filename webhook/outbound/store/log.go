@@ -19,6 +19,9 @@ func (s *Store) Deliveries(ctx context.Context, f outbound.Filter) ([]outbound.D
 			where, args = append(where, c.clause), append(args, c.value)
 		}
 	}
+	if f.MessageIDs != nil {
+		where, args = append(where, "message_id IN ?"), append(args, f.MessageIDs)
+	}
 	list, err := database.Find(ctx, s.db, logged, "Deliveries", "",
 		"WHERE "+strings.Join(where, " AND ")+" ORDER BY id DESC LIMIT ?", append(args, f.Limit)...)
 	if err != nil || len(list) == 0 {

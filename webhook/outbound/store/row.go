@@ -38,7 +38,8 @@ var (
 	otherCandidates = table.New("due d", append(candidates.Columns,
 		table.Integer("(SELECT count(*) FROM due)", func(d *outbound.Delivery) *int { return &d.Attempts }))...)
 	nextDue = table.New("deliveries", deliveries.Pick("next_at")...)
-	logged  = table.New("deliveries", deliveries.Without("body")...)
+	logged  = table.New("deliveries d", append(deliveries.Without("body"),
+		table.Bool(earlierOpen, func(d *outbound.Delivery) *bool { return &d.Blocked }))...)
 )
 
 var attempts = table.New("delivery_attempts",
