@@ -35,7 +35,7 @@ func (r *CreateRequest) check(c Caller) error {
 	var bad check
 	bad.text("agentName", r.AgentName, true, maxName)
 	bad.text("agentIdentifier", r.AgentIdentifier, true, maxName)
-	bad.text("agentIcon", r.AgentIcon, false, maxIcon)
+	bad.icon(r.AgentIcon)
 	bad.text("title", r.Title, false, maxName)
 	bad.text("description", r.Description, false, maxContext)
 	bad.metadata(r.Metadata)

@@ -15,6 +15,7 @@ type Options struct {
 	Verifier Verifier
 	Outbox   Outbox           // nil = no webhooks: agents poll
 	Notifier Notifier         // nil = no notifications
+	Icons    Icons            // nil = no images
 	Lifetime time.Duration    // how long a session lives without activity; 0 = Lifetime
 	Now      func() time.Time // nil = time.Now
 	Log      *slog.Logger     // nil = none

@@ -9,6 +9,7 @@ import (
 	"bellhop/internal/netguard"
 	"bellhop/notebook"
 	notebookapi "bellhop/notebook/api"
+	"bellhop/notebook/icons"
 	"bellhop/notebook/mcp"
 	notebookstore "bellhop/notebook/store"
 	"bellhop/notebook/verify"
@@ -39,6 +40,7 @@ func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebo
 	service := notebook.New(notebook.Options{
 		Store:    notebookstore.New(a.db),
 		Verifier: verifier,
+		Icons:    icons.New(guard.Client(icons.Timeouts()), now),
 		Outbox:   &outbox{sending}, Notifier: notifier, Lifetime: c.AgentLifetime, Now: now, Log: log,
 	})
 	return &notebooks{

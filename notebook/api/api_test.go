@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 	s := &site{t: t, clock: testenv.NewClock(start), ada: books.User(t), bob: books.User(t), names: map[string]string{}}
 	a := &api.API{
 		Notebooks: notebook.New(notebook.Options{
-			Store: books, Verifier: verify.New(verify.Options{Now: s.clock.Now}), Now: s.clock.Now,
+			Store: books, Verifier: verify.New(verify.Options{Now: s.clock.Now}), Icons: images{}, Now: s.clock.Now,
 		}),
 		User: guard(false), Agent: guard(true),
 		Caller: func(ctx context.Context) notebook.Caller {

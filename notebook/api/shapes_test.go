@@ -157,6 +157,26 @@ func TestBadInput(t *testing.T) {
 			`{"agentName":"A","agentIdentifier":"ada","metadata":{"a":"` + strings.Repeat("x", 17<<10) + `"}}`, 413,
 			`{"error":"metadata is larger than 16384 bytes","code":"too_large"}`,
 		},
+		{
+			"an icon that is a program", agent, "POST", "/api/coding-agent/notebooks",
+			`{"agentName":"A","agentIdentifier":"ada","agentIcon":"javascript:alert(1)"}`, 400,
+			`{"error":"agentIcon is neither an emoji nor the https URL of an image","code":"invalid",` +
+				`"hint":"Send an emoji, or the URL of a PNG, JPEG, GIF or WebP image of at most 256 KiB"}`,
+		},
+		{
+			"an icon that is a story", agent, "POST", "/api/coding-agent/notebooks",
+			`{"agentName":"A","agentIdentifier":"ada","agentIcon":"` + strings.Repeat("x", 65) + `"}`, 400,
+			`{"error":"agentIcon is neither an emoji nor the https URL of an image","code":"invalid",` +
+				`"hint":"Send an emoji, or the URL of a PNG, JPEG, GIF or WebP image of at most 256 KiB"}`,
+		},
+		{
+			"the image of an agent without one", who{user: s.ada}, "GET", "/api/agent-sessions/" + session + "/icon", "", 404,
+			`{"error":"This agent has no image as its icon","code":"not_found"}`,
+		},
+		{
+			"the image of another user's agent", who{user: s.bob}, "GET", "/api/agent-sessions/" + session + "/icon", "", 404,
+			`{"error":"Agent session not found","code":"not_found"}`,
+		},
 		{"empty code", agent, "POST", "/api/coding-agent/sources/with-context", save(` \n`, ""), 400, `{"error":"code is required","code":"invalid"}`},
 		{
 			"code over 512 KiB", agent, "POST", "/api/coding-agent/sources/with-context", save(strings.Repeat("x", notebook.MaxCode+1), ""), 413,
@@ -277,7 +297,7 @@ func TestEveryRouteOfTheProtocolExists(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DELETE /api/coding-agent/sources/:id", "DELETE /api/coding-agent/webhook", "DELETE /api/notebooks/:id", "DELETE /api/sources/:id",
-		"GET /api/agent-sessions", "GET /api/coding-agent/followups", "GET /api/coding-agent/sources", "GET /api/coding-agent/sources/:id",
+		"GET /api/agent-sessions", "GET /api/agent-sessions/:id/icon", "GET /api/coding-agent/followups", "GET /api/coding-agent/sources", "GET /api/coding-agent/sources/:id",
 		"GET /api/notebooks", "GET /api/notebooks/:id",
 		"GET /api/sources/:id", "GET /api/sources/:id/conversation", "GET /api/sources/:id/versions",
 		"GET /api/sources/:id/versions/:version",
