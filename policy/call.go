@@ -45,6 +45,7 @@ type Call struct {
 	Agent   string          // the agent's id
 	Project string          // "" means none
 	Dir     string          // the workspace, absolute
+	Mode    Mode            // of the session; "" is ModeAsk
 	Tool    string          // the agent's own name of the tool
 	Input   json.RawMessage // the call's arguments
 }

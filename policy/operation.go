@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 )
@@ -84,7 +85,7 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	case NetSearch:
 	default:
 		out = e.files(paths, tool, in)
-		if isUnknownTool(tool) && in.hasCommand() {
+		if isUnknownTool(tool) && !strings.HasPrefix(tool, hostTools) && in.hasCommand() {
 			out = append(out, e.shell(paths, in)...)
 			out = append(out, operation{tool: tool, url: c.Tool})
 		}
@@ -92,9 +93,11 @@ func (e *Engine) operations(c *Call, in *input) []operation {
 	if len(out) == 0 {
 		out = append(out, operation{tool: tool, url: c.Tool})
 	}
+	danger := hostDanger(tool, in)
 	for i := range out {
 		op := &out[i]
 		op.bit, op.isMain = commonBit(op.tool), op.tool == tool
+		op.danger = cmp.Or(op.danger, danger)
 		if op.doubt == "" && op.place != nil && (op.tool == FileWrite || op.tool == FileDelete) && e.trusted.match(op.place.lower(), false) {
 			op.doubt = trustedByOthers
 		}
