@@ -88,6 +88,20 @@ func TestWhatTheRulesAllowIsNotAskedAndOnRecord(t *testing.T) {
 	r.wantCode("an answer to it", r.host.Answer(t.Context(), "s1", events[0].InteractionID, &protocol.AnswerRequest{Approved: no()}), protocol.CodeAnswered)
 }
 
+// Agents ask for each file that they read, so a built-in allow leaves no event.
+func TestWhatABuiltInRuleAllowsIsNotAskedAndLeavesNoEvent(t *testing.T) {
+	r := newRig(t).underPolicy(testRules)
+	var got agenthost.Answer
+	frames := r.turn("s1", "t1", callTool("c1", "Read", `{"file_path":"a.txt"}`), func(ctx context.Context, out agenthost.Output) (err error) {
+		got, err = out.Confirm(ctx, agenthost.Question{ToolCallID: "c1", ToolName: "Read", Args: json.RawMessage(`{"file_path":"a.txt"}`)})
+		return err
+	}, toolResult("c1", `"text"`))
+	wantLines(t, "parts", types(frames), []string{"tool-call", "tool-result", "finish"})
+	if events := r.interactions("s1"); got != (agenthost.Answer{Approved: true}) || len(events) > 0 {
+		t.Errorf("got %+v, interactions: %+v", got, events)
+	}
+}
+
 func TestWhatTheRulesDenyIsReportedToTheAgent(t *testing.T) {
 	r := newRig(t).underPolicy(testRules)
 	var got agenthost.Answer

@@ -38,7 +38,12 @@ func (in AgentAsked) apply(x *Step) error {
 		}
 		calls := &x.turn().Calls
 		calls.asked = calls.asked.with(Name(q.ToolCallID, "call"), true)
-		if a, answered := in.Ruling.answer(&q); answered {
+		a, answered := in.Ruling.answer(&q)
+		switch {
+		case answered && in.Ruling.IsRoutine() && x.State.Turn.Stop == "":
+			x.effect(Reply{Answer: a}) // agents ask for each file that they read: the call and its result are on record
+			return nil
+		case answered:
 			return x.questions().answerByRule(q, a, in.Ruling.Rule)
 		}
 	}

@@ -25,13 +25,14 @@ import (
 	"bellhop/agenthost/provider/providertest"
 	"bellhop/crypto/seal"
 	"bellhop/internal/httpapi"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testTimeout ends a test that hangs.
-const testTimeout = 30 * time.Second
+const testTimeout = 2 * time.Minute
 
 // testHost is a host with its loopback listener. Its sessions are headless, so it needs
 // no broker.
@@ -43,11 +44,16 @@ type testHost struct {
 	fake   *providertest.Fake
 	log    *safeBuffer
 	more   map[string]agenthost.Provider
+	rules  agenthost.Policy // nil: every question is asked
 
 	host *agenthost.Host
 	url  string
 	end  func()
 }
+
+type fixedPolicy struct{ *policy.Engine }
+
+func (fixedPolicy) Notices() []string { return nil }
 
 type safeBuffer struct {
 	mu  sync.Mutex
@@ -74,7 +80,21 @@ func newTestHost(t *testing.T) *testHost {
 // newTestHostWith adds further agents.
 func newTestHostWith(t *testing.T, more map[string]agenthost.Provider) *testHost {
 	t.Helper()
+	return newTestHostUnder(t, "", more)
+}
+
+// newTestHostUnder decides by the rules of a policy file. "" means that every question is
+// asked.
+func newTestHostUnder(t *testing.T, rules string, more map[string]agenthost.Provider) *testHost {
+	t.Helper()
 	s := &testHost{T: t, data: t.TempDir(), root: t.TempDir(), fake: &providertest.Fake{}, log: &safeBuffer{}, more: more}
+	if rules != "" {
+		engine, err := policy.Parse([]byte(rules), "test.yaml", policy.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rules = fixedPolicy{engine}
+	}
 	s.spaces = &fakeWorkspaces{root: s.root, notes: map[string]map[string]string{}, commands: map[string][]string{}}
 	s.start()
 	return s
@@ -98,6 +118,7 @@ func (s *testHost) start() {
 	s.host, err = agenthost.New(agenthost.Options{
 		Journal: j, Providers: providers, DefaultAgent: "fake",
 		Workspaces: s.spaces, Password: seal.NewSecret("pw"), LocalURL: s.url, Log: log,
+		Policy: s.rules,
 	})
 	if err != nil {
 		s.Fatal(err)

@@ -18,9 +18,9 @@ import (
 func TestRealAgentsContinueAfterARestart(t *testing.T) {
 	for name, c := range realAgents {
 		t.Run(name, func(t *testing.T) {
-			path := agents.Find(t, name)
+			command := agents.FindCommand(t, name)
 			llm := mockllm.New(t)
-			s := newTestHostWith(t, map[string]agenthost.Provider{name: c.provider(path, llm.URL, t.TempDir())})
+			s := newTestHostWith(t, map[string]agenthost.Provider{name: c.provider(command, llm.URL, t.TempDir())})
 			opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
 			if err != nil {
 				t.Fatal(err)

@@ -105,6 +105,10 @@ func (u *update) tool() string {
 	if name == "" && u.ToolKind != "" && u.ToolKind != "other" {
 		name = u.ToolKind
 	}
+	// Gemini CLI calls a server's tool mcp_server_tool.
+	if tool, ok := strings.CutPrefix(name, "mcp_"+hostServer+"_"); ok {
+		name = "mcp__" + hostServer + "__" + tool
+	}
 	return cmp.Or(name, u.Title, "tool")
 }
 

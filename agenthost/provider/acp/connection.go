@@ -178,6 +178,9 @@ func (c *connection) awaitReplay(ctx context.Context) error {
 	}
 }
 
+// hostServer is the name of the host's MCP server, the only one of the session.
+const hostServer = "bellhop"
+
 // servers returns the MCP servers of the session: the host's server, if the agent
 // supports MCP over HTTP.
 func (c *connection) servers() []sdk.McpServer {
@@ -185,7 +188,7 @@ func (c *connection) servers() []sdk.McpServer {
 		return []sdk.McpServer{}
 	}
 	return []sdk.McpServer{{Http: &sdk.McpServerHttpInline{
-		Type: "http", Name: "bellhop", Url: c.spec.Local.MCPURL,
+		Type: "http", Name: hostServer, Url: c.spec.Local.MCPURL,
 		Headers: []sdk.HttpHeader{{Name: "Authorization", Value: "Bearer " + c.spec.Local.Secret}},
 	}}}
 }

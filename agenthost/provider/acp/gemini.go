@@ -11,8 +11,12 @@ import (
 	"bellhop/internal/configfile"
 )
 
-//go:embed gemini.json
-var geminiTemplate string
+var (
+	//go:embed gemini.json
+	geminiTemplate string
+	//go:embed gemini.toml
+	geminiPolicy string
+)
 
 // geminiModel makes Gemini CLI choose the model itself.
 const geminiModel = "auto"
@@ -38,6 +42,10 @@ func Gemini(options Options) *Provider {
 		path := filepath.Join(spec.StateDir, ".gemini", "settings.json")
 		variables := map[string]string{"MODEL": cmp.Or(spec.Model, geminiModel)}
 		if err := configfile.Write(path, geminiTemplate, variables, configfile.JSON); err != nil {
+			return err
+		}
+		path = filepath.Join(spec.StateDir, ".gemini", "policies", "bellhop.toml")
+		if err := configfile.Write(path, geminiPolicy, nil, nil); err != nil {
 			return err
 		}
 		if err := writeTrust(spec); err != nil {

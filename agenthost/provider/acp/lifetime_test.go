@@ -210,6 +210,10 @@ func TestGeminiIsPreparedAndStartedWithItsFlag(t *testing.T) {
 	if err != nil || json.Unmarshal(content, &settings) != nil || settings.Model.Name != f.Spec.Model || *settings.Telemetry.Enabled {
 		t.Errorf("got %s, %v", content, err)
 	}
+	rules, err := os.ReadFile(filepath.Join(f.Spec.StateDir, ".gemini", "policies", "bellhop.toml"))
+	if err != nil || strings.Count(string(rules), `decision = "ask_user"`) != strings.Count(string(rules), "[[rule]]") {
+		t.Errorf("Gemini CLI may decide by itself: %s, %v", rules, err)
+	}
 	env, err := os.ReadFile(filepath.Join(f.Spec.StateDir, "environment"))
 	for _, want := range []string{"GEMINI_CLI_NO_RELAUNCH=true", "DISABLE_AUTOUPDATER=1", "HOME=" + f.Spec.StateDir, "ARGS=--acp"} {
 		if err != nil || !strings.Contains("\n"+string(env)+"\n", "\n"+want+"\n") {

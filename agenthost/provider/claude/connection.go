@@ -26,6 +26,10 @@ type connection struct {
 // Decode implements stdio.Connection.
 func (c *connection) Decode(line []byte) (message, error) {
 	m, err := parse(line)
+	if err == nil && m.request != nil && m.request.Request.Subtype == "hook_callback" {
+		c.child.Offer(controlResponse(m.request.RequestID, askFirst))
+		return m, stdio.ErrConsumed
+	}
 	if err == nil && m.reply != nil && m.reply.RequestID == handshake {
 		c.once.Do(func() { close(c.ready) })
 		return m, stdio.ErrConsumed

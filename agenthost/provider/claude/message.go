@@ -184,6 +184,22 @@ func controlRequest(id, subtype string) stdio.Object {
 	return stdio.Object{"type": "control_request", "request_id": id, "request": stdio.Object{"subtype": subtype}}
 }
 
+// beforeTools subscribes the host to every tool call before the program decides
+// about it. The program would not ask about calls that it takes for harmless, such as
+// reading or "echo".
+var beforeTools = stdio.Object{"PreToolUse": []stdio.Object{{"hookCallbackIds": []string{"before-tool"}}}}
+
+// askFirst is the answer about every call: the program must ask for permission.
+var askFirst = stdio.Object{"hookSpecificOutput": stdio.Object{
+	"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "The host decides about every tool",
+}}
+
+func initialization() stdio.Object {
+	request := controlRequest(handshake, "initialize")
+	request["request"] = stdio.Object{"subtype": "initialize", "hooks": beforeTools}
+	return request
+}
+
 func controlResponse(id string, response any) stdio.Object {
 	return stdio.Object{"type": "control_response", "response": stdio.Object{"subtype": "success", "request_id": id, "response": response}}
 }

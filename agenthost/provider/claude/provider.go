@@ -97,6 +97,6 @@ func (p *program) Command(ctx context.Context) (args, env []string, err error) {
 
 // Connect sends the handshake; Open waits for its answer.
 func (p *program) Connect(child *stdio.Child, deliver func(message) bool) stdio.Connection[message] {
-	child.Offer(controlRequest(handshake, "initialize"))
+	child.Offer(initialization())
 	return &connection{program: p, child: child, deliver: deliver, ready: make(chan struct{})}
 }

@@ -26,6 +26,8 @@ var (
 	mcpTemplate string
 	//go:embed project.toml
 	projectTemplate string
+	//go:embed always_ask.rules
+	alwaysAsk string
 )
 
 const (
@@ -63,6 +65,9 @@ func configure(options Options, spec agenthost.AgentSpec, env []string) error {
 		return fmt.Errorf("memory of the workspace: %w", err)
 	}
 	if err := configfile.Write(filepath.Join(home(spec), "config.toml"), template, variables, configfile.JSON); err != nil {
+		return err
+	}
+	if err := configfile.Write(filepath.Join(home(spec), "rules", "always_ask.rules"), alwaysAsk, nil, nil); err != nil {
 		return err
 	}
 	if key {

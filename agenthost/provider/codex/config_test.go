@@ -49,7 +49,7 @@ func TestConfiguration(t *testing.T) {
 		{
 			"the host's MCP server is reached with a bearer that is not in the file",
 			nil, local,
-			[]string{"[mcp_servers.bellhop]", `url = "http://127.0.0.1:1/mcp"`, `bearer_token_env_var = "BELLHOP_WORKSPACE_SECRET"`},
+			[]string{"[mcp_servers.bellhop]", `url = "http://127.0.0.1:1/mcp"`, `bearer_token_env_var = "BELLHOP_WORKSPACE_SECRET"`, `default_tools_approval_mode = "prompt"`},
 			[]string{"s3cret"},
 		},
 		{
@@ -80,6 +80,22 @@ func TestConfiguration(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Codex runs these without asking unless a rule of its own says otherwise.
+func TestCodexAsksAboutCommandsThatItTakesForHarmless(t *testing.T) {
+	f := newFixture(t, begun+turnCompleted)
+	f.Want(f.Run(&providertest.Recorder{}, "hello"), providertest.Finished)
+	rules, err := os.ReadFile(filepath.Join(f.Spec.StateDir, ".codex", "rules", "always_ask.rules"))
+	if err != nil || !strings.Contains(string(rules), `decision = "prompt"`) {
+		t.Fatalf("got %q, %v", rules, err)
+	}
+	harmless := "cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname uniq wc which whoami numfmt tac base64 find rg git sed"
+	for program := range strings.FieldsSeq(harmless) {
+		if !strings.Contains(string(rules), `"`+program+`"`) {
+			t.Errorf("no rule is about %s", program)
+		}
 	}
 }
 

@@ -19,13 +19,18 @@ import (
 //go:embed configuration/*.json
 var templates embed.FS
 
+// OpenCode's actions of a permission.
+const (
+	actionAsk  = "ask"
+	actionDeny = "deny"
+)
+
 // object is a JSON object.
 type object = map[string]any
 
 // configuration is the program's opencode.json with settings derived from it.
 type configuration struct {
 	file      object
-	asksAll   bool   // no operator's file allows anything without asking
 	model     *model // nil: the program chooses
 	operators bool   // it contains an operator's file
 }
@@ -75,7 +80,7 @@ var accesses = []access{
 
 // configure creates the configuration of a session.
 func configure(options Options, spec agenthost.AgentSpec, env []string) (*configuration, error) {
-	c := &configuration{file: object{}, asksAll: true}
+	c := &configuration{file: object{}}
 	var err error
 	if c.model, err = parseModel(spec.Model); err != nil {
 		return nil, err
@@ -163,8 +168,13 @@ func (c *configuration) addOperators(path string) error {
 			Hint: "It must be plain JSON, without comments", Err: err,
 		}
 	}
-	_, loosened := more["permission"]
-	c.asksAll, c.operators = !loosened, true
+	c.operators = true
+	if permission, ok := more["permission"]; ok {
+		more["permission"] = tighten(permission)
+		if action, isText := more["permission"].(string); isText {
+			more["permission"] = object{"*": action}
+		}
+	}
 	own := c.file["model"]
 	merge(c.file, more)
 	if own != nil { // the session has its own choice
@@ -242,13 +252,41 @@ func (c *configuration) environment(base []string, stateDir, file, password stri
 	), nil
 }
 
-// rules require a question for everything that a repository's own agents might
-// allow themselves. A session's rules have precedence.
-func (c *configuration) rules() []rule {
-	if !c.asksAll {
-		return nil
+// tighten returns an operator's permissions without those that allow something:
+// OpenCode then asks, and the host's policy answers.
+func tighten(permission any) any {
+	switch value := permission.(type) {
+	case object:
+		for name, inner := range value {
+			value[name] = tighten(inner)
+		}
+		return value
+	case string:
+		if value == actionDeny {
+			return value
+		}
 	}
-	return []rule{{"edit", "*", "ask"}, {"bash", "*", "ask"}, {"webfetch", "*", "ask"}}
+	return actionAsk
+}
+
+// rules require a question for every tool, whatever OpenCode's own agents may do
+// without asking, and keep what an operator denies. A session's rules have precedence,
+// and the last one that matches counts.
+func (c *configuration) rules() []rule {
+	rules := []rule{{"*", "*", actionAsk}}
+	permission, _ := c.file["permission"].(object)
+	for _, tool := range slices.Sorted(maps.Keys(permission)) {
+		patterns, ok := permission[tool].(object)
+		if !ok {
+			patterns = object{"*": permission[tool]}
+		}
+		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+			if patterns[pattern] == actionDeny {
+				rules = append(rules, rule{tool, pattern, actionDeny})
+			}
+		}
+	}
+	return rules
 }
 
 // merge copies more into the first object. Nested objects are merged member by

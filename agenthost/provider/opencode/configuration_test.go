@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -28,7 +29,7 @@ func configured(t *testing.T, operators string, spec agenthost.AgentSpec, env ..
 
 func TestConfiguration(t *testing.T) {
 	const base = `"autoupdate":false,"lsp":false,"share":"disabled"`
-	const asks = `"permission":{"bash":"ask","edit":"ask","webfetch":"ask"}`
+	const asks = `"permission":{"*":"ask"}`
 	for _, c := range []struct {
 		rule      string
 		operators string
@@ -61,10 +62,10 @@ func TestConfiguration(t *testing.T) {
 			`{` + base + `,"enabled_providers":["openai"],"mcp":{"bellhop":{"enabled":true,"headers":{"Authorization":"Bearer a\"b"},"oauth":false,"type":"remote","url":"http://127.0.0.1:1/mcp"}},` + asks + `,"provider":{"openai":{"options":{"apiKey":"{env:OPENAI_API_KEY}"}}}}`,
 		},
 		{
-			"an operator may loosen permissions, not publish or update", `{"permission":{"bash":"allow"},"share":"auto","autoupdate":true,"model":"own/m","provider":{"own":{"options":{}}}}`,
+			"an operator allows nothing, which is the policy's, and does not publish or update", `{"permission":{"bash":"allow"},"share":"auto","autoupdate":true,"model":"own/m","provider":{"own":{"options":{}}}}`,
 			agenthost.AgentSpec{},
 			nil,
-			`{` + base + `,"enabled_providers":["own"],"model":"own/m","permission":{"bash":"allow","edit":"ask","webfetch":"ask"},"provider":{"own":{"options":{}}}}`,
+			`{` + base + `,"enabled_providers":["own"],"model":"own/m","permission":{"*":"ask","bash":"ask"},"provider":{"own":{"options":{}}}}`,
 		},
 		{
 			"a session's model wins over the operator's", `{"model":"own/m","enabled_providers":["own","x"]}`,
@@ -125,7 +126,7 @@ func TestTheEnvironmentIsPerSessionAndAllowsNoRegistry(t *testing.T) {
 	for name, want := range map[string]string{
 		"HOME": "/state", "XDG_DATA_HOME": "/state/.local/share", "npm_config_registry": "http://127.0.0.1:9",
 		"OPENCODE_SERVER_PASSWORD": "password", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
-		"OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_PERMISSION": `{"bash":"ask","edit":"ask","webfetch":"ask"}`,
+		"OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_PERMISSION": `{"*":"ask"}`,
 		"BELLHOP_SECRET_OF_THE_HOST": "",
 	} {
 		if got := stdio.Lookup(env, name); got != want {
@@ -148,16 +149,53 @@ func TestOnlyTheOwnerMayReadTheFile(t *testing.T) {
 	}
 }
 
-func TestRulesOfASessionAskUnlessAnOperatorAllows(t *testing.T) {
-	strict, err := configured(t, `{"provider":{}}`, agenthost.AgentSpec{})
-	if err != nil {
-		t.Fatal(err)
+func TestRulesOfASessionAskForEveryTool(t *testing.T) {
+	ask := rule{"*", "*", "ask"}
+	for name, c := range map[string]struct {
+		operators string
+		want      []rule
+	}{
+		"without permissions":        {`{"provider":{}}`, []rule{ask}},
+		"everything allowed":         {`{"permission":"allow"}`, []rule{ask}},
+		"everything denied":          {`{"permission":"deny"}`, []rule{ask, {"*", "*", "deny"}}},
+		"a tool allowed, one denied": {`{"permission":{"bash":"allow","webfetch":"deny"}}`, []rule{ask, {"webfetch", "*", "deny"}}},
+		"patterns":                   {`{"permission":{"bash":{"*":"allow","rm *":"deny"}}}`, []rule{ask, {"bash", "rm *", "deny"}}},
+		"what is no action is asked": {`{"permission":{"bash":7}}`, []rule{ask}},
+		"an agent's own permissions": {`{"agent":{"build":{"permission":{"bash":"allow"}}}}`, []rule{ask}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, want := c.operators, c.want
+			got, err := configured(t, c, agenthost.AgentSpec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.rules(), want) {
+				t.Errorf("got %v, not %v", got.rules(), want)
+			}
+			if text, _ := json.Marshal(got.file["permission"]); bytes.Contains(text, []byte("allow")) {
+				t.Errorf("the file allows something: %s", text)
+			}
+		})
 	}
-	loose, err := configured(t, `{"permission":"allow"}`, agenthost.AgentSpec{})
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestToolsOfServersHaveTheSameNamesForAllAgents(t *testing.T) {
+	c := &configuration{file: object{"mcp": object{"bellhop": object{}, "my docs": object{}, "my": object{}, "apply": object{}}}}
+	for name, want := range map[string]string{
+		"bellhop_workspace_getStatus": "mcp__bellhop__workspace_getStatus",
+		"my_docs_find":                "mcp__my_docs__find",
+		"my_find":                     "mcp__my__find",
+		"apply_patch":                 "apply_patch",
+		"apply_it":                    "mcp__apply__it",
+		"bash":                        "bash",
+		"bellhop":                     "bellhop",
+		"":                            "",
+	} {
+		if got := c.toolName(name); got != want {
+			t.Errorf("%q is %q, not %q", name, got, want)
+		}
 	}
-	if want := (rule{"bash", "*", "ask"}); !slices.Contains(strict.rules(), want) || len(loose.rules()) > 0 {
-		t.Errorf("strict %v, loose %v", strict.rules(), loose.rules())
+	if got := (&configuration{file: object{}}).toolName("a_b"); got != "a_b" {
+		t.Errorf("without servers: %q", got)
 	}
 }

@@ -186,7 +186,7 @@ func (t *turn) call(ref toolRef, name string) *call {
 	if c := t.calls[ref]; c != nil {
 		return c
 	}
-	c := &call{Call: stdio.Call{ID: ref.CallID, Name: cmp.Or(name, "tool")}}
+	c := &call{Call: stdio.Call{ID: ref.CallID, Name: cmp.Or(t.program.config.toolName(name), "tool")}}
 	for n := 2; c.ID == "" || t.callIDs[c.ID]; n++ {
 		c.ID = fmt.Sprintf("%s~%d", ref.CallID, n)
 	}

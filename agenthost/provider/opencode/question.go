@@ -69,7 +69,7 @@ func (t *turn) permission(asked permission) error {
 	if !t.isNew(asked.ID) {
 		return nil
 	}
-	q := agenthost.Question{Prompt: asked.prompt(), ToolName: asked.Permission, Args: asked.Metadata}
+	q := agenthost.Question{Prompt: asked.prompt(), ToolName: t.program.config.toolName(asked.Permission), Args: asked.Metadata}
 	if asked.Tool != nil {
 		c := t.call(*asked.Tool, asked.Permission)
 		// The request may arrive before the state of the call.

@@ -1,0 +1,91 @@
+//go:build agents
+
+package local_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bellhop/agenthost"
+	"bellhop/internal/testenv/agents"
+	"bellhop/internal/testenv/mockllm"
+	"bellhop/protocol"
+)
+
+// denials deny what agents take for harmless.
+const denials = `
+version: 1
+rules:
+  - {name: no-mcp, tool: "mcp:*", action: deny, message: No servers here}
+  - {name: no-echo, tool: "shell:run", command: "echo *", action: deny, message: No echo here}
+  - {name: no-read, tool: "file:read", path: "secret.txt", action: deny, message: Not this file}
+`
+
+// A deny holds for tools about which the agent itself would not ask.
+func TestADenyHoldsForEveryRealAgent(t *testing.T) {
+	for name, c := range realAgents {
+		for what, denied := range map[string]struct{ prompt, rule string }{
+			"a command":             {"BASH echo seen", "no-echo"},
+			"a program by its path": {"BASH /bin/echo seen", "no-echo"},
+			"a tool of a server":    {"CALL " + c.tool + ` {"key":"seen","value":"seen"}`, "no-mcp"},
+			"a file":                {"READ secret.txt", "no-read"},
+		} {
+			t.Run(name+" and "+what, func(t *testing.T) {
+				llm := mockllm.New(t)
+				s := newTestHostUnder(t, denials, map[string]agenthost.Provider{name: c.provider(agents.FindCommand(t, name), llm.URL, t.TempDir())})
+				opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
+				if err != nil {
+					t.Fatal(err)
+				}
+				dir, _, err := s.spaces.Dir(t.Context(), opened.SessionID, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "secret.txt"), []byte("seen"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s.turn(opened.SessionID, denied.prompt)
+				s.wantDenied(opened.SessionID, denied.rule)
+			})
+		}
+	}
+}
+
+// wantDenied checks that a rule denied the session's only call.
+func (s *testHost) wantDenied(id, rule string) {
+	s.Helper()
+	page, err := s.host.Events(s.Context(), id, agenthost.EventsQuery{Limit: 100})
+	if err != nil {
+		s.Fatal(err)
+	}
+	var answers, results []protocol.Event
+	events := make([]protocol.Event, len(page.Events))
+	for i, raw := range page.Events {
+		if err := json.Unmarshal(raw, &events[i]); err != nil {
+			s.Fatal(err)
+		}
+	}
+	for _, e := range events {
+		switch {
+		case e.Type == protocol.EventInteraction:
+			answers = append(answers, e)
+		case e.Type == protocol.EventToolResult:
+			results = append(results, e)
+		}
+	}
+	if len(answers) != 1 || answers[0].Answer == nil || *answers[0].Answer.Approved || answers[0].Answer.Reason != "policy: "+rule {
+		s.Errorf("the policy's answers: %+v", answers)
+	}
+	if len(results) != 1 || !results[0].Denied || bytes.Contains(results[0].Output, []byte("seen")) {
+		s.Errorf("the results: %+v", results)
+	}
+	if s.Failed() {
+		for _, e := range events {
+			s.Logf("%s %s %s input=%s output=%s args=%s answer=%+v", e.Type, e.ToolCallID, e.ToolName, e.Input, e.Output, e.Args, e.Answer)
+		}
+		s.Log(s.log)
+	}
+}
