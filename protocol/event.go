@@ -141,8 +141,8 @@ type InteractionAnswer struct {
 	// Remembered is the shape of the calls of the session that a yes also covers.
 	Remembered string `json:"remembered,omitempty"`
 	// By says who answered: the broker's id of the user, "stream-token" for a holder of
-	// such a token, "local" on the host's own machine. It is "" if no person did: a rule
-	// decided, or the turn ended with the question open. Then Reason says so.
+	// such a token, "local" on the host's own machine. It is "" if no user answered: a
+	// rule decided, or the turn ended with the question open. Then Reason says so.
 	By string `json:"by,omitempty"`
 }
 

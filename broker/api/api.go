@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/singleflight"
 
 	"bellhop/broker"
 	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
+	"bellhop/internal/doctor"
 	"bellhop/internal/httpapi"
 )
 
@@ -30,6 +32,7 @@ type API struct {
 	Agents       []Agent // that frontends can offer as choices
 	Parts        []Part  // other resources of the same server
 	Console      Console // serves the paths without a route; may be nil
+	Doctor       func(ctx context.Context) *doctor.Report
 
 	Ready          func(ctx context.Context) error // reports whether the database takes writes
 	Disk           diskspace.Monitor               // of a database in a file; without a path nothing is measured
@@ -38,6 +41,8 @@ type API struct {
 	AllowedOrigins []string                        // as returned by httpapi.ParseOrigins
 	Proxies        []netip.Prefix                  // trusted proxies, as returned by httpapi.ParseProxies
 	Log            *slog.Logger
+
+	diagnosis singleflight.Group
 
 	once  sync.Once
 	alive context.Context // ended by End; the context of relayed streams

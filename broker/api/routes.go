@@ -56,6 +56,7 @@ func (a *API) Routes(e *echo.Echo) {
 	e.POST("/api/hosts", httpapi.Handle(created, a.createHost), noStore, user)
 	e.PATCH("/api/hosts/:id", httpapi.Handle(ok, a.updateHost), noStore, user)
 	e.DELETE("/api/hosts/:id", httpapi.Handle(ok, a.deleteHost), noStore, user)
+	e.GET("/api/doctor", httpapi.Handle(ok, a.doctor), noStore, user)
 	e.GET("/api/orphans", httpapi.Handle(ok, a.listOrphans), noStore, user)
 	e.POST("/api/orphans/:sessionId", httpapi.Handle(created, a.adopt), noStore, user)
 

@@ -33,7 +33,7 @@ var guarded = []string{
 	"GET /api/tasks/:id/messages", "GET /api/tasks/:id/events", "GET /api/events",
 	"POST /api/agent", "POST /api/agent/attach", "POST /api/agent/interrupt", "POST /api/agent/finish", "POST /api/agent/diff",
 	"GET /api/interactions", "POST /api/interactions/:id",
-	"GET /api/agents",
+	"GET /api/agents", "GET /api/doctor",
 	"GET /api/orphans", "POST /api/orphans/:sessionId",
 	"GET /api/hosts", "POST /api/hosts", "PATCH /api/hosts/:id", "DELETE /api/hosts/:id",
 }

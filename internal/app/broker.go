@@ -238,7 +238,7 @@ func (a *Admin) newBroker(
 		Adoption:     &broker.Adoption{Store: st, Updater: updater, Link: link, Hosts: link, Sessions: sessions, Now: now, Log: log},
 		Interactions: &broker.Interactions{Store: st, Targets: targets, Link: link, Reconciler: reconciler},
 		Webhook:      inbound.New(inbound.Options{Ingest: ingest, Sessions: sessions, Incarnation: incarnation.ID, Now: now, Log: log}),
-		Parts:        books.apiParts(a), Agents: offeredAgents(),
+		Parts:        books.apiParts(a), Agents: offeredAgents(), Doctor: a.diagnose,
 		Ready: (&probe.Probe{Check: a.Store.Probe}).Ready, PublicURL: c.PublicURL, WebhookURL: c.WebhookURL,
 		AllowedOrigins: origins, Proxies: proxies, Log: log, Console: console,
 	}

@@ -17,6 +17,7 @@ import (
 	"bellhop/internal/database"
 	"bellhop/internal/diskspace"
 	"bellhop/internal/doctor"
+	"bellhop/internal/httpapi"
 	"bellhop/migrations"
 	"bellhop/protocol"
 )
@@ -35,6 +36,23 @@ type DoctorConfig struct {
 // probe of /readyz does.
 func Diagnose(ctx context.Context, c DoctorConfig) *doctor.Report {
 	found, hosts := c.diagnoseStore(ctx)
+	return c.diagnoseServers(ctx, found, hosts)
+}
+
+// diagnose is Diagnose for a broker that runs, with its own connections to the database.
+func (a *Admin) diagnose(ctx context.Context) *doctor.Report {
+	c := DoctorConfig{
+		StoreConfig: a.config.StoreConfig, PublicURL: a.config.PublicURL, WebhookURL: a.config.WebhookURL,
+		Origins: a.config.AllowedOrigins, DiskWarning: a.config.DiskWarning,
+	}
+	limited, cancel := context.WithTimeout(ctx, databaseCheckLimit)
+	defer cancel()
+	found, hosts := c.diagnoseOpen(limited, a.db, a.sealer)
+	return c.diagnoseServers(ctx, found, hosts)
+}
+
+// diagnoseServers checks the running broker and the hosts, and adds the findings to found.
+func (c DoctorConfig) diagnoseServers(ctx context.Context, found []doctor.Finding, hosts []doctor.Host) *doctor.Report {
 	c.WebhookURL = cmp.Or(c.WebhookURL, c.PublicURL)
 	prober := doctor.NewProber(time.Now)
 	limited, cancel := context.WithTimeout(ctx, requestsLimit)
@@ -86,6 +104,11 @@ func (c DoctorConfig) diagnoseStore(ctx context.Context) ([]doctor.Finding, []do
 			"Set BELLHOP_DATABASE_URL to the broker's database, and start it.")), nil
 	}
 	defer func() { _ = db.Close() }()
+	return c.diagnoseOpen(ctx, db, sealer)
+}
+
+// diagnoseOpen is diagnoseStore for an open database.
+func (c DoctorConfig) diagnoseOpen(ctx context.Context, db *database.DB, sealer *seal.Sealer) ([]doctor.Finding, []doctor.Host) {
 	found := append(c.diagnoseDisk(), doctor.Good(doctor.CheckDatabase, "", "It answers ("+string(db.Dialect())+")."))
 	steps, err := db.MigrationStatus(ctx, migrations.For(db.Dialect()))
 	if problem := migrationProblem(steps, err); problem != nil {
@@ -140,7 +163,7 @@ func migrationProblem(all []database.Migration, err error) *doctor.Finding {
 
 // failure is a finding of an error, with the error's own hint if it has one.
 func failure(check string, err error, remedy string) doctor.Finding {
-	message := err.Error()
+	message := httpapi.Redact(err.Error())
 	var known *protocol.Error
 	if errors.As(err, &known) {
 		remedy = cmp.Or(known.Hint, remedy)

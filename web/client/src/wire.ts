@@ -539,7 +539,7 @@ export interface InteractionAnswer {
   remembered?: string;
   /**
    * by says who answered: the broker's id of the user, "stream-token" for a holder of such a token, "local" on the
-   * host's own machine. It is "" if no person did: a rule decided, or the turn ended with the question open. Then
+   * host's own machine. It is "" if no user answered: a rule decided, or the turn ended with the question open. Then
    * reason says so.
    */
   by?: string;

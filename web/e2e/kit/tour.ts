@@ -119,6 +119,14 @@ export function tour(bell: Console, known: Awaited<ReturnType<typeof createSampl
       },
     },
     {
+      name: 'doctor',
+      go: async () => {
+        await page.goto('/doctor');
+        await heading('Doctor');
+        await expect(page.getByText(/checks passed$/)).toBeVisible();
+      },
+    },
+    {
       name: 'tokens',
       go: async () => {
         await page.goto('/tokens');

@@ -48,6 +48,11 @@ const hosts = createRoute({
   path: '/hosts',
   component: lazyRouteComponent(() => import('../hosts/page.tsx'), 'HostsPage'),
 });
+const doctor = createRoute({
+  getParentRoute: () => root,
+  path: '/doctor',
+  component: lazyRouteComponent(() => import('../doctor/page.tsx'), 'DoctorPage'),
+});
 const tokens = createRoute({
   getParentRoute: () => root,
   path: '/tokens',
@@ -60,7 +65,19 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, task, inbox, notebooks, notebook, source, deliveries, hosts, tokens, settings]),
+  routeTree: root.addChildren([
+    home,
+    task,
+    inbox,
+    notebooks,
+    notebook,
+    source,
+    deliveries,
+    hosts,
+    doctor,
+    tokens,
+    settings,
+  ]),
   basepath: config.base,
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,

@@ -8,7 +8,7 @@ import { Bell, Icon, type IconName } from '../ui/icon.tsx';
 import styles from './sidebar.module.css';
 
 interface Place {
-  to: '/inbox' | '/notebooks' | '/deliveries' | '/hosts' | '/tokens' | '/settings';
+  to: '/inbox' | '/notebooks' | '/deliveries' | '/hosts' | '/doctor' | '/tokens' | '/settings';
   label: string;
   icon: IconName;
   admin?: boolean;
@@ -19,6 +19,7 @@ const places: readonly Place[] = [
   { to: '/notebooks', label: 'Notebooks', icon: 'book' },
   { to: '/deliveries', label: 'Deliveries', icon: 'truck' },
   { to: '/hosts', label: 'Agent hosts', icon: 'host', admin: true },
+  { to: '/doctor', label: 'Doctor', icon: 'pulse', admin: true },
 ];
 
 export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () => void; onHelp: () => void }) {
