@@ -42,7 +42,8 @@ func TestARoleTeeRunsItsProgram(t *testing.T) {
 	t.Setenv("HOME", filepath.Join(dir, "session"))
 	t.Setenv(roleVariable, "tee")
 	var out bytes.Buffer
-	if code := mainIn(t.Context(), []string{dir, ticks.String(), "sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out, &out); code != 0 || out.String() != "tick7 \n" {
+	if code := mainIn(t.Context(), []string{dir, ticks.String(), "sh", "-c", `echo "tick7 $` + roleVariable + `"`}, &out,
+		&out); code != 0 || out.String() != "tick7 \n" {
 		t.Errorf("exit %d, wrote %q", code, out.String())
 	}
 	if notes, err := os.ReadFile(stampsOf(dir, "session")); err != nil || readStamps(notes)[7] == 0 {
@@ -56,7 +57,8 @@ func TestScenariosWithThirdPartyProgramsRunOnlyOnRequest(t *testing.T) {
 	if err1 != nil || err2 != nil || len(usual) != len(scenarios)-1 || len(asked) != 2 || asked[0].name != "agents" {
 		t.Errorf("%v %v, %v %v", usual, err1, asked, err2)
 	}
-	if _, err := (&bench{}).run(t.Context(), asked[0]); err == nil || !strings.Contains(err.Error(), "scripts/bench-agents") {
+	if _, err := (&bench{}).run(t.Context(), asked[0]); err == nil ||
+		!strings.Contains(err.Error(), "scripts/bench-agents") {
 		t.Errorf("without the programs: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -11,11 +12,16 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"bellhop/internal/sse"
 	"bellhop/protocol"
@@ -118,27 +124,25 @@ func (s *agentSession) listen(ctx context.Context) func() []byte {
 	}
 }
 
-// programs returns the folders in /proc of a session's processes: those with its id
-// in their environment, without tees.
-func (s *agentSession) programs() (found []string) {
+// programs returns a session's processes: those with its id in their environment,
+// without tees.
+func (s *agentSession) programs() (found []procfs.Proc) {
 	self := must(os.Executable())
-	for _, folder := range must(filepath.Glob("/proc/[0-9]*")) {
-		env, err := os.ReadFile(filepath.Join(folder, "environ"))
-		if err != nil || !bytes.Contains(env, []byte(s.id)) {
-			continue // the process ended, or belongs to another user
-		}
-		if exe, err := os.Readlink(filepath.Join(folder, "exe")); err == nil && exe != self {
-			found = append(found, folder)
+	for _, p := range must(procfs.AllProcs()) { // a process may end meanwhile, or belong to another user
+		env, err := p.Environ()
+		exe, _ := p.Executable()
+		if err == nil && exe != "" && exe != self && strings.Contains(strings.Join(env, "\n"), s.id) {
+			found = append(found, p)
 		}
 	}
 	return found
 }
 
-// resident returns the memory of a session's programs.
-func (s *agentSession) resident() (sum int64) {
-	for _, folder := range s.programs() {
-		if used, err := residentOf(must(strconv.Atoi(filepath.Base(folder)))); err == nil { // otherwise the process has just ended
-			sum += used
+// resident returns the memory of a session's programs in bytes.
+func (s *agentSession) resident() (sum int) {
+	for _, p := range s.programs() {
+		if used, err := p.Stat(); err == nil { // otherwise the process has just ended
+			sum += used.ResidentMemory()
 		}
 	}
 	return sum
@@ -146,22 +150,100 @@ func (s *agentSession) resident() (sum int64) {
 
 // server returns the address and password of a session's OpenCode server.
 func (s *agentSession) server() (address, password string) {
-	for _, folder := range s.programs() {
-		port, isServer := wordAfter(filepath.Join(folder, "cmdline"), "--port\x00")
-		secret, known := wordAfter(filepath.Join(folder, "environ"), "OPENCODE_SERVER_PASSWORD=")
-		if isServer && known {
-			return "127.0.0.1:" + port, secret
+	for _, p := range s.programs() {
+		args, _ := p.CmdLine()
+		env, _ := p.Environ()
+		port := slices.Index(args, "--port") + 1
+		for _, variable := range env {
+			secret, known := strings.CutPrefix(variable, "OPENCODE_SERVER_PASSWORD=")
+			if known && port > 0 && port < len(args) {
+				return "127.0.0.1:" + args[port], secret
+			}
 		}
 	}
 	check(fmt.Errorf("session %s has no server", s.id))
 	return "", ""
 }
 
-// wordAfter returns what follows a mark in a file of /proc, to the next null byte. The
-// file of a process that has ended has none.
-func wordAfter(path, mark string) (word string, found bool) {
-	content, _ := os.ReadFile(path)
-	_, rest, found := strings.Cut(string(content), mark)
-	word, _, _ = strings.Cut(rest, "\x00")
-	return word, found
+// playTee runs a program and forwards its stdout, line by line. It records when a
+// line contains a number of the counting, in a file with the name of the program's
+// home. args are the file's folder, the pattern of a number, and the program's
+// command line.
+func playTee(ctx context.Context, args []string, stdout io.Writer) error {
+	if len(args) < 3 {
+		return errors.New("tee: folder, pattern, command")
+	}
+	return caught(func() {
+		mark := must(regexp.Compile(args[1]))
+		notes := must(os.OpenFile(stampsOf(args[0], filepath.Base(os.Getenv("HOME"))), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+			0o600))
+		defer notes.Close()
+		check(os.Unsetenv(roleVariable))
+		cmd := exec.CommandContext(ctx, args[2], args[3:]...) //nolint:gosec // the benchmark's own command
+		cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+		out := must(cmd.StdoutPipe())
+		check(cmd.Start())
+		check(errors.Join(passOn(out, stdout, notes, mark), cmd.Wait()))
+	})
+}
+
+func stampsOf(dir, session string) string { return filepath.Join(dir, session+".stamps") }
+
+// passOn stamps a line before it forwards it, and writes its notes afterwards.
+func passOn(in io.Reader, out, notes io.Writer, mark *regexp.Regexp) error {
+	for lines := bufio.NewReaderSize(in, 64<<10); ; {
+		line, err := lines.ReadBytes('\n')
+		now := time.Now().UnixNano()
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		for _, found := range mark.FindAllSubmatch(line, -1) {
+			if _, err := fmt.Fprintf(notes, "%s %d\n", found[1], now); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stamps records when numbers were first seen, in Unix nanoseconds.
+type stamps map[int]int64
+
+func (s stamps) see(number string, at int64) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return
+	}
+	if earlier, known := s[n]; !known || at < earlier {
+		s[n] = at
+	}
+}
+
+// readStamps reads the notes of passOn.
+func readStamps(notes []byte) stamps {
+	s := stamps{}
+	for line := range strings.Lines(string(notes)) {
+		number, at, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
+			s.see(number, ns)
+		}
+	}
+	return s
+}
+
+// lags adds, for each number, the time from its writing to its reading, and returns
+// how many numbers were both written and read.
+func (s stamps) lags(read stamps, into *samples) (matched int) {
+	for n, at := range read {
+		if written, ok := s[n]; ok {
+			into.add(time.Duration(at - written))
+			matched++
+		}
+	}
+	return matched
 }

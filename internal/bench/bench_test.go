@@ -50,7 +50,8 @@ func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
 	const head = "| what | figure | beside | ratio (least–most) | bounded by |\n|---|---|---|---|---|\n"
 	streams := "### Streams\n\nan older machine\n\n" + head + "| s | t | – | – | u |"
 	path := filepath.Join(t.TempDir(), "benchmarks.md")
-	old := "# Benchmarks\n\n" + beginMarker + "\nold\n\n### Check-in\n\nold too\n\n### Of no figure\n\nx\n\n" + streams + "\n\n" + endMarker + "\n\nThe end.\n"
+	old := "# Benchmarks\n\n" + beginMarker + "\nold\n\n### Check-in\n\nold too\n\n### Of no figure\n\nx\n\n" + streams +
+		"\n\n" + endMarker + "\n\nThe end.\n"
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,8 @@ func TestTablesReplaceTheirOwnBetweenTheMarkers(t *testing.T) {
 	if !strings.Contains(taken, "PostgreSQL") || !strings.Contains(taken, "commit") {
 		t.Errorf("the circumstances are %q", taken)
 	}
-	want := "# Benchmarks\n\n" + beginMarker + "\n\n### Check-in\n\n" + taken + "\n\n" + head + "| a | b | – | – | c |\n\n" + streams +
+	want := "# Benchmarks\n\n" + beginMarker + "\n\n### Check-in\n\n" + taken + "\n\n" + head +
+		"| a | b | – | – | c |\n\n" + streams +
 		"\n\n### Idle sessions\n\n" + taken + "\n\n" + head + "| new | f | – | – | g |\n\n" + endMarker + "\n\nThe end.\n"
 	if got := string(content); got != want {
 		t.Errorf("the file holds\n%s\nwant\n%s", got, want)
@@ -111,7 +113,8 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 	if code := mainIn(t.Context(), []string{"-run", "ingest,speed"}, &stdout, &stderr); code != 1 {
 		t.Errorf("exit %d", code)
 	}
-	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle headless policy deliveries agents\n"
+	want := "bench: -run: there is no \"speed\"; there are ingest checkin stream latency idle headless policy " +
+		"deliveries agents\n"
 	if stderr.String() != want {
 		t.Errorf("stderr is %q, want %q", stderr.String(), want)
 	}

@@ -17,8 +17,9 @@
 // set; bench calls their methods over stdin and stdout (net/rpc), and they end
 // with stdin.
 //
-// A scenario is a row of the table in main.go and a file of its own. It starts its
-// processes with the methods of run, and returns the rows of its table.
+// A scenario is a row of the table in main.go and a function that returns the rows of
+// its table. It starts its processes with the methods of run. The role that loads or
+// reads the other side stands in the scenario's file.
 //
 // Figures are reported, never asserted: the tests run each scenario for an instant,
 // so that it keeps working, and compare no times.

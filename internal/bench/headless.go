@@ -88,7 +88,8 @@ func (r *run) lineClients() row {
 			len(c.conns), r.scale.sessions, r.scale.every),
 		figure: fmt.Sprintf("%s; %.0f lines/s delivered; %s live and %.2f goroutines a client",
 			spreads{s}.longest(), float64(s.Count)/(2*r.scale.round).Seconds(), live, goroutines),
-		bound: "CPU, which host and clients share: a write and a read of a socket, and the client's JSON, for every line and client",
+		bound: "CPU, which host and clients share: a write and a read of a socket, and the client's JSON, for every line " +
+			"and client",
 	}
 }
 

@@ -18,10 +18,14 @@ func decisions(r *run) (rows []row) {
 		input      map[string]string
 	}{
 		{"a read of a file", "Read", map[string]string{"file_path": "/ws/internal/policy/engine.go"}},
-		{"a write of 4 KiB", "Write", map[string]string{"file_path": "/ws/internal/policy/engine.go", "content": strings.Repeat("x", 4096)}},
+		{"a write of 4 KiB", "Write", map[string]string{
+			"file_path": "/ws/internal/policy/engine.go",
+			"content":   strings.Repeat("x", 4096),
+		}},
 		{"one command", "Bash", map[string]string{"command": "git status"}},
 		{"a script of six commands", "Bash", map[string]string{
-			"command": "set -e\nfor f in a b c; do\n  go vet ./$f && go test ./$f > out/$f.log\ndone\ngit add -A && git commit -m 'x'",
+			"command": "set -e\nfor f in a b c; do\n  go vet ./$f && go test ./$f > out/$f.log\ndone\ngit add -A && git " +
+				"commit -m 'x'",
 		}},
 	} {
 		call := policy.Call{Agent: "claude", Project: "shop", Dir: "/ws", Tool: c.tool, Input: must(json.Marshal(c.input))}
@@ -34,7 +38,8 @@ func decisions(r *run) (rows []row) {
 			figure: brief(median(t.own)),
 			beside: "json.Unmarshal of its input: " + brief(median(t.yard)),
 			ratio:  ratio(t.own, t.yard),
-			bound:  "one core: the rules' patterns, links on the paths (a system call for each element), and for commands the shell's grammar",
+			bound: "one core: the rules' patterns, links on the paths (a system call for each element), and for commands " +
+				"the shell's grammar",
 		})
 	}
 	return rows
@@ -46,7 +51,8 @@ func manyRules() string {
 	file.WriteString("version: 1\nextends: none\nrules:\n")
 	for i := range 99 {
 		fmt.Fprintf(&file, "  - {tool: 'shell:*', command: 'program%d {build,test} *', agent: '*', action: allow}\n", i)
-		fmt.Fprintf(&file, "  - {tool: ['file:read','file:write'], path: ['area%d/**/*.go', '**/x%d/*'], project: '*', action: allow}\n", i, i)
+		fmt.Fprintf(&file, "  - {tool: ['file:read','file:write'], path: ['area%d/**/*.go', '**/x%d/*'], project: '*', "+
+			"action: allow}\n", i, i)
 	}
 	file.WriteString("  - {tool: 'file:*', where: inside, action: allow}\n  - {tool: '*', action: confirm}\n")
 	return file.String()

@@ -1,52 +1,34 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
+	"os/exec"
+	"runtime"
 	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"bellhop/internal/pgserver"
 )
 
 // tick is the unit of CPU times in /proc, which Linux fixes for user space.
 const tick = 10 * time.Millisecond
 
-// stat holds the fields of /proc/PID/stat after the command: state, ppid, …
-type stat []string
-
-func statOf(pid int) (stat, error) {
-	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return nil, err
-	}
-	_, rest, found := bytes.Cut(raw, []byte(") "))
-	fields := strings.Fields(string(rest))
-	if !found || len(fields) < 22 {
-		return nil, fmt.Errorf("/proc/%d/stat cannot be read", pid)
-	}
-	return fields, nil
-}
-
-func (s stat) number(i int) int64 { return must(strconv.ParseInt(s[i], 10, 64)) }
-
 // cpu returns the CPU time of a process and of its children that were waited for.
-func (s stat) cpu() time.Duration {
-	return time.Duration(s.number(11)+s.number(12)+s.number(13)+s.number(14)) * tick // utime stime cutime cstime
+func cpu(s procfs.ProcStat) time.Duration {
+	return time.Duration(int(s.UTime+s.STime)+s.CUTime+s.CSTime) * tick
 }
 
 // cpuOf returns the CPU time of a process and its living children, because
 // PostgreSQL has a process per connection.
 func cpuOf(pid int) time.Duration {
-	sum := must(statOf(pid)).cpu()
-	for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
-		other, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			continue
-		}
-		if s, err := statOf(other); err == nil && s[1] == strconv.Itoa(pid) { // otherwise it has ended, or has another parent
-			sum += s.cpu()
+	sum := cpu(must(must(procfs.NewProc(pid)).Stat()))
+	for _, p := range must(procfs.AllProcs()) {
+		if s, err := p.Stat(); err == nil && s.PPID == pid { // otherwise it has ended, or has another parent
+			sum += cpu(s)
 		}
 	}
 	return sum
@@ -69,28 +51,50 @@ func (m *meter) during(f func()) {
 	}
 }
 
-// residentOf returns the resident memory of a process in bytes.
-func residentOf(pid int) (int64, error) {
-	s, err := statOf(pid)
-	if err != nil {
-		return 0, err
-	}
-	pages, err := strconv.ParseInt(s[21], 10, 64)
-	return pages * int64(os.Getpagesize()), err
-}
-
 // fsyncCost returns the median time of one small durable write in dir.
 func fsyncCost(dir string) time.Duration {
 	f := must(os.CreateTemp(dir, "fsync-"))
 	defer func() { _ = os.Remove(f.Name()) }()
 	defer f.Close()
-	block := make([]byte, 8<<10)
 	var times []time.Duration
 	for range 100 {
 		start := time.Now()
-		must(f.WriteAt(block, 0))
+		must(f.WriteAt(make([]byte, 8<<10), 0))
 		check(f.Sync())
 		times = append(times, time.Since(start))
 	}
 	return median(times)
+}
+
+// circumstances describes the machine, on which all figures depend.
+func circumstances(ctx context.Context) string {
+	proc := must(procfs.NewDefaultFS())
+	processor, memory := must(proc.CPUInfo())[0], must(proc.Meminfo())
+	model := processor.ModelName
+	if model == "" || model == "unknown" {
+		model = fmt.Sprintf("%s family %s model %s", processor.VendorID, processor.CPUFamily, processor.Model)
+	}
+	postgres := pgserver.Version(ctx)
+	if postgres == "" {
+		postgres = "no PostgreSQL"
+	}
+	return fmt.Sprintf("%s · commit %s · %d cores, %s, %d GiB · %s · %s · Linux %s",
+		time.Now().UTC().Format(time.DateOnly), commit(ctx), runtime.NumCPU(), model, (*memory.MemTotalBytes+1<<29)>>30,
+		runtime.Version(), postgres, printedBy(ctx, "uname", "-r"))
+}
+
+func commit(ctx context.Context) string {
+	hash := printedBy(ctx, "git", "rev-parse", "--short", "HEAD")
+	if printedBy(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "*.go", "go.mod", "*.sql") != "" {
+		hash += " with changes"
+	}
+	return hash
+}
+
+func printedBy(ctx context.Context, name string, args ...string) string {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
 }

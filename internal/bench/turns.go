@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bellhop/protocol"
+)
+
+// checkIn measures POST /api/agent and, in turns, the host's /session alone: every
+// client checks in to a new task, then opens a new session directly on the host.
+func checkIn(r *run) (rows []row) {
+	w, webhook := r.system(), r.stub().hook
+	for _, callers := range []int{1, r.scale.callers} {
+		ids := r.tasks(w.broker, r.scale.checkIns)
+		var through, bare samples
+		r.parallel(len(ids), callers, func(ctx context.Context, i int) {
+			start := time.Now()
+			must(w.broker.CheckIn(ctx, &protocol.CheckInRequest{TaskID: ids[i], Message: "work"}))
+			through.add(time.Since(start))
+			req := &protocol.OpenSessionRequest{
+				WebhookURL: webhook, Cursor: &protocol.Cursor{}, Turn: &protocol.AnnouncedTurn{ID: protocol.NewID()},
+			}
+			start = time.Now()
+			w.host.open(ctx, req)
+			bare.add(time.Since(start))
+		})
+		t, h := through.spread(), bare.spread()
+		rows = append(rows, row{
+			what:   fmt.Sprintf("check-in to new tasks, %d at a time", callers),
+			figure: t.String(),
+			beside: "the host's /session alone: " + h.String(),
+			ratio:  fmt.Sprintf("%.1f at p50, %.1f at p99", float64(t.P50)/float64(h.P50), float64(t.P99)/float64(h.P99)),
+			bound:  "two commits of the broker (message, outcome) and one of the journal, one after another",
+		})
+	}
+	return rows
+}
+
+// blockParts is how many parts a text block has: its end is the event.
+const blockParts = 10
+
+// latency measures how long events of busy sessions take to the commit in
+// PostgreSQL and to the browser, with one reader for every session.
+func latency(r *run) []row {
+	w, readers := r.system(), r.role("readers")
+	sessions := r.busy(w, readers)
+	readers.do("Warm", true)
+	from := time.Now()
+	seen := ask[ReaderResult](readers, "Measure", time.Duration(r.scale.rounds)*r.scale.round)
+	until := time.Now()
+	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
+		w.host.call(ctx, "/session/"+sessions[i].id+"/interrupt", hostPassword, nil)
+	})
+	stored := r.commits(w, from, until)
+	rate := float64(stored.Count) / until.Sub(from).Seconds()
+	load := fmt.Sprintf("%d busy sessions, %.0f events/s, %.0f parts/s", r.scale.busy, rate, rate*blockParts)
+	return []row{{
+		what: "event → database: " + load, figure: stored.String(),
+		bound: "from the agent's last word to the commit's time in PostgreSQL: a commit of the journal, " +
+			"an HTTP request, a commit of the database",
+	}, {
+		what: "event → browser: the same", figure: seen.Ends.String(),
+		bound: "a commit of the journal, which comes before the part that completes the event",
+	}, {
+		what: "part → browser: the same, parts that complete no event", figure: seen.Parts.String(),
+		bound: "nothing is written for them",
+	}}
+}
+
+// busy checks in to tasks, attaches a reader to each and starts its turn.
+func (r *run) busy(w *system, readers *peer) (sessions []*session) {
+	for _, t := range r.checkIns(w.broker, r.scale.busy) {
+		sessions = append(sessions, &session{host: w.host, id: t.id, token: t.StreamToken})
+	}
+	readers.do("Read", reading(sessions, 1, false))
+	r.parallel(len(sessions), 8, func(ctx context.Context, i int) {
+		sessions[i].begin(ctx, fmt.Sprintf("pace %s %d", r.scale.every, blockParts))
+	})
+	return sessions
+}
+
+// commits compares the end time of a block, which its text contains, with the time
+// of the commit that stored it.
+func (r *run) commits(w *system, from, until time.Time) spread {
+	rows := must(r.connect(w.pg, "bellhop").Query(r.ctx,
+		`SELECT body, pg_xact_commit_timestamp(xmin) FROM log WHERE type = 'text'`))
+	defer rows.Close()
+	var times samples
+	for rows.Next() {
+		var body []byte
+		var committed time.Time
+		check(rows.Scan(&body, &committed))
+		at := time.Unix(0, markIn(body, endMark))
+		if at.After(from) && at.Before(until) {
+			times.add(committed.Sub(at))
+		}
+	}
+	check(rows.Err())
+	return times.spread()
+}
+
+// idle fills a host with sessions of one turn each, then kills and restarts it.
+func idle(r *run) []row {
+	n, webhook, host := r.scale.idle, r.stub().hook, r.host(r.dir())
+	empty, start := host.footprint(), time.Now()
+	r.parallel(n, 16, func(ctx context.Context, _ int) {
+		host.open(ctx, &protocol.OpenSessionRequest{WebhookURL: webhook}).complete(ctx,
+			"say something that is worth an event")
+	})
+	filling := time.Since(start)
+	transport.CloseIdleConnections()
+	filled := host.footprint()
+	host.stopped = true
+	check(host.Kill())
+	start = time.Now()
+	after := r.host(host.data)
+	restart := time.Since(start)
+	live, resident, goroutines := filled.per(n, empty)
+	liveAfter, residentAfter, _ := after.footprint().per(n, empty)
+	return []row{{
+		what: fmt.Sprintf("memory of an idle session, %d of them, one turn each", n),
+		figure: fmt.Sprintf("%s live, %s resident; after a restart %s live, %s resident", live, resident, liveAfter,
+			residentAfter),
+		bound: fmt.Sprintf("the frames of the last turn, kept for readers that resume; %.2f goroutines a session",
+			goroutines),
+	}, {
+		what:   fmt.Sprintf("restart after SIGKILL with %d sessions", n),
+		figure: brief(restart) + " until /readyz",
+		beside: "opening them and running their turns took " + brief(filling),
+		bound:  "reading every session's record from the journal",
+	}}
+}
