@@ -78,7 +78,7 @@ func (s effects) actOnDelivery(effect core.Effect) {
 	case core.ReadPending:
 		rows, err := s.host.opts.Journal.Pending(s.host.posting, s.id, s.state.Record.Acked, -1)
 		if err != nil {
-			_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()}) // it writes nothing
+			_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be read", Cause: err.Error()}) // this input writes no rows
 			return
 		}
 		s.deliver(core.PendingRead{Version: e.Version, Events: rows})
@@ -90,7 +90,7 @@ func (s effects) actOnDelivery(effect core.Effect) {
 func (s effects) countPending() {
 	n, err := s.host.opts.Journal.CountPending(context.WithoutCancel(s.host.work), s.id, s.state.Record.Acked)
 	if err == nil {
-		_, _ = s.apply(core.PendingCounted{Events: n}) // it writes nothing
+		_, _ = s.apply(core.PendingCounted{Events: n}) // this input writes no rows
 	}
 }
 
@@ -126,7 +126,7 @@ func (s effects) timer(e core.SetTimer) *time.Timer {
 		return time.AfterFunc(e.After, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			_, _ = s.apply(core.RenewalDue{}) // it writes nothing
+			_, _ = s.apply(core.RenewalDue{}) // this input writes no rows
 		})
 	default: // core.TimerIdle
 		return time.AfterFunc(s.host.opts.IdleStop, func() { s.host.spawn(s.agent.rest) })
@@ -142,8 +142,8 @@ func (s effects) expireAnnounced(in core.AnnouncementExpired) {
 	}
 }
 
-// endQueued ends the stream of a queued turn that does not start. Its last frame is
-// no frame of the session.
+// endQueued ends the stream of a queued turn that does not start. It sends that turn's
+// readers a finish without a stream id, because the session's own stream goes on.
 func (s effects) endQueued(turnID string) {
 	readers := s.entering[turnID]
 	if readers == nil {
@@ -176,7 +176,7 @@ func (s effects) wakeDelivery() {
 		return
 	}
 	select {
-	case <-s.nudges: // it was meant for the former goroutine
+	case <-s.nudges: // left over from the last delivery goroutine
 	default:
 	}
 	s.posting = s.host.spawn(func() {
@@ -201,7 +201,7 @@ func (s effects) deliver(in core.Input) {
 		s.wait = time.Minute
 		return
 	}
-	_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be written", Cause: lost.Error()}) // it writes nothing
+	_, _ = s.apply(core.DeliveryFailed{What: "the journal cannot be written", Cause: lost.Error()}) // this input writes no rows
 }
 
 // outgoing is a session as delivery uses it.

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// kind is the meaning of a word in a row of programs.yaml. Its function adds what the
-// word makes the program use, and returns why the word is not understood, or "".
+// kind is what programs.yaml says about a word of a command, such as "read". The kind's
+// function adds the files and addresses that the word names to the reading. It returns
+// why the word is not understood, or "".
 type kind string
 
 var kinds = map[kind]func(r *reading, v word) string{
@@ -17,7 +18,7 @@ var kinds = map[kind]func(r *reading, v word) string{
 	"write":    func(r *reading, v word) string { return r.use(FileWrite, v) },
 	"delete":   func(r *reading, v word) string { return r.use(FileDelete, v) },
 	"target":   copyTarget,
-	"dir":      func(*reading, word) string { return "" }, // walker.changes follows it
+	"dir":      func(*reading, word) string { return "" }, // the walker changes its directory
 	"archive":  archive,
 	"revision": revision,
 	"package":  goPackage,

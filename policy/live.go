@@ -41,7 +41,7 @@ type Live struct {
 
 	mu     sync.Mutex
 	seen   []byte // content of the files at the last read
-	notice string // the error that is in force since a failed reload
+	notice string // error of the last reload; "" = it succeeded
 }
 
 // Open reads the rules. An invalid file is an error here; for later errors see
@@ -188,7 +188,7 @@ func member(root *yaml.Node, name string) *yaml.Node {
 func readFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-		err = errors.New("is no file of at most 1 MiB")
+		err = errors.New("it is not a regular file, or is larger than 1 MiB")
 	}
 	var content []byte
 	if err == nil {

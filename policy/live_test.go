@@ -91,7 +91,7 @@ func TestASectionOfAHostsFile(t *testing.T) {
 		{"a mistake in the section", "agents: {}\npolicy:\n  version: 1\n  rule: []\n", file + `: line 4: a policy has no "rule"; known are extends, rules, timeout, version`, ""},
 		{"a section that is empty", "policy:\n", file + ": line 1: a policy must be a mapping", ""},
 		{"the name of no file", "policy: none.yaml\n", filepath.Join(dir, "none.yaml") + ": the policy cannot be read", ""},
-		{"the name of a folder", "policy: .\n", dir + ": the policy cannot be read: is no file of at most 1 MiB", ""},
+		{"the name of a folder", "policy: .\n", dir + ": the policy cannot be read: it is not a regular file, or is larger than 1 MiB", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			put(t, file, c.content)

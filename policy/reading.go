@@ -202,17 +202,17 @@ func (r *reading) letters(v word, next []word) bool {
 // classify gives each operand its kind.
 func (r *reading) classify() {
 	p, all := r.program, r.operands
-	kindsOf := *p
+	row := *p
 	if slices.ContainsFunc(p.instead, func(f string) bool { return slices.Contains(r.flags, f) }) {
-		kindsOf.operands, kindsOf.repeats = p.operands[1:], p.repeats-1
+		row.operands, row.repeats = p.operands[1:], p.repeats-1 // an option has taken the place of the first operand
 	}
 	for i, v := range all {
-		k := kindsOf.operand(i, len(all))
+		k := row.operand(i, len(all))
 		if k == "" {
 			r.doubts("The word " + show(v.text) + " of " + p.key + " is not understood")
 			continue
 		}
-		r.operands = all[:i+1]
+		r.operands = all[:i+1] // some kinds look at the operands before theirs
 		if why := kinds[k](r, v); why != "" {
 			r.doubts("The word " + show(v.text) + " of " + p.key + " " + why)
 		}

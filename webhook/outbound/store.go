@@ -35,7 +35,7 @@ type EndpointStore interface {
 	Release(ctx context.Context, endpointID string, now time.Time) error
 }
 
-// QueueStore is the queue.
+// QueueStore keeps the deliveries that are not final, and the claims of workers.
 type QueueStore interface {
 	// Insert queues d behind the open deliveries of its order. If the endpoint already has the
 	// message, nothing changes and inserted is false.
@@ -68,7 +68,7 @@ type QueueStore interface {
 	Record(ctx context.Context, d *Delivery, attempt *Attempt) error
 }
 
-// Claim is the name of a claim and its duration.
+// Claim makes a worker the owner of deliveries until a time. Lease names the claim.
 type Claim struct {
 	Lease string
 	Now   time.Time
@@ -88,7 +88,8 @@ type LogStore interface {
 	// Reopen writes state, reason, next and expiry of a delivery that is not in flight. A final
 	// one is queued behind the open ones of its order.
 	Reopen(ctx context.Context, d *Delivery) error
-	// ExpireHeld makes held deliveries due whose time is over, so that a worker expires them.
+	// ExpireHeld makes held deliveries due once their expiry has passed, so that a worker
+	// ends them. It returns how many.
 	ExpireHeld(ctx context.Context, now time.Time) (int64, error)
 	// Prune deletes up to limit final deliveries that ended before the given time.
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)

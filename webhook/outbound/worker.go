@@ -47,7 +47,7 @@ type Worker struct {
 
 	claiming  sync.Mutex // serialises claims; guards the fields below
 	after     string     // the last host that addByHost looked at
-	hostsBusy bool       // all deliveries of the first window have busy hosts: the next claim skips it
+	hostsBusy bool       // the first due deliveries all have busy hosts, so the next claim skips them
 }
 
 // NewWorker starts no goroutine; Run does.

@@ -48,7 +48,7 @@ func (r *result) description() string {
 	return text
 }
 
-// cost is the sum of a turn's results.
+// cost adds up the tokens and dollars that the results of a turn report.
 type cost struct {
 	known bool
 	total modelTokens

@@ -52,8 +52,8 @@ func Signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// Recorded lists the programs that a process.Command's Records describes as
-// running.
+// Recorded returns the names of the files in records, the directory in which
+// process.Command keeps a file for each running program.
 func Recorded(t *testing.T, records string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(records)
