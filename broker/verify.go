@@ -52,7 +52,15 @@ type VerifyStore interface {
 	// KnownEvents are the stored events with one of these ids.
 	KnownEvents(ctx context.Context, taskID string, ids []string) ([]StoredEvent, error)
 	// Texts are the messages of text events after a display position, ascending.
-	Texts(ctx context.Context, taskID string, after int64, limit int) ([]Message, error)
+	Texts(ctx context.Context, taskID string, after int64, limit int) ([]StoredText, error)
+}
+
+// StoredText is the message of a text event.
+type StoredText struct {
+	Seq     int64
+	EventID string
+	Text    string
+	OfEvent bool // the message has no text of its own: it is in the event's row
 }
 
 const verifyPage = 500
@@ -75,13 +83,13 @@ type comparison struct {
 	acknowledged protocol.Cursor
 	v            *Verification
 
-	rows    []StoredEvent // the page of the database, from the next one on
-	read    protocol.Cursor
-	ended   bool
-	last    protocol.Cursor // of the journal
-	texts   []Message
-	textSeq int64
-	noTexts bool // a message is missing, so the following ones cannot be assigned
+	rows     []StoredEvent   // the page of the database, from the next one on
+	position protocol.Cursor // of the row before it
+	ended    bool
+	last     protocol.Cursor // of the journal
+	texts    []StoredText
+	textSeq  int64
+	noTexts  bool // a message is missing, so the following ones cannot be assigned
 }
 
 func (c *comparison) run(ctx context.Context, journal iter.Seq2[json.RawMessage, error]) error {
@@ -102,12 +110,61 @@ func (c *comparison) run(ctx context.Context, journal iter.Seq2[json.RawMessage,
 	return nil
 }
 
-func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
+// entry is an event of the journal.
+type entry struct {
+	raw  json.RawMessage
+	id   string
+	kind protocol.EventType
+	at   protocol.Cursor
+	text *string // nil: it was not read
+}
+
+// read reads an event of the journal. One that is the next row of the database byte for byte was
+// checked when the broker stored it, so only its place is read.
+func (c *comparison) read(ctx context.Context, raw json.RawMessage) (*entry, error) {
+	row, err := c.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if row != nil && bytes.Equal(row.Body, raw) {
+		h, ok := protocol.ReadHead(raw)
+		if ok && string(h.EventID) == row.EventID {
+			at := protocol.Cursor{Epoch: h.Epoch, Seq: h.Seq}
+			return &entry{raw: raw, id: row.EventID, kind: protocol.EventType(h.Type), at: at}, nil
+		}
+	}
 	e, err := protocol.ParseEvent(raw)
 	if err != nil {
-		return fmt.Errorf("the journal has an event that cannot be read: %w", err)
+		return nil, fmt.Errorf("the journal has an event that cannot be read: %w", err)
 	}
-	at := protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}
+	text := ""
+	if e.Text != nil {
+		text = *e.Text
+	}
+	return &entry{raw: raw, id: e.EventID, kind: e.Type, at: protocol.Cursor{Epoch: e.Epoch, Seq: e.Seq}, text: &text}, nil
+}
+
+// content returns the event's text, "" if it has none.
+func (e *entry) content() (string, error) {
+	if e.text == nil {
+		full, err := protocol.ParseEvent(e.raw)
+		if err != nil {
+			return "", err
+		}
+		e.text = full.Text
+		if e.text == nil {
+			e.text = new(string)
+		}
+	}
+	return *e.text, nil
+}
+
+func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
+	e, err := c.read(ctx, raw)
+	if err != nil {
+		return err
+	}
+	at := e.at
 	c.v.Journal++
 	if !follows(c.last, at) {
 		c.differ(&c.v.Holes, e, "the journal skips positions before it")
@@ -126,7 +183,7 @@ func (c *comparison) event(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if row.EventID != e.EventID || !same {
+	if row.EventID != e.id || !same {
 		c.differ(&c.v.Different, e, "the database has other content")
 		return nil
 	}
@@ -149,32 +206,40 @@ func follows(last, next protocol.Cursor) bool {
 	return last.Epoch == next.Epoch && next.Seq == last.Seq+1 || last.Epoch < next.Epoch && next.Seq == 1
 }
 
-func (c *comparison) differ(count *int64, e *protocol.Event, why string) {
+func (c *comparison) differ(count *int64, e *entry, why string) {
 	if *count++; c.v.First == "" {
-		c.v.First = fmt.Sprintf("event %s at %d/%d (%s): %s", e.EventID, e.Epoch, e.Seq, e.Type, why)
+		c.v.First = fmt.Sprintf("event %s at %v (%s): %s", e.id, e.at, e.kind, why)
 	}
+}
+
+// next returns the next row of the database, nil at its end.
+func (c *comparison) next(ctx context.Context) (*StoredEvent, error) {
+	if len(c.rows) == 0 && !c.ended {
+		rows, err := c.store.PositionedEvents(ctx, c.v.SessionID, c.position, verifyPage)
+		if err != nil {
+			return nil, err
+		}
+		c.rows, c.ended = rows, len(rows) == 0
+	}
+	if c.ended {
+		return nil, nil
+	}
+	return &c.rows[0], nil
 }
 
 // rowAt returns the stored event at a position of the journal, nil if there is none.
 // It counts the rows before it.
 func (c *comparison) rowAt(ctx context.Context, at protocol.Cursor) (*StoredEvent, error) {
 	for {
-		if len(c.rows) == 0 && !c.ended {
-			rows, err := c.store.PositionedEvents(ctx, c.v.SessionID, c.read, verifyPage)
-			if err != nil {
-				return nil, err
-			}
-			c.rows, c.ended = rows, len(rows) == 0
+		row, err := c.next(ctx)
+		if row == nil || err != nil {
+			return nil, err
 		}
-		if c.ended {
-			return nil, nil
-		}
-		row := &c.rows[0]
 		position := protocol.Cursor{Epoch: row.Epoch, Seq: row.Seq}
 		if at.Less(position) {
 			return nil, nil
 		}
-		c.rows, c.read = c.rows[1:], position
+		c.rows, c.position = c.rows[1:], position
 		if position == at {
 			return row, nil
 		}
@@ -188,12 +253,12 @@ func (c *comparison) rowAt(ctx context.Context, at protocol.Cursor) (*StoredEven
 }
 
 // absent handles an event that the database does not have at its position.
-func (c *comparison) absent(ctx context.Context, e *protocol.Event, at protocol.Cursor) error {
+func (c *comparison) absent(ctx context.Context, e *entry, at protocol.Cursor) error {
 	if c.acknowledged.Less(at) {
 		c.v.Pending++
 		return nil
 	}
-	known, err := c.store.KnownEvents(ctx, c.v.SessionID, []string{e.EventID})
+	known, err := c.store.KnownEvents(ctx, c.v.SessionID, []string{e.id})
 	if err != nil {
 		return err
 	}
@@ -205,31 +270,50 @@ func (c *comparison) absent(ctx context.Context, e *protocol.Event, at protocol.
 	return nil
 }
 
-// text finds the message of a text event behind those of the earlier ones.
-func (c *comparison) text(ctx context.Context, e *protocol.Event) error {
-	if e.Type != protocol.EventText || e.Text == nil || *e.Text == "" || c.noTexts {
+// text finds the message of a text event behind those of the earlier ones. The text is read only
+// if the message has one of its own, or if there is none.
+func (c *comparison) text(ctx context.Context, e *entry) error {
+	if e.kind != protocol.EventText || c.noTexts {
 		return nil
 	}
 	for {
-		if len(c.texts) == 0 {
-			texts, err := c.store.Texts(ctx, c.v.SessionID, c.textSeq, verifyPage)
-			if err != nil {
-				return err
-			}
-			if c.texts = texts; len(texts) == 0 {
-				c.noTexts = true
-				c.differ(&c.v.Messages, e, "its message is missing, or is out of order")
-				return nil
-			}
+		m, err := c.nextText(ctx)
+		if err != nil {
+			return err
 		}
-		m := &c.texts[0]
-		c.texts, c.textSeq = c.texts[1:], m.Seq
-		if m.EventID != e.EventID { // of an event that is in the database alone
+		if m != nil && m.EventID == e.id && m.OfEvent {
+			c.skipText()
+			return nil
+		}
+		text, err := e.content()
+		switch {
+		case text == "" || err != nil:
+			return err
+		case m == nil:
+			c.noTexts = true
+			c.differ(&c.v.Messages, e, "its message is missing, or is out of order")
+			return nil
+		case m.EventID != e.id: // of an event that is in the database alone
+			c.skipText()
 			continue
-		}
-		if m.Message.Message != *e.Text {
+		case m.Text != text:
 			c.differ(&c.v.Messages, e, "its message has another text")
 		}
+		c.skipText()
 		return nil
 	}
 }
+
+// nextText returns the next message of a text event, nil at the end.
+func (c *comparison) nextText(ctx context.Context) (*StoredText, error) {
+	if len(c.texts) == 0 {
+		texts, err := c.store.Texts(ctx, c.v.SessionID, c.textSeq, verifyPage)
+		if len(texts) == 0 || err != nil {
+			return nil, err
+		}
+		c.texts = texts
+	}
+	return &c.texts[0], nil
+}
+
+func (c *comparison) skipText() { c.texts, c.textSeq = c.texts[1:], c.texts[0].Seq }

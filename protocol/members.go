@@ -75,6 +75,60 @@ func ParseChecked(raw json.RawMessage) (*Event, error) {
 	return splitValid(raw).Event()
 }
 
+// Head is what names and places an event. Its bytes are those of the event.
+type Head struct {
+	EventID, Type []byte
+	Epoch, Seq    int64
+}
+
+// ReadHead reads the Head of an event that was checked by ParseEvent before; of other bytes it may
+// panic. It allocates nothing. ok is false for an event whose Head only ParseEvent reads.
+func ReadHead(raw json.RawMessage) (h Head, ok bool) {
+	ok = true
+	for i := skipSpace(raw, bytes.IndexByte(raw, '{')+1); raw[i] != '}'; {
+		end := stringEnd(raw, i)
+		name := raw[i+1 : end-1]
+		i = skipSpace(raw, skipSpace(raw, end)+1) // the colon
+		end = valueEnd(raw, i)
+		switch value := raw[i:end]; string(name) {
+		case "eventId":
+			h.EventID, ok = plainString(value, ok)
+		case "type":
+			h.Type, ok = plainString(value, ok)
+		case "epoch":
+			h.Epoch, ok = plainNumber(value, ok)
+		case "seq":
+			h.Seq, ok = plainNumber(value, ok)
+		default:
+			ok = ok && bytes.IndexByte(name, '\\') < 0
+		}
+		i = nextElement(raw, end)
+	}
+	return h, ok && len(h.EventID) > 0 && len(h.Type) > 0 && h.Epoch > 0 && h.Seq > 0
+}
+
+// plainString returns the characters of a string without escapes.
+func plainString(value []byte, before bool) ([]byte, bool) {
+	if !before || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
+		return nil, false
+	}
+	return value[1 : len(value)-1], true
+}
+
+// plainNumber returns a number of up to 18 digits.
+func plainNumber(value []byte, before bool) (n int64, ok bool) {
+	if !before || len(value) > 18 {
+		return 0, false
+	}
+	for _, digit := range value {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(digit-'0')
+	}
+	return n, true
+}
+
 func (o Object) get(name string) (jsontext.Value, bool) {
 	for i := range o.members {
 		if o.members[i].name == name {

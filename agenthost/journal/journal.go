@@ -130,8 +130,9 @@ func (j *Journal) Close() error {
 	return errors.Join(j.readers.Close(), j.lock.Close())
 }
 
-func openReaders(at location) (*sql.DB, error) {
-	db, err := sql.Open("sqlite3", at.uri(url.Values{"_pragma": {"busy_timeout(5000)", "query_only(1)"}}))
+func openReaders(at location, pragmas ...string) (*sql.DB, error) {
+	pragmas = append(pragmas, "busy_timeout(5000)", "query_only(1)")
+	db, err := sql.Open("sqlite3", at.uri(url.Values{"_pragma": pragmas}))
 	if err != nil {
 		return nil, err
 	}

@@ -190,11 +190,31 @@ func (s *Store) RunningTools(ctx context.Context, taskID, turnID string) ([]brok
 	})
 }
 
-// Texts implements broker.VerifyStore.
-func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int) ([]broker.Message, error) {
-	return s.messages(ctx, taskID, selection{
-		condition: "seq > ? AND event_id <> '' AND tool_call_id IS NULL", args: []any{after}, limit: limit,
+func textRows(name, ofEvent string) *table.Table[broker.StoredText] {
+	return table.New(name,
+		table.Integer("seq", func(m *broker.StoredText) *int64 { return &m.Seq }),
+		table.Text("event_id", func(m *broker.StoredText) *string { return &m.EventID }),
+		table.OptionalText("message", func(m *broker.StoredText) *string { return &m.Text }),
+		table.Bool(ofEvent, func(m *broker.StoredText) *bool { return &m.OfEvent }),
+	)
+}
+
+var (
+	texts    = textRows("log", "COALESCE(type = 'text', FALSE)")
+	oldTexts = textRows("old_messages", "FALSE")
+)
+
+// Texts implements broker.VerifyStore. It reads no bodies: the events have them.
+func (s *Store) Texts(ctx context.Context, taskID string, after int64, limit int) ([]broker.StoredText, error) {
+	q := selection{condition: "seq > ? AND event_id <> '' AND tool_call_id IS NULL", args: []any{after}, limit: limit}
+	old, err := whileMoving(ctx, s, func() ([]broker.StoredText, error) {
+		return database.Find(ctx, s.db, oldTexts, "Messages of task", taskID, q.rest("task_id = ?"), q.values(taskID)...)
 	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := database.Find(ctx, s.db, texts, "Messages of task", taskID, q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
+	return merged(old, found, func(a, b *broker.StoredText) bool { return a.Seq < b.Seq }, limit), err
 }
 
 // StuckMessages implements broker.MaintenanceStore. For a message that was checked

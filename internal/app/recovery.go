@@ -133,7 +133,7 @@ func (r *Recovery) VerifyFile(ctx context.Context, path string, report func(*bro
 	}
 	run := r.newVerification(ctx, report)
 	for i := range sessions {
-		run.add(sessions[i].ID, sessions[i].Acked, fileEvents(ctx, file, sessions[i].ID))
+		run.add(sessions[i].ID, sessions[i].Acked, file.Events(ctx, sessions[i].ID))
 	}
 	return run.wait(nil)
 }
@@ -195,28 +195,6 @@ func (r *Recovery) hostEvents(ctx context.Context, target broker.Target, session
 				return
 			}
 			at = protocol.Cursor{Epoch: page.Epoch, Seq: page.NextAfter}
-		}
-	}
-}
-
-// fileEvents yields all events of a session, from a journal's file.
-func fileEvents(ctx context.Context, file *journal.File, sessionID string) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		for at := (protocol.Cursor{}); ; {
-			rows, err := file.Events(ctx, sessionID, at, protocol.MaxEventsPage)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range rows {
-				if !yield(rows[i].Body, nil) {
-					return
-				}
-				at = rows[i].Cursor
-			}
-			if len(rows) < protocol.MaxEventsPage {
-				return
-			}
 		}
 	}
 }

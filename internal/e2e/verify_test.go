@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // copies names a table, and its column with the session's id. With numbered, the column is the number of the task with that id.
@@ -45,6 +47,27 @@ func multiply(t testing.TB, driver, url, id, series string, tables []copies) {
 	}
 }
 
+// column returns the only column of a query's rows.
+func column(t testing.TB, driver, url, query string) (values []any) {
+	t.Helper()
+	rows, err := openSQL(t, driver, url).QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var value any
+		if err := rows.Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
 func columnsOf(t testing.TB, db *sql.DB, table string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" WHERE 1 = 0")
@@ -57,6 +80,44 @@ func columnsOf(t testing.TB, db *sql.DB, table string) []string {
 		t.Fatal(err)
 	}
 	return columns
+}
+
+// bareRead reads the bodies of all events of a table by their positions, page by page as verify
+// does, and logs the CPU time of this process.
+func bareRead(t testing.TB, driver, url, table, session, seq string, ids []any) {
+	t.Helper()
+	db := openSQL(t, driver, url)
+	var before, after unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		t.Fatal(err)
+	}
+	query := fmt.Sprintf("SELECT %[2]s, body FROM %[1]s WHERE %[3]s = $1 AND epoch = 1 AND %[2]s > $2 ORDER BY epoch, %[2]s LIMIT 500",
+		table, seq, session)
+	began, read := time.Now(), 0
+	for _, id := range ids {
+		for last, more := int64(0), true; more; {
+			n := 0
+			rows, err := db.QueryContext(t.Context(), query, id, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for ; rows.Next(); n++ {
+				var body []byte
+				if err := rows.Scan(&last, &body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				t.Fatal(err)
+			}
+			read, more = read+n, n == 500
+		}
+	}
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+		t.Fatal(err)
+	}
+	cpu := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	t.Logf("a bare read of %s: %d events in %v, CPU time %v", table, read, time.Since(began).Round(time.Millisecond), cpu)
 }
 
 // A real session of some hundred events is copied, in the journal and in the database, until both
@@ -102,6 +163,9 @@ func TestVerifyReadsAMillionEvents(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %d sessions, %d events", name, report, err, n+1, events*(n+1))
 		}
 	}
+	bareRead(t, "pgx", s.dbURL, "log", "task_no", "event_seq", column(t, "pgx", s.dbURL, "SELECT no FROM tasks"))
+	journal := "file:" + s.journal() + "?_pragma=query_only(1)"
+	bareRead(t, "sqlite3", journal, "events", "session_id", "seq", column(t, "sqlite3", journal, "SELECT id FROM sessions"))
 	differs := exec.Command(binary(t), "verify", "--journal", s.journal())
 	differs.Env = append(baseEnv(), s.database()...)
 	if _, err := openSQL(t, "pgx", s.dbURL).ExecContext(t.Context(), "DELETE FROM log WHERE seq = 2"); err != nil {
