@@ -28,6 +28,8 @@ type HeadlessRequest struct {
 	Agent        string `json:"agent"`
 	Model        string `json:"model"`
 	Project      string `json:"project"`
+
+	PermissionMode protocol.PermissionMode `json:"permission_mode"`
 }
 
 // HeadlessResponse is the answer to a HeadlessRequest.
@@ -57,6 +59,7 @@ func (c *Clients) OpenHeadless(ctx context.Context, req *HeadlessRequest) (*Head
 	plain, token := s.newToken(nil, false)
 	in := core.HeadlessOpened{
 		Agent: cmp.Or(req.Agent, c.h.opts.DefaultAgent), Model: req.Model, Project: req.Project, Instructions: req.Instructions, Token: token,
+		Mode: req.PermissionMode,
 	}
 	if _, err := s.apply(in); err != nil {
 		return nil, err
@@ -70,6 +73,9 @@ func (c *Clients) checkHeadless(req *HeadlessRequest) error {
 			Code: protocol.CodeInvalid, Message: "This host has no such agent",
 			Hint: "It has: " + agentNames(c.h.opts.Providers),
 		}
+	}
+	if err := req.PermissionMode.Check(); err != nil {
+		return err
 	}
 	if len(req.Instructions) > maxInstructions {
 		return protocol.Errorf(protocol.CodeTooLarge, "instructions may have %d bytes", maxInstructions)

@@ -76,6 +76,9 @@ func (h *Host) checkOpen(req *protocol.OpenSessionRequest) error {
 			Hint: "It has: " + agentNames(h.opts.Providers),
 		}
 	}
+	if err := req.PermissionMode.Check(); err != nil {
+		return err
+	}
 	if c := req.Cursor; c != nil && (c.Epoch < 0 || c.Seq < 0) {
 		return &protocol.Error{Code: protocol.CodeInvalid, Message: "cursor must not be negative"}
 	}
@@ -95,7 +98,7 @@ func (s *session) opened(token string, expires time.Time) *protocol.OpenSessionR
 	out := &protocol.OpenSessionResponse{
 		Token: token, ExpiresAt: &expires, Cursor: &cursor,
 		Status: s.state.Record.Status, Reason: s.state.Record.Reason, OpenTurn: s.state.OpenTurn(), QueuedTurns: s.state.QueuedTurns(),
-		Capabilities: s.host.capabilities(),
+		Capabilities: s.host.capabilities(), PermissionMode: s.state.Record.Mode,
 	}
 	if t := s.state.Turn; t != nil {
 		before := t.Before.String()

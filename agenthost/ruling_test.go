@@ -33,7 +33,8 @@ func TestAQuestionIsDecidedByItsOwnArguments(t *testing.T) {
 			"Bash", `{"command":"ls"}`, agenthost.Question{Args: json.RawMessage(`{"command":"ls","cmd":"git push"}`)},
 		},
 		"its arguments only describe the call": {
-			"Bash", `{"description":"lists"}`, agenthost.Question{Args: json.RawMessage(`{"command":"ls"}`), Input: json.RawMessage(`{"command":"git push"}`)},
+			"Bash", `{"description":"lists"}`,
+			agenthost.Question{Args: json.RawMessage(`{"command":"ls"}`), Input: json.RawMessage(`{"command":"git push"}`)},
 		},
 		"its arguments are too long for the journal": {
 			"Write", long, agenthost.Question{Args: json.RawMessage(long)},
@@ -65,11 +66,13 @@ func TestAYesForTheSessionNeverCoversACallWithASecret(t *testing.T) {
 	r.start()
 	for _, turn := range []string{"t1", "t2"} {
 		stream := r.start1("s1", turn, func(ctx context.Context, out agenthost.Output) error {
-			_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Bash", Args: json.RawMessage(`{"command":"make ` + secret + `"}`)})
+			args := json.RawMessage(`{"command":"make ` + secret + `"}`)
+			_, err := out.Confirm(ctx, agenthost.Question{ToolName: "Bash", Args: args})
 			return err
 		})
 		id := r.untilPart(stream, "tool-approval-request").part.ApprovalID
-		if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes(), Remember: "session"}); err != nil {
+		answer := &protocol.AnswerRequest{Approved: yes(), Remember: "session"}
+		if err := r.host.Answer(t.Context(), "s1", id, answer); err != nil {
 			t.Fatal(err)
 		}
 		r.read(stream)

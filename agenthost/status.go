@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"bellhop/agenthost/activity"
 	"bellhop/agenthost/core"
 	"bellhop/internal/process"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -156,6 +158,19 @@ func (p *Programs) Hook(g LocalGrant, r HookReport) {
 	default:
 		p.activity.Report(g.Path, program, core.Activity{Status: r.Status, Reason: r.Reason})
 	}
+}
+
+// Decide returns what the policy decides about a call of a program in a person's
+// terminal. ok is false if there are no rules, or no session.
+func (p *Programs) Decide(g LocalGrant, tool string, input json.RawMessage) (d policy.Decision, ok bool) {
+	s, err := p.h.session(g.SessionID)
+	if err != nil || p.h.opts.Policy == nil {
+		return d, false
+	}
+	s.mu.Lock()
+	call := s.state.TerminalCall(g.Path, tool, input)
+	s.mu.Unlock()
+	return p.h.opts.Policy.Decide(call), true
 }
 
 // drives reports whether the program is the one that has the session's open turn.

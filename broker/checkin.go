@@ -63,7 +63,7 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	}
 	body, err := checkMessage(req)
 	if err == nil {
-		err = checkReach(req.Reach)
+		err = errors.Join(checkReach(req.Reach), req.PermissionMode.Check())
 	}
 	return &checkIn{session: session{task, target, incarnation}, req: req, body: body}, err
 }
@@ -147,7 +147,15 @@ func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSess
 		sum := sha256.Sum256([]byte(c.req.Message))
 		open.Turn.PromptSHA256 = hex.EncodeToString(sum[:])
 	}
-	return s.Link.Open(ctx, c.target, open)
+	open.PermissionMode = c.req.PermissionMode
+	response, err := s.Link.Open(ctx, c.target, open)
+	if mode := c.req.PermissionMode; err == nil && mode != "" && mode != response.PermissionMode {
+		return nil, &protocol.Error{
+			Code: protocol.CodeInvalid, Message: "The agent host does not know permission modes",
+			Hint: "Leave permissionMode out, or update the host",
+		}
+	}
+	return response, err
 }
 
 // settle records whether the message reached its host. If the task was deleted while the

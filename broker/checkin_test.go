@@ -48,6 +48,12 @@ func TestCheckInRefuses(t *testing.T) {
 			protocol.CheckInRequest{TaskID: agent},
 			`{'code':'invalid','error':'message is required','hint':'It may be empty only beside an artifact'}`,
 		},
+		{
+			"a mode that is none", "",
+			protocol.CheckInRequest{TaskID: agent, Message: "x", PermissionMode: "yolo"},
+			`{'code':'invalid','error':'permissionMode must be plan, ask, accept-edits or auto',` +
+				`'hint':'Leave it out to keep the session\u0027s mode, which is ask at first'}`,
+		},
 		{"message over 1 MiB", "", protocol.CheckInRequest{TaskID: agent, Message: strings.Repeat("x", 1<<20+1)}, `{'code':'invalid','error':'message is longer than 1 MiB'}`},
 		{"messageId over 128", "", protocol.CheckInRequest{TaskID: agent, Message: "x", MessageID: strings.Repeat("é", 129)}, `{'code':'invalid','error':'messageId is longer than 128 characters'}`},
 		{"21 artifacts", "", protocol.CheckInRequest{TaskID: agent, Message: "x", Artifacts: make([]protocol.ArtifactInput, 21)}, `{'code':'invalid','error':'There are more than 20 artifacts'}`},
@@ -104,6 +110,34 @@ func TestCheckInAsksTheHost(t *testing.T) {
 	k.checkIn(task.ID, "unbound")
 	unbound := k.messages(task.ID)[2]
 	same(t, k.host.lastOpen().Turn, `{'id':'`+unbound.TurnID+`','messageId':'`+unbound.ID+`'}`)
+}
+
+// A host that does not know modes would work with another one than the user chose.
+func TestACheckInChoosesThePermissionMode(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	check := func(mode protocol.PermissionMode) error {
+		_, err := k.sessions.CheckIn(k.ctx, k.user.UserID, &protocol.CheckInRequest{TaskID: task.ID, Message: "x", PermissionMode: mode})
+		return err
+	}
+	if got := protocol.CodeOf(check(protocol.ModePlan)); got != protocol.CodeInvalid {
+		t.Errorf("a host without modes: %q", got)
+	}
+	messages := k.messages(task.ID)
+	if len(messages) != 1 || messages[0].Status != protocol.MessageError {
+		t.Errorf("the message counts as sent: %+v", messages)
+	}
+	k.host.onOpen = func(req *protocol.OpenSessionRequest) (*protocol.OpenSessionResponse, error) {
+		return &protocol.OpenSessionResponse{Token: "t", Cursor: req.Cursor, PermissionMode: protocol.ModePlan}, nil
+	}
+	k.must(check(protocol.ModePlan))
+	if got := k.host.lastOpen().PermissionMode; got != protocol.ModePlan {
+		t.Errorf("the host was asked for mode %q", got)
+	}
+	k.must(check("")) // keeps the session's
+	if got := k.host.lastOpen().PermissionMode; got != "" {
+		t.Errorf("the host was asked for mode %q", got)
+	}
 }
 
 func TestCheckInFailures(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"bellhop/protocol"
 )
 
 // Action is the result of the rules for a call.
@@ -42,12 +44,13 @@ func (l Level) Max(other Level) Level {
 
 // Call is a tool call that needs a decision.
 type Call struct {
-	Agent   string          // the agent's id
-	Project string          // "" means none
-	Dir     string          // the workspace, absolute
-	Mode    Mode            // of the session; "" is ModeAsk
-	Tool    string          // the agent's own name of the tool
-	Input   json.RawMessage // the call's arguments
+	Agent   string // the agent's id
+	Project string // "" means none
+	Dir     string // the workspace, absolute
+
+	Mode  protocol.PermissionMode // of the session; "" is protocol.ModeAsk
+	Tool  string                  // the agent's own name of the tool
+	Input json.RawMessage         // the call's arguments
 }
 
 // Decision is the result of the rules for a call. Timeout is 0 when the rule names

@@ -94,7 +94,7 @@ func (e *Engine) decide(c *Call, explain bool) (Decision, []Step) {
 	operations := e.operations(c, &in)
 	decisions := make([]Decision, 0, len(operations))
 	for i := range operations {
-		v := c.Mode.adjust(&operations[i], e.firstRule(c, &in, &operations[i]))
+		v := adjust(c.Mode, &operations[i], e.firstRule(c, &in, &operations[i]))
 		decisions = append(decisions, v)
 		level = level.Max(v.Level)
 		if out.Action == "" || v.stricter(out) {

@@ -4,26 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"bellhop/protocol"
 )
-
-// Mode is how much of a session's work a person wants to be asked about. It changes
-// decisions of the built-in rules only: what the rules of a policy file say, and what
-// is CRITICAL, holds in every mode.
-type Mode string
-
-// Modes of a session.
-const (
-	ModePlan        Mode = "plan"         // nothing may change: what does is denied
-	ModeAsk         Mode = "ask"          // the rules as they are; also ""
-	ModeAcceptEdits Mode = "accept-edits" // files of the workspace are written without asking
-	ModeAuto        Mode = "auto"         // only what is CRITICAL is asked
-)
-
-// Modes returns the modes, from the strictest to the mildest.
-func Modes() []Mode { return []Mode{ModePlan, ModeAsk, ModeAcceptEdits, ModeAuto} }
-
-// IsKnown reports whether the mode is one of Modes.
-func (m Mode) IsKnown() bool { return slices.Contains(Modes(), m) }
 
 // ruleOfMode begins the names of the decisions that a mode makes.
 const ruleOfMode = "mode/"
@@ -35,20 +18,25 @@ func (d Decision) IsRoutine() bool {
 	return d.Action == Allow && d.BuiltIn && !strings.HasPrefix(d.Rule, ruleOfMode)
 }
 
-// adjust returns the decision about an operation in the mode.
-func (m Mode) adjust(op *operation, d Decision) Decision {
+// adjust returns the decision about an operation in a mode of the session. A mode
+// changes decisions of the built-in rules only, and never a CRITICAL one.
+func adjust(m protocol.PermissionMode, op *operation, d Decision) Decision {
 	switch {
 	case d.Action == Deny:
 		return d
-	case m == ModePlan && !op.isPlanning(d.Action):
-		return Decision{Action: Deny, Level: Warn.Max(d.Level), Message: planOnly, Rule: ruleOfMode + string(m), BuiltIn: true}
+	case m == protocol.ModePlan && !op.isPlanning(d.Action):
+		return byMode(m, Deny, Warn.Max(d.Level), planOnly)
 	case d.Action != Confirm || !d.BuiltIn || d.Level == Critical:
 		return d
-	case m == ModeAuto,
-		m == ModeAcceptEdits && op.tool == FileWrite && d.Level == Info && op.place != nil && op.place.inside():
-		return Decision{Action: Allow, Level: d.Level, Rule: ruleOfMode + string(m), BuiltIn: true}
+	case m == protocol.ModeAuto,
+		m == protocol.ModeAcceptEdits && op.tool == FileWrite && d.Level == Info && op.place != nil && op.place.inside():
+		return byMode(m, Allow, d.Level, "")
 	}
 	return d
+}
+
+func byMode(m protocol.PermissionMode, action Action, level Level, message string) Decision {
+	return Decision{Action: action, Level: level, Message: message, Rule: ruleOfMode + string(m), BuiltIn: true}
 }
 
 // isPlanning reports whether an operation changes nothing, as far as that is known. Of a
@@ -82,5 +70,6 @@ func hostDanger(tool string, in *input) string {
 	if _, ok := in.argument("path"); !ok { // some agents do not report the arguments
 		force = "not known"
 	}
-	return when(!slices.Contains([]string{"", "false", "null"}, force), "May throw away work of a workspace that is not committed or not pushed")
+	const why = "May throw away work of a workspace that is not committed or not pushed"
+	return when(!slices.Contains([]string{"", "false", "null"}, force), why)
 }

@@ -15,6 +15,8 @@ type CheckInRequest struct {
 	MessageID  string          `json:"messageId,omitempty"`
 	BindPrompt bool            `json:"bindPrompt,omitempty"`
 	Reach      Reach           `json:"reach,omitempty"` // ReachRelay: stream through the broker, even if the host is direct
+
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // of the session from now on; "" keeps it
 }
 
 // Reach describes how browsers reach an agent host's streams.

@@ -18,6 +18,8 @@ type OpenSessionRequest struct {
 	Turn       *AnnouncedTurn `json:"turn,omitempty"`
 	Attach     bool           `json:"attach,omitempty"` // the token may read, answer and interrupt, but not prompt
 
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // "" keeps the session's
+
 	Incarnation string `json:"incarnation,omitempty"` // one unbroken life of the broker's database
 	Title       string `json:"title,omitempty"`       // of the task, for its adoption
 	Owner       string `json:"owner,omitempty"`       // the id of the task's user, for its adoption
@@ -45,6 +47,8 @@ type OpenSessionResponse struct {
 	OpenTurn     string       `json:"openTurn,omitempty"`    // the running turn, or ""
 	QueuedTurns  []string     `json:"queuedTurns,omitempty"` // prompted turns behind the open one
 	Capabilities []string     `json:"capabilities,omitempty"`
+
+	PermissionMode PermissionMode `json:"permissionMode,omitempty"` // the session's; "" is ModeAsk
 }
 
 // Capabilities that a host may list in OpenSessionResponse.

@@ -43,6 +43,8 @@ func TestOpenRefusesInvalidRequests(t *testing.T) {
 		"a negative cursor":         {`{"sessionId":"s1","cursor":{"epoch":-1,"seq":0},` + webhook + `}`, 400, "cursor must not be negative"},
 		"an unknown agent":          {`{"sessionId":"s1","agent":"nobody",` + webhook + `}`, 400, ""},
 		"an unknown project":        {`{"sessionId":"s1","project":"nothing",` + webhook + `}`, 400, ""},
+		"an unknown mode":           {`{"sessionId":"s1","permissionMode":"yolo",` + webhook + `}`, 400, "permissionMode must be plan, ask, accept-edits or auto"},
+		"a mode that is no text":    {`{"sessionId":"s1","permissionMode":1,` + webhook + `}`, 400, ""},
 		"a megabyte":                {`{"sessionId":"` + strings.Repeat("a", 1<<20) + `"}`, 413, "The body is too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,4 +182,36 @@ func TestInteractionsAreAnsweredOnce(t *testing.T) {
 	}
 	h.fake.Release("gate")
 	expectEqual(t, "the rest", partTypes(s.readAll()), "tool-approval-response, tool-result, finish")
+}
+
+// The journal names who gave a lasting answer. All holders of a stream token have one name.
+func TestARememberedAnswerNamesItsGiver(t *testing.T) {
+	for name, c := range map[string]struct {
+		by, want string
+		token    bool
+	}{
+		"the broker names its user":               {`"by":"user-1"`, "user-1", false},
+		"the broker names no one":                 {`"by":""`, protocol.ByLocal, false},
+		"a stream token cannot name another user": {`"by":"user-1"`, protocol.ByStreamToken, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, nil)
+			token := h.announce("s1", "t1")
+			s := h.prompt("s1", token, "confirm write {\"path\":\"a\"}\nwait gate")
+			parts := s.readUntil(protocol.PartToolApprovalRequest)
+			q := request{"POST", "/session/s1/interactions/" + parts[len(parts)-1].ApprovalID, `{"approved":true,"remember":"session",` + c.by + `}`, []string{bearerPassword}}
+			if c.token {
+				q.path, q.header = q.path+"?token="+token, nil
+			}
+			if status, _, body := h.call(q); status != http.StatusOK {
+				t.Fatalf("got %d %s", status, body)
+			}
+			h.fake.Release("gate")
+			s.readAll()
+			_, _, body := h.call(request{"GET", "/session/s1/events", "", []string{bearerPassword}})
+			if !strings.Contains(body, `"remembered":"write {\"path\":\"a\"}","by":"`+c.want+`"`) {
+				t.Errorf("the journal does not name %s: %s", c.want, body)
+			}
+		})
+	}
 }

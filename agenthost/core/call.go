@@ -188,6 +188,14 @@ func (s *State) PolicyCall(q *Question) policy.Call {
 	return c
 }
 
+// TerminalCall is a call of a program in a person's terminal. The person chose the
+// program's own mode, so the session's does not count.
+func (s *State) TerminalCall(dir, tool string, input json.RawMessage) policy.Call {
+	c := s.policyCall(tool, input)
+	c.Dir, c.Mode = dir, ""
+	return c
+}
+
 // firstArguments returns the first of the values that has members.
 func firstArguments(values ...json.RawMessage) json.RawMessage {
 	for _, value := range values {
@@ -199,7 +207,8 @@ func firstArguments(values ...json.RawMessage) json.RawMessage {
 }
 
 func (s *State) policyCall(tool string, input json.RawMessage) policy.Call {
-	return policy.Call{Agent: s.Record.Agent, Project: s.Record.Project, Dir: s.Record.Dir, Tool: tool, Input: input}
+	r := &s.Record
+	return policy.Call{Agent: r.Agent, Project: r.Project, Dir: r.Dir, Mode: r.Mode, Tool: tool, Input: input}
 }
 
 // Unasked is the call of a result that the agent ran without asking; ok is false

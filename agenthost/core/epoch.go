@@ -43,6 +43,7 @@ func (in Opened) apply(x *Step) error {
 	rec.Agent = cmp.Or(req.Agent, rec.Agent)
 	rec.Project = cmp.Or(req.Project, rec.Project)
 	rec.Model = cmp.Or(req.Model, rec.Model)
+	rec.Mode = cmp.Or(req.PermissionMode, rec.Mode)
 	rec.Title = cmp.Or(req.Title, rec.Title)
 	rec.Owner = cmp.Or(req.Owner, rec.Owner)
 	rec.WebhookURL = req.WebhookURL
@@ -97,7 +98,7 @@ func (in HeadlessOpened) apply(x *Step) error {
 	switch {
 	case !s.Durable:
 		*x.record() = SessionRecord{
-			ID: s.ID, Agent: in.Agent, Model: in.Model, Project: in.Project,
+			ID: s.ID, Agent: in.Agent, Model: in.Model, Project: in.Project, Mode: in.Mode,
 			Status: protocol.StatusNone, Outbox: OutboxNone, CreatedAt: x.now,
 		}
 		x.epochs().comparePositions(true, nil)

@@ -29,6 +29,8 @@ type (
 		Project      string      `json:"project"`
 		Instructions string      `json:"instructions"`
 		Token        TokenRecord `json:"token"`
+
+		Mode protocol.PermissionMode `json:"mode,omitempty"`
 	}
 	// TokensRevoked drops the session's stream tokens and its streams.
 	TokensRevoked struct{}

@@ -36,6 +36,7 @@ type SessionRecord struct {
 	Agent   string
 	Project string
 	Model   string
+	Mode    protocol.PermissionMode
 	Native  string // the agent's own session id
 	Dir     string // the workspace, once an agent was opened
 	Secret  string // of programs in the workspace, "" until an agent was opened; never logged

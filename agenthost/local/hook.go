@@ -1,9 +1,12 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 
 	"bellhop/agenthost"
+	"bellhop/policy"
 	"bellhop/protocol"
 )
 
@@ -18,11 +21,26 @@ type hookRequest struct {
 	Event        string `json:"hook_event_name"`
 	SessionID    string `json:"session_id"`
 	Notification string `json:"notification_type"`
+
+	Tool  string          `json:"tool_name"`
+	Input json.RawMessage `json:"tool_input"`
 }
 
-// hook responds with {} to every valid hook, which leaves all decisions to the
-// program.
-func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
+// hookResponse is {} if the program decides by itself.
+type hookResponse struct {
+	Output *hookOutput `json:"hookSpecificOutput,omitempty"`
+}
+
+// hookOutput is a decision about a tool call, as Claude Code's PreToolUse takes it.
+type hookOutput struct {
+	Event    string `json:"hookEventName"`
+	Decision string `json:"permissionDecision"` // deny, or ask: its person
+	Reason   string `json:"permissionDecisionReason"`
+}
+
+// hook responds with {} to a valid hook, which leaves the decision to the program and
+// its person, except about calls that the policy denies or calls CRITICAL.
+func (s *Server) hook(ctx context.Context, in *hookRequest) (*hookResponse, error) {
 	report := agenthost.HookReport{Program: in.SessionID}
 	switch {
 	case in.Event != "":
@@ -41,7 +59,23 @@ func (s *Server) hook(ctx context.Context, in *hookRequest) (*struct{}, error) {
 		}
 	}
 	s.Host.Hook(grantOf(ctx), report)
-	return &struct{}{}, nil
+	return s.decide(grantOf(ctx), in), nil
+}
+
+// decide applies the policy to a call of a terminal client before its tool runs.
+func (s *Server) decide(g agenthost.LocalGrant, in *hookRequest) *hookResponse {
+	if in.Event != "PreToolUse" || in.Tool == "" {
+		return &hookResponse{}
+	}
+	d, ok := s.Host.Decide(g, in.Tool, in.Input)
+	why := cmp.Or(d.Message, "rule "+d.Rule)
+	switch {
+	case ok && d.Action == policy.Deny:
+		return &hookResponse{&hookOutput{in.Event, "deny", "Denied by policy: " + why}}
+	case ok && d.Action == policy.Confirm && d.Level == policy.Critical:
+		return &hookResponse{&hookOutput{in.Event, "ask", why}}
+	}
+	return &hookResponse{}
 }
 
 // status maps a hook to the status of its program. An empty status means only that

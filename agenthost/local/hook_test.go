@@ -45,6 +45,34 @@ func TestStatusOfHooks(t *testing.T) {
 	}
 }
 
+// A deny holds in a person's terminal too.
+func TestThePolicyDecidesAboutCallsOfATerminal(t *testing.T) {
+	s := newTestHostUnder(t, "version: 1\nrules: [{tool: shell:run, command: echo *, action: deny, message: No echo}]", nil)
+	_, spec := s.session()
+	for name, c := range map[string]struct{ hook, want string }{
+		"a rule denies it": {
+			`"PreToolUse","tool_name":"Bash","tool_input":{"command":"echo x"}`,
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Denied by policy: No echo"}}`,
+		},
+		"it is CRITICAL": {
+			`"PreToolUse","tool_name":"Bash","tool_input":{"command":"sudo ls"}`,
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Runs with another user's rights"}}`,
+		},
+		"a question, which the person's program decides": {`"PreToolUse","tool_name":"Bash","tool_input":{"command":"touch a"}`, `{}`},
+		"an allowed call":         {`"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a"}`, `{}`},
+		"a call that has ended":   {`"PostToolUse","tool_name":"Bash","tool_input":{"command":"echo x"}`, `{}`},
+		"a call without a tool":   {`"PreToolUse"`, `{}`},
+		"arguments of no meaning": {`"PreToolUse","tool_name":"Read","tool_input":7`, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := s.call(request{"POST", "/hook", `{"session_id":"tui","hook_event_name":` + c.hook + `}`, []string{bearer(spec.Local.Secret)}})
+			if status != http.StatusOK || body != c.want {
+				t.Errorf("got %d %s, not %s", status, body, c.want)
+			}
+		})
+	}
+}
+
 // During a turn the host knows the status itself, so it ignores hooks of the turn's
 // program.
 func TestHooksOfTheTurnsOwnProgramAreIgnored(t *testing.T) {

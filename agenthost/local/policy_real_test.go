@@ -35,7 +35,8 @@ func TestADenyHoldsForEveryRealAgent(t *testing.T) {
 		} {
 			t.Run(name+" and "+what, func(t *testing.T) {
 				llm := mockllm.New(t)
-				s := newTestHostUnder(t, denials, map[string]agenthost.Provider{name: c.provider(agents.FindCommand(t, name), llm.URL, t.TempDir())})
+				provider := c.provider(agents.FindCommand(t, name), llm.URL, t.TempDir())
+				s := newTestHostUnder(t, denials, map[string]agenthost.Provider{name: provider})
 				opened, err := s.host.OpenHeadless(t.Context(), &agenthost.HeadlessRequest{Agent: name, Model: c.model})
 				if err != nil {
 					t.Fatal(err)
@@ -69,14 +70,15 @@ func (s *testHost) wantDenied(id, rule string) {
 		}
 	}
 	for _, e := range events {
-		switch {
-		case e.Type == protocol.EventInteraction:
+		switch e.Type {
+		case protocol.EventInteraction:
 			answers = append(answers, e)
-		case e.Type == protocol.EventToolResult:
+		case protocol.EventToolResult:
 			results = append(results, e)
 		}
 	}
-	if len(answers) != 1 || answers[0].Answer == nil || *answers[0].Answer.Approved || answers[0].Answer.Reason != "policy: "+rule {
+	if len(answers) != 1 || answers[0].Answer == nil || *answers[0].Answer.Approved ||
+		answers[0].Answer.Reason != "policy: "+rule {
 		s.Errorf("the policy's answers: %+v", answers)
 	}
 	if len(results) != 1 || !results[0].Denied || bytes.Contains(results[0].Output, []byte("seen")) {
@@ -84,7 +86,7 @@ func (s *testHost) wantDenied(id, rule string) {
 	}
 	if s.Failed() {
 		for _, e := range events {
-			s.Logf("%s %s %s input=%s output=%s args=%s answer=%+v", e.Type, e.ToolCallID, e.ToolName, e.Input, e.Output, e.Args, e.Answer)
+			s.Logf("%s %s input=%s output=%s args=%s answer=%+v", e.Type, e.ToolName, e.Input, e.Output, e.Args, e.Answer)
 		}
 		s.Log(s.log)
 	}

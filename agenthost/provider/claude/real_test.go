@@ -80,6 +80,7 @@ func TestTheRealProgramKeepsTheContract(t *testing.T) {
 			Provider:    failing{claude.New(options(t, llm)), llm},
 			CannotStart: claude.New(claude.Options{Find: found(filepath.Join(dir, "no-such-program"))}),
 			Spec:        agenthost.AgentSpec{Dir: dir},
+			AsksAlways:  true,
 			Prompts: providertest.Prompts{
 				Text: "Say hello", Tool: "READ README.md", Confirm: "WRITE hello.txt", Ask: "ASK me", Endless: "SLOW 6000", Fail: "fail",
 			},

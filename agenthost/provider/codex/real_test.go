@@ -49,8 +49,9 @@ func TestContractWithTheRealProgram(t *testing.T) {
 			Provider:    codex.New(o),
 			Spec:        agenthost.AgentSpec{Model: model},
 			CannotStart: codex.New(missing),
+			AsksAlways:  true,
 			Prompts: providertest.Prompts{
-				Text: "hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400", Ask: "ASK",
+				Text: "hello", Tool: "BASH echo hello", Confirm: "WRITE hello.txt", Endless: "SLOW 3000", Fail: "FAIL400", Ask: "ASK",
 			},
 			Kill: func(t *testing.T) { providertest.KillRecorded(t, o.Records) },
 			Forget: func(t *testing.T, spec agenthost.AgentSpec) {

@@ -48,7 +48,8 @@ func TestRealOpenCodeKeepsTheContract(t *testing.T) {
 					return "", protocol.Errorf(protocol.CodeNotFound, "not installed")
 				},
 			}),
-			Spec: agenthost.AgentSpec{Dir: dir, Model: realModel},
+			Spec:       agenthost.AgentSpec{Dir: dir, Model: realModel},
+			AsksAlways: true,
 			Prompts: providertest.Prompts{
 				Text:      "Say hello",
 				Tool:      "READ hello.txt",

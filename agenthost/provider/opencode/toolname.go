@@ -8,7 +8,7 @@ import (
 // ownTools are OpenCode's own tools that could look like those of a server.
 var ownTools = []string{"apply_patch", "plan_enter", "plan_exit", "external_directory", "doom_loop"}
 
-// toolName returns the name of a tool as the host shows and judges it. OpenCode calls
+// toolName returns the name of a tool for the host and its policy. OpenCode calls
 // a server's tool "server_tool"; "mcp__server__tool" is the same for all agents.
 func (c *configuration) toolName(name string) string {
 	if slices.Contains(ownTools, name) {

@@ -16,6 +16,9 @@ type Subject struct {
 	Spec     agenthost.AgentSpec // empty Dir and StateDir become temporary directories
 	Prompts  Prompts
 
+	// AsksAlways is whether the agent asks about every call, also about harmless ones.
+	AsksAlways bool
+
 	// CannotStart is a provider whose program cannot be started.
 	CannotStart agenthost.Provider
 

@@ -104,6 +104,8 @@ export interface CheckInRequest {
   bindPrompt?: boolean;
   /** 'relay': stream through the broker, even if the host is direct */
   reach?: Reach;
+  /** of the session from now on; "" keeps it */
+  permissionMode?: PermissionMode;
 }
 
 /** Reach describes how browsers reach an agent host's streams. */
@@ -592,6 +594,16 @@ export interface SecurityWarning {
   message: string;
 }
 
+/**
+ * PermissionMode is how much of a session's work a person wants to be asked about. The rules of the host's policy file
+ * hold in every mode, and CRITICAL calls are always asked.
+ */
+export type PermissionMode =
+  | 'plan' // nothing may change: what does is denied
+  | 'ask' // the rules as they are; also ""
+  | 'accept-edits' // files of the workspace are written without asking
+  | 'auto'; // only CRITICAL calls are asked
+
 /** AgentSessionStatus is the state of a third-party agent's connection. */
 export type AgentSessionStatus =
   | 'active'
@@ -1050,6 +1062,8 @@ export interface OpenSessionRequest {
   turn?: AnnouncedTurn;
   /** the token may read, answer and interrupt, but not prompt */
   attach?: boolean;
+  /** "" keeps the session's */
+  permissionMode?: PermissionMode;
   /** one unbroken life of the broker's database */
   incarnation?: string;
   /** of the task, for its adoption */
@@ -1084,6 +1098,8 @@ export interface OpenSessionResponse {
   /** prompted turns behind the open one */
   queuedTurns?: string[];
   capabilities?: string[];
+  /** the session's; "" is 'ask' */
+  permissionMode?: PermissionMode;
 }
 
 /** PromptRequest is the body of POST /stream/:sessionId on the agent host. */
