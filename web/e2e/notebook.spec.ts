@@ -52,6 +52,44 @@ test('a question in a notebook is answered by the agent’s webhook, with a new 
   }
 });
 
+test('an answer is announced on other pages, counted, and read once it was shown', async ({ bell, world }) => {
+  const receiver = await new Receiver().start();
+  try {
+    let ready = false;
+    receiver.answer = () => (ready ? [200, { success: true, response: 'Ready **now**.' }] : [500, {}]);
+    const { source } = await saveNotebook(world.api, 'announcing', receiver.url);
+    const { page } = bell;
+    await page.goto(`/sources/${source.id}`);
+    await page.getByRole('textbox', { name: 'Question' }).fill('Are you ready?');
+    await page
+      .getByLabel('Files to attach')
+      .setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('bring the keys') });
+    await expect(page.getByRole('list', { name: 'Attached files' })).toContainText('notes.txt');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    const thread = page.getByRole('region', { name: 'Conversation' }).getByRole('log');
+    await expect(thread).toContainText('Retrying, ', { timeout: 20_000 });
+    await expect(thread).toContainText('notes.txt (14 bytes)');
+
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await expect(
+      page.getByRole('button', { name: /Are you ready\? about Reverse a string to Claude Code/ }),
+    ).toBeVisible();
+    ready = true;
+    await expect(page.getByText('Claude Code answered your question')).toBeVisible({ timeout: 30_000 });
+    const places = page.getByRole('navigation', { name: 'Pages' });
+    await expect(places).toContainText('new in notebooks');
+    await page.getByRole('button', { name: 'Open', exact: true }).click();
+    await expect(thread).toContainText('Ready now.');
+    await expect(thread.getByText('New', { exact: true })).toBeVisible();
+    await expect(places).not.toContainText('new in notebooks');
+    expect(receiver.received.at(-1)?.body).toMatchObject({
+      attachments: [{ name: 'notes.txt', content: 'bring the keys' }],
+    });
+  } finally {
+    await receiver.stop();
+  }
+});
+
 test('a disconnected agent is shown as such, and renewed', async ({ bell, world }) => {
   const { notebook, source } = await saveNotebook(world.api, 'leaving');
   const { page } = bell;

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useDiskNotices } from '../hosts/api.ts';
 import { useOpenInteractions } from '../inbox/api.ts';
+import { useUnread } from '../notebooks/unread.ts';
 import { TaskList } from '../tasks/list.tsx';
 import { useMe, useSignOut } from '../auth/session.ts';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -26,6 +27,7 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
   const Tag = asMain ? 'main' : 'div';
   const me = useMe().data;
   const waiting = useOpenInteractions().data?.length ?? 0;
+  const unread = useUnread();
   return (
     <Tag className={styles.sidebar}>
       {asMain && <h1 className="visually-hidden">Tasks</h1>}
@@ -46,12 +48,8 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
             <Link key={p.to} to={p.to} className={styles.place} activeProps={{ 'aria-current': 'page' }}>
               <Icon name={p.icon} />
               <span>{p.label}</span>
-              {p.to === '/inbox' && waiting > 0 && (
-                <span className={styles.count} title={`${waiting} waiting for you`}>
-                  {waiting}
-                  <span className="visually-hidden"> waiting for you</span>
-                </span>
-              )}
+              {p.to === '/inbox' && <Count n={waiting} of="waiting for you" />}
+              {p.to === '/notebooks' && <Count n={unread} of="new in notebooks" />}
             </Link>
           ))}
       </nav>
@@ -61,6 +59,16 @@ export function Sidebar({ asMain, onNew, onHelp }: { asMain: boolean; onNew: () 
         <Account email={me?.email ?? ''} onHelp={onHelp} />
       </footer>
     </Tag>
+  );
+}
+
+function Count({ n, of }: { n: number; of: string }) {
+  if (n === 0) return null;
+  return (
+    <span className={styles.count} title={`${n} ${of}`}>
+      {n}
+      <span className="visually-hidden"> {of}</span>
+    </span>
   );
 }
 

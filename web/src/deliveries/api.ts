@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
+import type { DeliverySubject } from '@bellhop/client';
 import type { WebhookEvent } from '../app/types.ts';
 
 export type DeliveryState = 'queued' | 'delivered' | 'failed' | 'expired' | 'held';
@@ -21,6 +22,10 @@ export interface Delivery {
   event: string;
   endpointId: string;
   messageId: string;
+  /** It waits behind an earlier delivery of the same conversation. */
+  waiting?: boolean;
+  /** The question that is delivered to an agent. */
+  subject?: DeliverySubject;
   attempts: Attempt[];
   nextAttemptAt?: string;
   expiresAt: string;

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { DeliverySubject } from '@bellhop/client';
 import { useTitle } from '../inbox/attention.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -97,6 +98,16 @@ function StateBadge({ state }: { state: DeliveryState }) {
   }
 }
 
+/** What a delivery to an agent is about. */
+function Subject({ subject }: { subject: DeliverySubject }) {
+  return (
+    <>
+      <bdi>{subject.question}</bdi> <small className={styles.soft}>about</small> <bdi>{subject.sourceTitle}</bdi>{' '}
+      <small className={styles.soft}>to</small> <bdi>{subject.agentName}</bdi>
+    </>
+  );
+}
+
 function DeliveryRow({ delivery: d }: { delivery: Delivery }) {
   const [open, setOpen] = useState(false);
   const retry = useRetryDelivery();
@@ -106,9 +117,10 @@ function DeliveryRow({ delivery: d }: { delivery: Delivery }) {
       <div className={styles.row}>
         <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
           <StateBadge state={d.state} />
-          <span className={styles.event}>{d.event}</span>
+          <span className={styles.event}>{d.subject ? <Subject subject={d.subject} /> : d.event}</span>
           <span className={styles.soft}>
             {d.attempts.length === 1 ? '1 attempt' : `${d.attempts.length} attempts`}
+            {d.waiting && ', waits behind another question'}
             {last?.status ? `, answered ${last.status}` : last?.error ? `, ${last.error}` : ''}
           </span>
           <Ago at={d.createdAt} />

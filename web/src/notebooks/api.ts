@@ -1,6 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../app/http.ts';
-import type { AgentSession, Conversation, FollowupMessage, Notebook, Source, SourceVersion } from '@bellhop/client';
+import type {
+  AgentSession,
+  Conversation,
+  FollowupAttachment,
+  FollowupMessage,
+  Notebook,
+  Source,
+  SourceVersion,
+} from '@bellhop/client';
 
 export function useNotebooks() {
   return useQuery({
@@ -38,7 +46,8 @@ export function useConversation(id: string) {
   return useQuery({
     queryKey: ['sources', id, 'conversation'],
     queryFn: ({ signal }) => api<Conversation>('GET', `/api/sources/${id}/conversation`, undefined, signal),
-    refetchInterval: 30_000,
+    // An attempt to deliver a question changes the conversation without a frame of the feed.
+    refetchInterval: ({ state }) => (state.data?.messages.some((m) => m.metadata.progress) ? 3_000 : 30_000),
   });
 }
 
@@ -54,8 +63,8 @@ export function useVersions(id: string, enabled: boolean) {
 export function useAskSource(id: string) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (content: string) =>
-      api<{ message: FollowupMessage }>('POST', `/api/sources/${id}/conversation`, { content }),
+    mutationFn: (question: { content: string; attachments: readonly FollowupAttachment[] }) =>
+      api<{ message: FollowupMessage }>('POST', `/api/sources/${id}/conversation`, question),
     onSuccess: ({ message }) => {
       client.setQueryData<Conversation>(
         ['sources', id, 'conversation'],

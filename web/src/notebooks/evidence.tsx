@@ -27,6 +27,11 @@ export function VerificationBadge({ verification }: { verification: Verification
   }
 }
 
+/** How many answers and failures the user has not seen; nothing for none. */
+export function UnreadBadge({ count }: { count: number | undefined }) {
+  return count ? <Badge tone="busy">{count} new</Badge> : null;
+}
+
 export function SessionBadge({ status }: { status: AgentSessionStatus }) {
   switch (status) {
     case 'active':

@@ -5,7 +5,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Empty, Loading, Page } from '../ui/page.tsx';
 import { useNotebook, useRemove } from './api.ts';
 import { Connection } from './connection.tsx';
-import { evidence, VerificationBadge } from './evidence.tsx';
+import { evidence, UnreadBadge, VerificationBadge } from './evidence.tsx';
 import styles from './notebooks.module.css';
 
 export function NotebookPage() {
@@ -62,6 +62,7 @@ export function NotebookPage() {
               <span className={styles.agent}>
                 {s.metadata.language} · version {s.version}
               </span>
+              <UnreadBadge count={s.unread} />
               <VerificationBadge verification={s.metadata.verification} />
             </Link>
           </li>

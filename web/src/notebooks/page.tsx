@@ -4,7 +4,8 @@ import { Failure } from '../ui/failure.tsx';
 import { Empty, Loading, Page } from '../ui/page.tsx';
 import { Ago } from '../ui/time.tsx';
 import { useNotebooks } from './api.ts';
-import { SessionBadge } from './evidence.tsx';
+import { SessionBadge, UnreadBadge } from './evidence.tsx';
+import { AgentIcon } from './icon.tsx';
 import styles from './notebooks.module.css';
 
 /** The code that coding agents have saved for the user. */
@@ -29,14 +30,13 @@ export function NotebooksPage() {
         {query.data?.map((n) => (
           <li key={n.id}>
             <Link to="/notebooks/$notebookId" params={{ notebookId: n.id }}>
-              <span className={styles.icon} aria-hidden="true">
-                {n.agentIcon || '📓'}
-              </span>
+              <AgentIcon notebook={n} />
               <span className={styles.name}>
                 <strong dir="auto">{n.title}</strong>
                 {n.description && <small dir="auto">{n.description}</small>}
               </span>
               <span className={styles.agent}>{n.agentName}</span>
+              <UnreadBadge count={n.unread} />
               <SessionBadge status={n.agentStatus} />
               <Ago at={n.createdAt} />
             </Link>

@@ -1,20 +1,22 @@
 import { useState, type KeyboardEvent } from 'react';
 import { readDraft, saveDraft } from '../task/composer/draft.ts';
-import { Markdown } from '../task/markdown/markdown.tsx';
-import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/page.tsx';
-import { Ago } from '../ui/time.tsx';
 import { useAskSource, useConversation } from './api.ts';
-import type { FollowupMessage, Source } from '@bellhop/client';
-import { VersionDiff } from './versions.tsx';
+import type { FollowupAttachment, Source } from '@bellhop/client';
+import { attach, AttachButton, Attached, maxAttachments } from './attachments.tsx';
+import { MessageView } from './message.tsx';
+import { useMarkRead } from './unread.ts';
 import styles from './notebooks.module.css';
 
 /** The conversation about a source, with a field to continue it. */
 export function SourceThread({ source }: { source: Source }) {
   const query = useConversation(source.id);
   const ask = useAskSource(source.id);
+  const fresh = useMarkRead(source.id, query.data?.messages);
+  const [files, setFiles] = useState<readonly FollowupAttachment[]>([]);
+  const [refused, setRefused] = useState<unknown>(null);
   const key = `source.${source.id}`;
   const [text, setText] = useState(() => readDraft(key));
   const change = (value: string) => {
@@ -24,7 +26,25 @@ export function SourceThread({ source }: { source: Source }) {
   const send = () => {
     const content = text.trim();
     if (content === '' || ask.isPending) return;
-    ask.mutate(content, { onSuccess: () => change('') });
+    ask.mutate(
+      { content, attachments: files },
+      {
+        onSuccess: () => {
+          change('');
+          setFiles([]);
+        },
+      },
+    );
+  };
+  const pick = async (picked: File[]) => {
+    setRefused(null);
+    try {
+      const read = await Promise.all(picked.map(attach));
+      if (files.length + read.length > maxAttachments) throw new Error(`More than ${maxAttachments} files`);
+      setFiles((before) => [...before, ...read]);
+    } catch (error) {
+      setRefused(error);
+    }
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
@@ -44,7 +64,7 @@ export function SourceThread({ source }: { source: Source }) {
       )}
       <div role="log" aria-live="polite" aria-label="Thread">
         {query.data?.messages.map((m) => (
-          <FollowupView key={m.id} message={m} agentName={agentName} />
+          <MessageView key={m.id} message={m} agentName={agentName} isNew={fresh.has(m.id)} />
         ))}
       </div>
       {agentStatus !== 'active' && (
@@ -52,7 +72,9 @@ export function SourceThread({ source }: { source: Source }) {
           {agentName} is {agentStatus}: renew the connection to get an answer. Questions are kept.
         </p>
       )}
+      <Attached list={files} onRemove={(i) => setFiles(files.filter((_, at) => at !== i))} />
       <div className={styles.composer}>
+        <AttachButton onPick={(picked) => void pick(picked)} />
         <textarea
           aria-label="Question"
           placeholder={`Ask ${agentName} about this code`}
@@ -66,54 +88,8 @@ export function SourceThread({ source }: { source: Source }) {
           {ask.isPending ? 'Sending …' : 'Ask'}
         </Button>
       </div>
+      {refused !== null && <Failure what="The file was not attached" error={refused} />}
       {ask.error && <Failure what="Your question was not sent" error={ask.error} retry={send} />}
     </section>
   );
-}
-
-function FollowupView({ message, agentName }: { message: FollowupMessage; agentName: string }) {
-  const { metadata } = message;
-  const change = metadata.codeModification;
-  return (
-    <article className={styles.message} data-role={message.role}>
-      <header>
-        <strong>{message.role === 'user' ? 'You' : agentName}</strong>
-        <Ago at={message.timestamp} />
-        {message.role === 'user' && <Delivery message={message} />}
-      </header>
-      {message.role === 'user' ? (
-        <p className={styles.asked} dir="auto">
-          {message.content}
-        </p>
-      ) : (
-        <Markdown text={message.content} />
-      )}
-      {change && (
-        <details className={styles.change}>
-          <summary>
-            Made version {change.version}
-            {change.description && `: ${change.description}`}
-          </summary>
-          <VersionDiff diff={change.diff} />
-        </details>
-      )}
-    </article>
-  );
-}
-
-function Delivery({ message: { metadata } }: { message: FollowupMessage }) {
-  if (metadata.failure)
-    return (
-      <Badge tone="bad" icon="warn">
-        {metadata.delivered ? `Refused: ${metadata.failure}` : metadata.failure}
-      </Badge>
-    );
-  if (metadata.read)
-    return (
-      <Badge tone="good" icon="check">
-        Answered
-      </Badge>
-    );
-  if (metadata.delivered) return <Badge tone="busy">Delivered, waiting for an answer</Badge>;
-  return <Badge tone="soft">Waiting for the agent</Badge>;
 }

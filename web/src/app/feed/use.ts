@@ -1,7 +1,9 @@
 import type { UserFeedEvent } from '@bellhop/client';
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useRouter, type AnyRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { notificationsOn, notifyChange } from '../../inbox/notify.ts';
+import { announce } from '../../notebooks/unread.ts';
 import { applyHint, refreshTask } from '../../tasks/cache.ts';
 import { client } from '../http.ts';
 import { join, type Member } from './leader.ts';
@@ -12,6 +14,7 @@ import { join, type Member } from './leader.ts';
  */
 export function useUserFeed() {
   const queries = useQueryClient();
+  const router: AnyRouter = useRouter();
   useEffect(() => {
     let member: Member | undefined;
     const update = () => {
@@ -19,7 +22,7 @@ export function useUserFeed() {
       if (wanted && !member) {
         member = join<UserFeedEvent>({
           name: 'bellhop-user-feed',
-          onMessage: (frame) => handle(queries, frame),
+          onMessage: (frame) => handle(queries, router, frame),
           lead: async (publish, signal) => {
             try {
               for await (const frame of client.userFeed({ signal })) publish(frame);
@@ -40,10 +43,10 @@ export function useUserFeed() {
       document.removeEventListener('visibilitychange', update);
       member?.leave();
     };
-  }, [queries]);
+  }, [queries, router]);
 }
 
-function handle(queries: QueryClient, frame: UserFeedEvent) {
+function handle(queries: QueryClient, router: AnyRouter, frame: UserFeedEvent) {
   switch (frame.type) {
     case 'hello':
       // The leader has reconnected: the lists have the changes of the meantime, the feed does not.
@@ -64,6 +67,9 @@ function handle(queries: QueryClient, frame: UserFeedEvent) {
       return;
     }
     case 'agent':
+      announce(queries, frame.data, router.state.location.pathname, (sourceId) => {
+        void router.navigate({ to: '/sources/$sourceId', params: { sourceId } });
+      });
       void queries.invalidateQueries({ queryKey: ['notebooks'] });
       void queries.invalidateQueries({ queryKey: ['deliveries'] });
       // Without a source the session changed, whose state every one of its sources shows.
