@@ -32,7 +32,8 @@ func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*p
 			return err
 		}
 		resp = &protocol.Conversation{
-			SourceID: source.ID, AgentSessionID: source.SessionID, LastMessageAt: source.LastMessageAt, Messages: showMessages(messages),
+			SourceID: source.ID, AgentSessionID: source.SessionID, LastMessageAt: source.LastMessageAt,
+			Messages: showMessages(messages),
 		}
 		return s.addProgress(ctx, userID, source.SessionID, messages, resp.Messages)
 	})
@@ -43,7 +44,9 @@ func (s *Service) Conversation(ctx context.Context, userID, sourceID string) (*p
 }
 
 // addProgress describes the messages that are on their way to the agent's webhook.
-func (s *Service) addProgress(ctx context.Context, userID, sessionID string, messages []Message, shown []protocol.FollowupMessage) error {
+func (s *Service) addProgress(
+	ctx context.Context, userID, sessionID string, messages []Message, shown []protocol.FollowupMessage,
+) error {
 	var pending []string
 	for i := range messages {
 		if messages[i].State == Pending {
@@ -96,7 +99,9 @@ func (s *Service) MarkRead(ctx context.Context, userID, sourceID string, r *Read
 }
 
 // Subjects returns what the messages of deliveries are about.
-func (s *Service) Subjects(ctx context.Context, userID string, messageIDs []string) (map[string]protocol.DeliverySubject, error) {
+func (s *Service) Subjects(
+	ctx context.Context, userID string, messageIDs []string) (map[string]protocol.DeliverySubject, error,
+) {
 	if len(messageIDs) == 0 {
 		return nil, nil
 	}

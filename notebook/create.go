@@ -67,8 +67,8 @@ func (s *Service) Create(ctx context.Context, c Caller, r *CreateRequest) (*Crea
 
 func (s *Service) create(ctx context.Context, userID string, r *CreateRequest, now time.Time) (*CreateResponse, error) {
 	fresh := &Session{
-		ID: protocol.NewID(), UserID: userID, AgentName: r.AgentName, AgentIdentifier: r.AgentIdentifier, AgentIcon: r.AgentIcon,
-		Metadata: r.Metadata, ChangedAt: now, LastActivity: now, CreatedAt: now,
+		ID: protocol.NewID(), UserID: userID, AgentName: r.AgentName, AgentIdentifier: r.AgentIdentifier,
+		AgentIcon: r.AgentIcon, Metadata: r.Metadata, ChangedAt: now, LastActivity: now, CreatedAt: now,
 	}
 	if err := s.o.Store.InsertSession(ctx, fresh); err != nil {
 		return nil, err
@@ -126,7 +126,9 @@ func (s *Service) checkSessionLimit(ctx context.Context, userID string) error {
 	return err
 }
 
-func (s *Service) ensureNotebook(ctx context.Context, session *Session, r *CreateRequest, now time.Time) (*Notebook, bool, error) {
+func (s *Service) ensureNotebook(
+	ctx context.Context, session *Session, r *CreateRequest, now time.Time) (*Notebook, bool, error,
+) {
 	n := &Notebook{
 		ID: protocol.NewID(), UserID: session.UserID, SessionID: session.ID,
 		Title: cmp.Or(r.Title, r.AgentName), Description: r.Description, CreatedAt: now,

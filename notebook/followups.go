@@ -118,8 +118,8 @@ type followupList struct {
 
 func (l *followupList) add(f *Followup) {
 	shown := protocol.Followup{
-		ID: f.ID, SourceID: f.SourceID, SourceTitle: f.SourceTitle, SourceVersion: f.SourceVersion, SourceLanguage: f.SourceLanguage,
-		Content: f.Content, Timestamp: f.CreatedAt, Attachments: f.Attachments,
+		ID: f.ID, SourceID: f.SourceID, SourceTitle: f.SourceTitle, SourceVersion: f.SourceVersion,
+		SourceLanguage: f.SourceLanguage, Content: f.Content, Timestamp: f.CreatedAt, Attachments: f.Attachments,
 		ConversationHistory: l.historyOf(f),
 	}
 	if first, found := l.first[f.SourceID]; found {

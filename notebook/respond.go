@@ -40,7 +40,9 @@ func (r *RespondRequest) check() error {
 }
 
 // Respond stores the agent's answer to a message. A second answer is CodeAnswered.
-func (s *Service) Respond(ctx context.Context, c Caller, messageID string, r *RespondRequest) (*RespondResponse, error) {
+func (s *Service) Respond(
+	ctx context.Context, c Caller, messageID string, r *RespondRequest) (*RespondResponse, error,
+) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,9 @@ func (s *Service) AgentSources(ctx context.Context, c Caller, sessionID string) 
 	return s.sources(ctx, c.UserID, SourceFilter{SessionID: session.ID}, session)
 }
 
-func (s *Service) sources(ctx context.Context, userID string, in SourceFilter, session *Session) (*SourcesResponse, error) {
+func (s *Service) sources(
+	ctx context.Context, userID string, in SourceFilter, session *Session) (*SourcesResponse, error,
+) {
 	resp := &SourcesResponse{Sources: []protocol.Source{}}
 	now := s.nowUTC()
 	err := s.o.Store.Read(ctx, func(ctx context.Context) error {

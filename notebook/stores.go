@@ -134,7 +134,9 @@ type Outbox interface {
 	Disable(ctx context.Context, userID, endpointID, reason string) error
 	Enable(ctx context.Context, userID, endpointID string) error
 	// Progress returns the state of those messages that are on their way to an endpoint.
-	Progress(ctx context.Context, userID, endpointID string, messageIDs []string) (map[string]protocol.FollowupProgress, error)
+	Progress(
+		ctx context.Context, userID, endpointID string, messageIDs []string,
+	) (map[string]protocol.FollowupProgress, error)
 	// Answered and Failed send an agent's answer, or a failure, to the user's own webhooks.
 	Answered(ctx context.Context, a Answer) error
 	Failed(ctx context.Context, f Failure) error

@@ -75,14 +75,17 @@ func (s *Service) RemoveWebhook(ctx context.Context, c Caller, sessionID string)
 	return resp, nil
 }
 
-func (s *Service) setWebhook(ctx context.Context, session *Session, url string, secret seal.Secret) (seal.Secret, error) {
+func (s *Service) setWebhook(
+	ctx context.Context, session *Session, url string, secret seal.Secret) (seal.Secret, error,
+) {
 	if s.o.Outbox == nil {
 		return seal.Secret{}, protocol.Errorf(protocol.CodeInvalid, "This server sends no webhooks; poll for follow-ups")
 	}
 	if session.EndpointID == "" {
 		session.EndpointID = protocol.NewID()
 	}
-	shown, err := s.o.Outbox.SetEndpoint(ctx, Endpoint{ID: session.EndpointID, UserID: session.UserID, URL: url, Secret: secret})
+	endpoint := Endpoint{ID: session.EndpointID, UserID: session.UserID, URL: url, Secret: secret}
+	shown, err := s.o.Outbox.SetEndpoint(ctx, endpoint)
 	if err != nil {
 		return seal.Secret{}, err
 	}

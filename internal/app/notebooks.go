@@ -34,7 +34,9 @@ type notebooks struct {
 
 func (a *Admin) newNotebooks(sealer *seal.Sealer, guard *netguard.Guard) *notebooks {
 	c, now, log := a.config, a.config.Now, a.config.Log
-	sending := outbound.New(outbound.Options{Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log})
+	sending := outbound.New(outbound.Options{
+		Store: outboundstore.New(a.db, sealer), CheckURL: guard.CheckURL, Now: now, Log: log,
+	})
 	notifier := &feedNotifier{}
 	verifier := verify.New(verify.Options{Worker: c.VerifyWorker, Cache: c.VerifyCache, Now: now, Log: log})
 	service := notebook.New(notebook.Options{
@@ -91,7 +93,8 @@ func (n *feedNotifier) AgentChanged(userID string) {
 type outbox struct{ *outbound.Service }
 
 func (o *outbox) SetEndpoint(ctx context.Context, e notebook.Endpoint) (seal.Secret, error) {
-	set, err := o.Redirect(ctx, e.UserID, outbound.EndpointRequest{ID: e.ID, Kind: kindAgent, URL: e.URL, Secret: e.Secret})
+	request := outbound.EndpointRequest{ID: e.ID, Kind: kindAgent, URL: e.URL, Secret: e.Secret}
+	set, err := o.Redirect(ctx, e.UserID, request)
 	if err != nil {
 		return seal.Secret{}, err
 	}

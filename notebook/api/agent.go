@@ -51,7 +51,8 @@ func (a *API) respond(ctx context.Context, req *respondRequest) (*notebook.Respo
 }
 
 func (a *API) agentSource(ctx context.Context, req *getRequest) (*notebook.GetResponse, error) {
-	return a.Notebooks.AgentSource(ctx, a.Caller(ctx), &notebook.GetRequest{SourceID: req.ID, Conversation: req.Conversation})
+	source := &notebook.GetRequest{SourceID: req.ID, Conversation: req.Conversation}
+	return a.Notebooks.AgentSource(ctx, a.Caller(ctx), source)
 }
 
 func (a *API) updateSource(ctx context.Context, req *updateRequest) (*notebook.SourceResponse, error) {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestTheImageOfAnAgentIsServedAsAnImage(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	r := httptest.NewRequest("GET", path, strings.NewReader(""))
+	r := httptest.NewRequest(http.MethodGet, path, strings.NewReader(""))
 	r.Header.Set("X-User", s.ada)
 	r.Header.Set("If-None-Match", `"d"`)
 	again := httptest.NewRecorder()

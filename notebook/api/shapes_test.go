@@ -125,15 +125,21 @@ func TestBadInput(t *testing.T) {
 			`{"error":"code is larger than 524288 bytes","code":"too_large"}`,
 		},
 		{
-			"a message to mark as read that is not there", who{user: s.ada}, "POST", "/api/sources/" + source + "/conversation/read",
+			"a message to mark as read that is not there",
+			who{user: s.ada},
+			"POST", "/api/sources/" + source + "/conversation/read",
 			`{"messageId":"x"}`, 404, `{"error":"Message not found","code":"not_found"}`,
 		},
 		{
-			"another user's message to mark as read", who{user: s.bob}, "POST", "/api/sources/" + source + "/conversation/read",
+			"another user's message to mark as read",
+			who{user: s.bob},
+			"POST", "/api/sources/" + source + "/conversation/read",
 			`{"messageId":"` + questionFor + `"}`, 404, `{"error":"Source not found","code":"not_found"}`,
 		},
 		{
-			"no message to mark as read", who{user: s.ada}, "POST", "/api/sources/" + source + "/conversation/read", `{}`, 400,
+			"no message to mark as read",
+			who{user: s.ada},
+			"POST", "/api/sources/" + source + "/conversation/read", `{}`, 400,
 			`{"error":"messageId is required","code":"invalid"}`,
 		},
 		{
@@ -170,11 +176,15 @@ func TestBadInput(t *testing.T) {
 				`"hint":"Send an emoji, or the URL of a PNG, JPEG, GIF or WebP image of at most 256 KiB"}`,
 		},
 		{
-			"the image of an agent without one", who{user: s.ada}, "GET", "/api/agent-sessions/" + session + "/icon", "", 404,
+			"the image of an agent without one",
+			who{user: s.ada},
+			"GET", "/api/agent-sessions/" + session + "/icon", "", 404,
 			`{"error":"This agent has no image as its icon","code":"not_found"}`,
 		},
 		{
-			"the image of another user's agent", who{user: s.bob}, "GET", "/api/agent-sessions/" + session + "/icon", "", 404,
+			"the image of another user's agent",
+			who{user: s.bob},
+			"GET", "/api/agent-sessions/" + session + "/icon", "", 404,
 			`{"error":"Agent session not found","code":"not_found"}`,
 		},
 		{"empty code", agent, "POST", "/api/coding-agent/sources/with-context", save(` \n`, ""), 400, `{"error":"code is required","code":"invalid"}`},

@@ -69,7 +69,9 @@ func (s *Store) Message(ctx context.Context, userID, id string) (*notebook.Messa
 }
 
 // Messages implements notebook.MessageStore.
-func (s *Store) Messages(ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]notebook.Message, error) {
+func (s *Store) Messages(
+	ctx context.Context, sourceID string, before int64, limit int, budget int64) ([]notebook.Message, error,
+) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
@@ -98,7 +100,9 @@ var messageSizes = table.New("source_messages "+joinVersion,
 )
 
 // firstWithin returns the seq of the oldest message that limit and budget allow.
-func (s *Store) firstWithin(ctx context.Context, sourceID string, before int64, limit int, budget int64) (int64, error) {
+func (s *Store) firstWithin(
+	ctx context.Context, sourceID string, before int64, limit int, budget int64) (int64, error,
+) {
 	sizes, err := database.Find(ctx, s.db, messageSizes, "Messages of source", sourceID,
 		"WHERE source_messages.source_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?", sourceID, before, limit)
 	if err != nil {
@@ -146,7 +150,8 @@ func (s *Store) Exchanges(ctx context.Context, sourceIDs []string, limit int) (m
 	if len(sourceIDs) == 0 {
 		return nil, nil
 	}
-	found, err := database.Find(ctx, s.db, exchanges, "Messages of sources", len(sourceIDs), closedBeforeOpen, sourceIDs, limit)
+	found, err := database.Find(ctx, s.db, exchanges, "Messages of sources", len(sourceIDs),
+		closedBeforeOpen, sourceIDs, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,8 @@ const questionShown = 200 // characters
 var subjects = table.New("source_messages JOIN sources s ON s.id = source_messages.source_id "+
 	"JOIN agent_sessions a ON a.id = s.agent_session_id",
 	table.Text("source_messages.id", func(q *notebook.Subject) *string { return &q.MessageID }),
-	table.Text(fmt.Sprintf("substr(source_messages.content, 1, %d)", questionShown), func(q *notebook.Subject) *string { return &q.Question }),
+	table.Text(fmt.Sprintf("substr(source_messages.content, 1, %d)", questionShown),
+		func(q *notebook.Subject) *string { return &q.Question }),
 	table.Text("s.id", func(q *notebook.Subject) *string { return &q.SourceID }),
 	table.Text("s.title", func(q *notebook.Subject) *string { return &q.SourceTitle }),
 	table.Text("a.id", func(q *notebook.Subject) *string { return &q.AgentSessionID }),

@@ -113,8 +113,8 @@ func (a *API) retry(ctx context.Context, req *deliveryRequest) (*deliveryRespons
 
 func showDelivery(d *outbound.Delivery) delivery {
 	shown := delivery{
-		ID: d.ID, State: d.State, Reason: d.Reason, Kind: d.Kind, Event: d.Event, EndpointID: d.EndpointID, MessageID: d.MessageID,
-		Attempts: make([]attempt, len(d.Log)), ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt,
+		ID: d.ID, State: d.State, Reason: d.Reason, Kind: d.Kind, Event: d.Event,
+		EndpointID: d.EndpointID, MessageID: d.MessageID, Attempts: make([]attempt, len(d.Log)), ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt,
 	}
 	shown.Waiting = d.State == outbound.Queued && d.Blocked
 	if d.State == outbound.Queued && !d.InFlight() && !d.Blocked {
