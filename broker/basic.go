@@ -25,7 +25,9 @@ func (s *Sessions) Finish(ctx context.Context, userID string, req *protocol.Fini
 	if _, err := s.agentTask(ctx, userID, req.TaskID); err != nil {
 		return err
 	}
-	end := protocol.LastTurn{FinishReason: cmp.Or(req.FinishReason, protocol.FinishStop), Reason: protocol.SanitizeText(req.Reason)}
+	end := protocol.LastTurn{
+		FinishReason: cmp.Or(req.FinishReason, protocol.FinishStop), Reason: protocol.SanitizeText(req.Reason),
+	}
 	_, err := s.Updater.updateTask(ctx, userID, req.TaskID, func(ctx context.Context, tx *taskTx) error {
 		if tx.task.HostEvents {
 			return &protocol.Error{

@@ -80,7 +80,9 @@ func cleanDiff(d *protocol.Diff) {
 }
 
 // storeDiff adds the message, unless the last diff was the same.
-func (s *Sessions) storeDiff(ctx context.Context, userID, taskID string, diff *protocol.Diff) (*protocol.DiffResponse, error) {
+func (s *Sessions) storeDiff(
+	ctx context.Context, userID, taskID string, diff *protocol.Diff,
+) (*protocol.DiffResponse, error) {
 	content, err := protocol.Marshal(diff)
 	if err != nil {
 		return nil, err

@@ -148,7 +148,9 @@ func (i *ingested) response() *protocol.IngestResponse {
 
 // transact first assumes that events which continue at the task's cursor are new.
 // If the store finds that one is not, transact looks all of them up.
-func (s *Ingest) transact(ctx context.Context, taskID string, verified int64, events []incomingEvent) (*ingested, error) {
+func (s *Ingest) transact(
+	ctx context.Context, taskID string, verified int64, events []incomingEvent,
+) (*ingested, error) {
 	done, err := s.attempt(ctx, taskID, verified, events, false)
 	if errors.Is(err, ErrTaken) {
 		done, err = s.attempt(ctx, taskID, verified, events, true)

@@ -61,7 +61,7 @@ const (
 	silence   = 30 * time.Second                           // how long an open turn may be silent before its host is asked
 	unstarted = protocol.StreamTokenLifetime + time.Minute // how long a turn may stay announced: longer than its tokens are valid
 	maxPulls  = 10_000                                     // pages of one pull: more means that a host repeats itself
-	clockSkew = time.Minute                                // by which clocks of replicas may differ before one counts as moved back
+	clockSkew = time.Minute                                // by which clocks of replicas may differ
 )
 
 // Task pulls the host's events, then closes the turns that the host lost: those

@@ -142,7 +142,9 @@ func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task,
 
 // openRequest is a request to open a task's session, with a webhook URL for the
 // turn. incarnation was known before the task was read.
-func (s *Sessions) openRequest(ctx context.Context, task *Task, incarnation, turnID string) (*protocol.OpenSessionRequest, error) {
+func (s *Sessions) openRequest(
+	ctx context.Context, task *Task, incarnation, turnID string,
+) (*protocol.OpenSessionRequest, error) {
 	secret, err := s.Store.WebhookSecret(ctx, task.ID)
 	if err != nil {
 		return nil, err

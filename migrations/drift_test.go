@@ -85,8 +85,10 @@ const (
 		FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'goose%'`
 
-	sqliteViews   = `SELECT m.name || ' ' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'view'`
-	postgresViews = `SELECT table_name || ' ' || column_name FROM information_schema.columns JOIN information_schema.views USING (table_schema, table_name)
+	sqliteViews = `SELECT m.name || ' ' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'view'`
+	postgresViews = `SELECT table_name || ' ' || column_name FROM information_schema.columns
+		JOIN information_schema.views USING (table_schema, table_name)
 		WHERE table_schema = 'public'`
 
 	sqliteUnique = `SELECT t || ' (' || group_concat(c, ', ') || ') ' || partial FROM (

@@ -130,7 +130,7 @@ type Task struct {
 	AgentStatus      Status       `json:"agentStatus"`
 	Reason           StatusReason `json:"reason"`
 	OpenTurn         *string      `json:"openTurn"`            // id of the open turn; null if there is none
-	BasicHost        bool         `json:"basicHost,omitempty"` // the host cannot resume a stream and reports no end of a turn
+	BasicHost        bool         `json:"basicHost,omitempty"` // the host neither resumes streams nor reports ends of turns
 	LastTurn         *LastTurn    `json:"lastTurn"`
 	OpenInteractions int          `json:"openInteractions"`
 	ReadRev          int64        `json:"readRev"`

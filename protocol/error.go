@@ -77,7 +77,8 @@ func Errorf(code Code, format string, args ...any) error {
 }
 
 var codeOfStatus = map[int]Code{
-	401: CodeUnauthorized, 403: CodeForbidden, 404: CodeNotFound, 405: CodeMethodNotAllowed, 409: CodeConflict, 410: CodeGone,
+	401: CodeUnauthorized, 403: CodeForbidden, 404: CodeNotFound, 405: CodeMethodNotAllowed,
+	409: CodeConflict, 410: CodeGone,
 	413: CodeTooLarge, 415: CodeUnsupportedMedia, 429: CodeTooManyRequests, 502: CodeBadGateway, 503: CodeUnavailable,
 }
 

@@ -83,7 +83,9 @@ const (
 )
 
 // FinishReasons lists all of them.
-var FinishReasons = []FinishReason{FinishStop, FinishLength, FinishContentFilter, FinishToolCalls, FinishError, FinishOther}
+var FinishReasons = []FinishReason{
+	FinishStop, FinishLength, FinishContentFilter, FinishToolCalls, FinishError, FinishOther,
+}
 
 // TurnReason is the reason of a finish event that Bellhop itself sends. Agents give
 // reasons in words of their own.
@@ -93,7 +95,7 @@ type TurnReason = string
 const (
 	ReasonAborted       TurnReason = "aborted"        // the user interrupted
 	ReasonHostRestarted TurnReason = "host-restarted" // the host crashed or stopped during the turn
-	ReasonNotStarted    TurnReason = "not-started"    // announced but never prompted: another turn replaced it, or its tokens have expired
+	ReasonNotStarted    TurnReason = "not-started"    // announced, never prompted: replaced, or its tokens have expired
 	ReasonHostLost      TurnReason = "host-lost"      // closed by the broker, because the host does not have the turn
 	ReasonAgentExited   TurnReason = "agent-exited"   // the agent program exited during the turn
 )

@@ -14,13 +14,15 @@ import (
 // body is written.
 func TestABatchIsSplitOnce(t *testing.T) {
 	value := rapid.SampledFrom([]string{
-		`{}`, `[]`, `null`, `true`, `-1.5e3`, `"a\"b]}"`, `"\\"`, `{"a":[{"b":"]"},{}],"c":"}"}`, `[[1,2],[],"["]`, ` { "x" : 1 } `, "\"\u00e9\\u00e9\"",
+		`{}`, `[]`, `null`, `true`, `-1.5e3`, `"a\"b]}"`, `"\\"`, `{"a":[{"b":"]"},{}],"c":"}"}`,
+		`[[1,2],[],"["]`, ` { "x" : 1 } `, "\"\u00e9\\u00e9\"",
 	})
 	space := rapid.SampledFrom([]string{"", " ", "\n\t", "\r\n "})
 	rapid.Check(t, func(t *rapid.T) {
 		s := func() string { return space.Draw(t, "space") }
 		list := rapid.SliceOf(value).Draw(t, "events")
-		body := s() + `{` + s() + `"\u0073essionId"` + s() + `:` + s() + `"s"` + s() + `,"other":` + value.Draw(t, "other") + `,` + s() + `"events":` + s() + `[`
+		body := s() + `{` + s() + `"\u0073essionId"` + s() + `:` + s() + `"s"` + s() + `,"other":` +
+			value.Draw(t, "other") + `,` + s() + `"events":` + s() + `[`
 		for i, one := range list {
 			if i > 0 {
 				body += ","
@@ -44,7 +46,9 @@ func TestABatchIsSplitOnce(t *testing.T) {
 }
 
 func TestEventsOfABatchAreReadAsAlone(t *testing.T) {
-	for _, kind := range []string{"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later"} {
+	for _, kind := range []string{
+		"text", "tool-call", "tool-result", "finish", "status", "interaction", "error", "dropped", "later",
+	} {
 		raw := []byte(event(kind, map[string]any{"eventId": "e:1", "epoch": 1, "seq": 2, "turnId": "t"}))
 		alone, err := protocol.ParseEvent(raw)
 		if err != nil {

@@ -77,7 +77,9 @@ func (a *API) relay(c echo.Context) error {
 // forwardTurn forwards the stream of a basic host. If the browser leaves, it reads on,
 // because a basic host may stop when its reader disconnects. The end of the stream is
 // the end of the turn.
-func (a *API) forwardTurn(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, resp *broker.Relayed) error {
+func (a *API) forwardTurn(
+	ctx context.Context, w http.ResponseWriter, control *http.ResponseController, resp *broker.Relayed,
+) error {
 	stream := io.TeeReader(resp.Body, resp.Turn)
 	left := forward(w, control, stream)
 	err := left

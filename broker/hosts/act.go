@@ -20,14 +20,18 @@ func (c *Client) Interrupt(ctx context.Context, t broker.Target, sessionID strin
 	if errors.As(err, &answered) && answered.body.Code == "" {
 		got := response{status: answered.status}
 		if got.lacksRoute() || got.hidesRoute() {
-			return &protocol.Error{Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt", Err: answered}
+			return &protocol.Error{
+				Code: protocol.CodeMethodNotAllowed, Message: "The agent host cannot interrupt", Err: answered,
+			}
 		}
 	}
 	return err
 }
 
 // Answer implements broker.Link.
-func (c *Client) Answer(ctx context.Context, t broker.Target, sessionID, interactionID string, req *protocol.AnswerRequest) error {
+func (c *Client) Answer(
+	ctx context.Context, t broker.Target, sessionID, interactionID string, req *protocol.AnswerRequest,
+) error {
 	path := "/interactions/" + url.PathEscape(interactionID)
 	return c.act(ctx, t, call{method: http.MethodPost, path: path, body: req}, sessionID)
 }

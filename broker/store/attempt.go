@@ -12,7 +12,9 @@ import (
 // the time at which all counted attempts are paid for. An attempt adds its price, unless that
 // would move the time further into the future than the burst allows. One statement does it, so
 // that replicas agree.
-func (s *Store) TakeAttempt(ctx context.Context, key []byte, limit broker.AttemptLimit, now time.Time) (time.Duration, error) {
+func (s *Store) TakeAttempt(
+	ctx context.Context, key []byte, limit broker.AttemptLimit, now time.Time,
+) (time.Duration, error) {
 	// The key is the second value, since gorm takes a slice after a parenthesis for a list.
 	present, price := now.UnixMilli(), limit.Every.Milliseconds()
 	latest := present + int64(limit.Burst-1)*price

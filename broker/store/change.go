@@ -59,7 +59,8 @@ func (c *changeRange) expanded(refs []broker.ChangeRef, since int64) []broker.Ch
 
 // oldChanges has changes that are not moved yet. A message that was moved before them
 // has a later change too, so the earlier one may name the task instead.
-var oldChanges = table.New(`old_changes c LEFT JOIN old_messages m ON c.kind = 'message' AND m.task_id = c.task_id AND m.id = c.ref_id`,
+var oldChanges = table.New(`old_changes c
+	LEFT JOIN old_messages m ON c.kind = 'message' AND m.task_id = c.task_id AND m.id = c.ref_id`,
 	table.Integer("c.rev", func(c *broker.ChangeRef) *int64 { return &c.Rev }),
 	table.Text(oldChangeKind, func(c *broker.ChangeRef) *broker.ChangeKind { return &c.Kind }),
 	table.Integer("COALESCE(m.seq, 0)", func(c *broker.ChangeRef) *int64 { return &c.Seq }),
@@ -80,7 +81,8 @@ func (s *Store) ChangeRefs(ctx context.Context, taskID string, since int64, limi
 	if err != nil {
 		return nil, err
 	}
-	const first = `COALESCE((SELECT max(rev) FROM change_ranges WHERE ` + ofTask + ` AND rev <= ?), 0)` // of the range with since+1
+	// first is the first rev of the range with since+1.
+	const first = `COALESCE((SELECT max(rev) FROM change_ranges WHERE ` + ofTask + ` AND rev <= ?), 0)`
 	ranges, err := database.Find(ctx, s.db, changeRanges, "Changes of task", taskID,
 		"WHERE "+ofTask+" AND rev >= "+first+" ORDER BY rev LIMIT ?", taskID, taskID, since+1, limit+1)
 	var refs []broker.ChangeRef

@@ -29,27 +29,33 @@ var (
 // KnownEvents implements broker.IngestStore.
 func (s *Store) KnownEvents(ctx context.Context, taskID string, ids []string) ([]broker.StoredEvent, error) {
 	old, err := whileMoving(ctx, s, func() ([]broker.StoredEvent, error) {
-		return database.Find(ctx, s.db, oldEvents, "Events of task", taskID, "WHERE task_id = ? AND event_id IN ?", taskID, ids)
-	})
-	if err != nil {
-		return nil, err
-	}
-	found, err := database.Find(ctx, s.db, events, "Events of task", taskID, "WHERE "+ofTask+" AND event_id IN ?", taskID, ids)
-	return merged(old, found, func(a, b *broker.StoredEvent) bool { return a.EventID < b.EventID }, 0), err
-}
-
-// PositionedEvents implements broker.VerifyStore. It follows the index of positions.
-func (s *Store) PositionedEvents(ctx context.Context, taskID string, after protocol.Cursor, limit int) ([]broker.StoredEvent, error) {
-	const positioned = ` AND epoch IS NOT NULL AND late = FALSE AND `
-	old, err := whileMoving(ctx, s, func() ([]broker.StoredEvent, error) {
 		return database.Find(ctx, s.db, oldEvents, "Events of task", taskID,
-			"WHERE task_id = ?"+positioned+"(epoch, seq) > (?, ?) ORDER BY epoch, seq LIMIT ?", taskID, after.Epoch, after.Seq, limit)
+			"WHERE task_id = ? AND event_id IN ?", taskID, ids)
 	})
 	if err != nil {
 		return nil, err
 	}
 	found, err := database.Find(ctx, s.db, events, "Events of task", taskID,
-		"WHERE "+ofTask+positioned+"(epoch, event_seq) > (?, ?) ORDER BY epoch, event_seq LIMIT ?", taskID, after.Epoch, after.Seq, limit)
+		"WHERE "+ofTask+" AND event_id IN ?", taskID, ids)
+	return merged(old, found, func(a, b *broker.StoredEvent) bool { return a.EventID < b.EventID }, 0), err
+}
+
+// PositionedEvents implements broker.VerifyStore. It follows the index of positions.
+func (s *Store) PositionedEvents(
+	ctx context.Context, taskID string, after protocol.Cursor, limit int,
+) ([]broker.StoredEvent, error) {
+	const positioned = ` AND epoch IS NOT NULL AND late = FALSE AND `
+	old, err := whileMoving(ctx, s, func() ([]broker.StoredEvent, error) {
+		return database.Find(ctx, s.db, oldEvents, "Events of task", taskID,
+			"WHERE task_id = ?"+positioned+"(epoch, seq) > (?, ?) ORDER BY epoch, seq LIMIT ?",
+			taskID, after.Epoch, after.Seq, limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := database.Find(ctx, s.db, events, "Events of task", taskID,
+		"WHERE "+ofTask+positioned+"(epoch, event_seq) > (?, ?) ORDER BY epoch, event_seq LIMIT ?",
+		taskID, after.Epoch, after.Seq, limit)
 	return merged(old, found, func(a, b *broker.StoredEvent) bool {
 		return protocol.Cursor{Epoch: a.Epoch, Seq: a.Seq}.Less(protocol.Cursor{Epoch: b.Epoch, Seq: b.Seq})
 	}, limit), err

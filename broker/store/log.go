@@ -85,10 +85,12 @@ func keyed(names ...string) []table.Column[logRow] {
 
 var (
 	// changedMessages has the columns of a message that change after it was written.
-	changedMessages = table.New("log", slices.Concat(keyed("task_no", "seq"), logTable.Pick("rev", "turn_id", "status", "phase", "artifacts"))...)
+	changedMessages = table.New("log", slices.Concat(
+		keyed("task_no", "seq"), logTable.Pick("rev", "turn_id", "status", "phase", "artifacts"))...)
 
 	// movedEvents has the columns that change when an event gets a new position.
-	movedEvents = table.New("log", slices.Concat(keyed("task_no", "event_id"), logTable.Pick("epoch", "event_seq", "body", "late"))...)
+	movedEvents = table.New("log", slices.Concat(
+		keyed("task_no", "event_id"), logTable.Pick("epoch", "event_seq", "body", "late"))...)
 
 	// revivedEvents also has the columns of a message. A late event gets its message
 	// when it moves to a position of the present epoch.

@@ -51,7 +51,8 @@ func (s *Store) UseLink(ctx context.Context, hash []byte, now time.Time) (userID
 
 // PruneLogins implements broker.MaintenanceStore.
 func (s *Store) PruneLogins(ctx context.Context, now time.Time) (int64, error) {
-	total, err := s.db.Exec(ctx, "Expired sign-in attempts", "", `DELETE FROM sign_in_attempts WHERE paid_at <= ?`, now.UnixMilli())
+	total, err := s.db.Exec(ctx, "Expired sign-in attempts", "",
+		`DELETE FROM sign_in_attempts WHERE paid_at <= ?`, now.UnixMilli())
 	if err != nil {
 		return 0, err
 	}

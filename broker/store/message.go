@@ -87,11 +87,13 @@ func (s *Store) messages(ctx context.Context, taskID string, q selection) ([]bro
 	if err != nil {
 		return nil, err
 	}
-	found, err := database.Find(ctx, s.db, messages, "Messages of task", taskID, q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
+	found, err := database.Find(ctx, s.db, messages, "Messages of task", taskID,
+		q.rest(ofTask+" AND seq IS NOT NULL"), q.values(taskID)...)
 	if err != nil {
 		return nil, err
 	}
-	found = merged(old, found, func(a, b *messageRow) bool { return a.Seq != b.Seq && a.Seq < b.Seq != q.newestFirst }, q.limit)
+	isBefore := func(a, b *messageRow) bool { return a.Seq != b.Seq && a.Seq < b.Seq != q.newestFirst }
+	found = merged(old, found, isBefore, q.limit)
 	return read(taskID, found)
 }
 
@@ -132,7 +134,9 @@ func (s *Store) Message(ctx context.Context, taskID, id string) (*broker.Message
 
 // TurnMessage implements broker.UpdateStore.
 func (s *Store) TurnMessage(ctx context.Context, taskID, turnID string) (*broker.Message, error) {
-	return s.oneMessage(ctx, taskID, selection{condition: "turn_id = ? AND role = 'USER'", args: []any{turnID}, unordered: true})
+	return s.oneMessage(ctx, taskID, selection{
+		condition: "turn_id = ? AND role = 'USER'", args: []any{turnID}, unordered: true,
+	})
 }
 
 // LastWithHash implements broker.SessionStore. Such messages are rare and not

@@ -115,7 +115,8 @@ func (s *Store) moveNamed(ctx context.Context, b *broker.Batch) error {
 	}
 	for i := range b.MovedEvents {
 		var left []int64
-		err := s.conn(ctx).Raw(`SELECT seq FROM old_messages WHERE task_id = ? AND event_id = ?`, b.Task.ID, b.MovedEvents[i].EventID).Scan(&left).Error
+		err := s.conn(ctx).Raw(`SELECT seq FROM old_messages WHERE task_id = ? AND event_id = ?`,
+			b.Task.ID, b.MovedEvents[i].EventID).Scan(&left).Error
 		if err != nil {
 			return database.Fault(err, "Messages of task", b.Task.ID)
 		}
@@ -230,7 +231,8 @@ func (s *Store) moveTask(ctx context.Context, id string) error {
 // lastOf returns the value of an ordering column in the last row of the next step, nil
 // if no row is left.
 func (s *Store) lastOf(ctx context.Context, id, column, table string) (last any, err error) {
-	err = s.conn(ctx).Raw(`SELECT max(`+column+`) FROM (SELECT `+column+` FROM `+table+` WHERE task_id = ? ORDER BY `+column+` LIMIT ?) r`,
+	err = s.conn(ctx).Raw(`SELECT max(`+column+`) FROM (
+		SELECT `+column+` FROM `+table+` WHERE task_id = ? ORDER BY `+column+` LIMIT ?) r`,
 		id, moveRows).Row().Scan(&last)
 	return last, database.Fault(err, "Task", id)
 }
@@ -248,14 +250,16 @@ func (s *Store) moveMessages(ctx context.Context, id, condition string, last any
 	return s.moveFrom(ctx, id,
 		moveStatement{`INSERT INTO log (task_no, created_at, epoch, event_seq, seq, rev, late, type, event_id, turn_id,
 				id, role, status, tool_call_id, phase, body_hash, body, message, artifacts)
-			SELECT t.no, m.created_at, e.epoch, e.seq, m.seq, m.rev, COALESCE(e.late, FALSE), COALESCE(e.type, ''), e.event_id, m.turn_id,
+			SELECT t.no, m.created_at, e.epoch, e.seq, m.seq, m.rev, COALESCE(e.late, FALSE), COALESCE(e.type, ''),
+				e.event_id, m.turn_id,
 				m.id, m.role, m.status, m.tool_call_id, NULLIF(m.phase, ''), NULLIF(m.body_hash, ''), e.body,
 				CASE WHEN e.type = 'text' THEN NULL ELSE NULLIF(m.message, '') END, NULLIF(m.artifacts, '[]')
 			FROM old_messages m JOIN tasks t ON t.id = m.task_id
 			LEFT JOIN old_events e ON e.task_id = m.task_id AND e.event_id = m.event_id AND m.event_id <> ''
 			WHERE m.task_id = ? AND m.seq ` + condition, []any{id, last}},
 		moveStatement{`DELETE FROM old_events WHERE task_id = ? AND event_id IN (
-			SELECT event_id FROM old_messages WHERE task_id = ? AND seq ` + condition + ` AND event_id <> '')`, []any{id, id, last}},
+			SELECT event_id FROM old_messages WHERE task_id = ? AND seq ` + condition + ` AND event_id <> '')`,
+			[]any{id, id, last}},
 		moveStatement{`DELETE FROM old_messages WHERE task_id = ? AND seq ` + condition, []any{id, last}})
 }
 

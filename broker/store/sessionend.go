@@ -70,7 +70,8 @@ func (s *Store) SettleEnd(ctx context.Context, taskID string) error {
 		if _, err := s.db.Exec(ctx, endOf, taskID, `DELETE FROM session_ends WHERE task_id = ?`, taskID); err != nil {
 			return err
 		}
-		_, err := s.db.Exec(ctx, "Task", taskID, `UPDATE tasks SET host_id = NULL WHERE id = ? AND deleted_at IS NOT NULL`, taskID)
+		_, err := s.db.Exec(ctx, "Task", taskID,
+			`UPDATE tasks SET host_id = NULL WHERE id = ? AND deleted_at IS NOT NULL`, taskID)
 		return err
 	})
 }

@@ -66,7 +66,8 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	var err error
 	switch {
 	case isSQLite && opts.Pooler != PoolerNone:
-		return nil, protocol.Errorf(protocol.CodeInvalid, "BELLHOP_DATABASE_POOLER is for PostgreSQL, and BELLHOP_DATABASE_URL names a file of SQLite")
+		return nil, protocol.Errorf(protocol.CodeInvalid,
+			"BELLHOP_DATABASE_POOLER is for PostgreSQL, and BELLHOP_DATABASE_URL names a file of SQLite")
 	case isSQLite:
 		db, err = openSQLite(path, opts)
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):

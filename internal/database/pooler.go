@@ -59,7 +59,8 @@ func setLocal(settings map[string]string) (string, error) {
 		if !settingName.MatchString(name) {
 			return "", protocol.Errorf(protocol.CodeInvalid, "BELLHOP_DATABASE_URL: %q is not the name of a setting", name)
 		}
-		statements = append(statements, fmt.Sprintf("SET LOCAL %s = '%s'", name, strings.ReplaceAll(settings[name], "'", "''")))
+		value := strings.ReplaceAll(settings[name], "'", "''")
+		statements = append(statements, fmt.Sprintf("SET LOCAL %s = '%s'", name, value))
 	}
 	return strings.Join(statements, "; "), nil
 }

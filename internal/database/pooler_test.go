@@ -18,14 +18,17 @@ import (
 )
 
 // unusual changes every setting of a database that decides how values are written as text.
-var unusual = []string{"datestyle = 'SQL, DMY'", "timezone = 'Asia/Kathmandu'", "bytea_output = 'escape'", "intervalstyle = 'iso_8601'"}
+var unusual = []string{
+	"datestyle = 'SQL, DMY'", "timezone = 'Asia/Kathmandu'", "bytea_output = 'escape'", "intervalstyle = 'iso_8601'",
+}
 
 // unusualPostgres returns the URLs of a database with unusual settings: of the server, and through PgBouncer.
 func unusualPostgres(t *testing.T) (direct, pooled string) {
 	t.Helper()
 	direct = testenv.Postgres(t, nil)
 	for _, setting := range unusual {
-		directly(t, direct, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+strings.ReplaceAll(setting, "'", "''")+"', current_database()); END $$")
+		setting = strings.ReplaceAll(setting, "'", "''")
+		directly(t, direct, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "+setting+"', current_database()); END $$")
 	}
 	return direct, testenv.PgBouncer(t, direct)
 }
@@ -67,7 +70,8 @@ var everyTable = table.New("everything",
 	table.OptionalTime("late", func(r *every) **time.Time { return &r.Late }),
 )
 
-const createEverything = `CREATE TABLE everything (id text PRIMARY KEY, n bigint, yes boolean, raw bytea, at timestamptz, late timestamptz)`
+const createEverything = `CREATE TABLE everything (
+	id text PRIMARY KEY, n bigint, yes boolean, raw bytea, at timestamptz, late timestamptz)`
 
 func TestAnyDateStyleAndPgBouncerGiveTheSameValues(t *testing.T) {
 	direct, pooled := unusualPostgres(t)
@@ -81,7 +85,10 @@ func TestAnyDateStyleAndPgBouncerGiveTheSameValues(t *testing.T) {
 			directly(t, direct, createEverything)
 			late := time.Date(2026, 4, 3, 2, 1, 0, 123_000, time.UTC)
 			rows := []every{
-				{ID: `a "quoted", {bracketed} \ text`, N: -5, Yes: true, Raw: []byte{0, 255, '\\', '"'}, At: late.Add(-time.Hour), Late: &late},
+				{
+					ID: `a "quoted", {bracketed} \ text`, N: -5, Yes: true, Raw: []byte{0, 255, '\\', '"'},
+					At: late.Add(-time.Hour), Late: &late,
+				},
 				{ID: "b", Raw: []byte{}, At: time.Date(1999, 12, 11, 10, 9, 8, 7_000, time.UTC)},
 			}
 			insert := everyTable.Insert(rows[0])
@@ -128,7 +135,8 @@ func TestTransactionsBehindPgBouncerHaveTheirOwnLimits(t *testing.T) {
 	}
 	check := func(ctx context.Context) error {
 		for name, want := range map[string]string{
-			"statement_timeout": "300ms", "lock_timeout": "1500ms", "idle_in_transaction_session_timeout": "15s", "timezone": "UTC", "datestyle": "ISO, DMY",
+			"statement_timeout": "300ms", "lock_timeout": "1500ms", "idle_in_transaction_session_timeout": "15s",
+			"timezone": "UTC", "datestyle": "ISO, DMY",
 		} {
 			if got := show(ctx, name); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
@@ -224,7 +232,8 @@ func TestAPoolerIsOnlyForPostgreSQL(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "BELLHOP_DATABASE_POOLER") {
 		t.Errorf("%v", err)
 	}
-	_, err = database.Open(t.Context(), testenv.Postgres(t, nil)+"&x%20y=1", database.Options{Pooler: database.PoolerTransaction})
+	pooled := database.Options{Pooler: database.PoolerTransaction}
+	_, err = database.Open(t.Context(), testenv.Postgres(t, nil)+"&x%20y=1", pooled)
 	if err == nil || !strings.Contains(err.Error(), `"x y"`) {
 		t.Errorf("%v", err)
 	}

@@ -70,7 +70,10 @@ func openPostgres(rawURL string, opts Options) (*DB, error) {
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	pool.SetConnMaxLifetime(connMaxLifetime)
-	db := &DB{dialect: Postgres, patience: opts.Patience, log: opts.Logger, pools: []*sql.DB{pool}, generation: generation, pooler: opts.Pooler}
+	db := &DB{
+		dialect: Postgres, patience: opts.Patience, log: opts.Logger,
+		pools: []*sql.DB{pool}, generation: generation, pooler: opts.Pooler,
+	}
 	plain := config.Copy()
 	plain.RuntimeParams = map[string]string{} // a pooler would refuse them
 	db.breaker = &breaker{log: opts.Logger, probe: func(ctx context.Context) error {

@@ -105,10 +105,16 @@ func TestANamedBrokerNamesTheEventOfARefusal(t *testing.T) {
 	noText := `{"sessionId":"task-1","type":"text","id":"a","timestamp":1}`
 	for _, c := range []struct{ name, token, body, response string }{
 		{"a bad event", s.token(), noText, refused("text is required", `,"index":0`)},
-		{"a bad event of a batch", s.token(), `{"sessionId":"task-1","events":[` + text + `,` + noText + `]}`, refused("text is required", `,"index":1`)},
+		{
+			"a bad event of a batch", s.token(), `{"sessionId":"task-1","events":[` + text + `,` + noText + `]}`,
+			refused("text is required", `,"index":1`),
+		},
 		{"a body that is no object", s.token(), `[]`, refused("The body must be a JSON object", `,"index":0`)},
 		{"another session", s.token(), strings.Replace(text, "task-1", "task-2", 1), refused("Session ID mismatch", "")},
-		{"a batch for another session", s.token(), `{"sessionId":"task-2","events":[` + text + `]}`, refused("Session ID mismatch", "")},
+		{
+			"a batch for another session", s.token(), `{"sessionId":"task-2","events":[` + text + `]}`,
+			refused("Session ID mismatch", ""),
+		},
 		{"not a token", "x", text, refused("Invalid token format", "")},
 		{"no token", "", text, refused("Missing token", "")},
 	} {

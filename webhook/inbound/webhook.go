@@ -113,7 +113,8 @@ func (h *Webhook) store(c echo.Context) (*protocol.IngestResponse, error) {
 // of a token have none. Like the incarnation, it is only in answers of named brokers.
 func (h *Webhook) aboutEvents(err error) error {
 	var known *protocol.Error
-	content := errors.As(err, &known) && known.Code == protocol.CodeInvalid && known.Index == nil && !errors.Is(err, errMismatch)
+	content := errors.As(err, &known) && known.Code == protocol.CodeInvalid && known.Index == nil &&
+		!errors.Is(err, errMismatch)
 	if !content || h.incarnation() == "" {
 		return err
 	}

@@ -29,7 +29,8 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 	outboundtest.Databases(t, func(t *testing.T, site *outboundtest.Site) {
 		p := newPost(t, site)
 		both, one := outboundtest.Receive(t, nil), outboundtest.Receive(t, nil)
-		e := p.webhook(both.URL, protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened, protocol.WebhookTurnFinished)
+		e := p.webhook(both.URL,
+			protocol.WebhookTurnFinished, protocol.WebhookInteractionOpened, protocol.WebhookTurnFinished)
 		p.webhook(one.URL, protocol.WebhookInteractionOpened)
 		p.endpoint("http://127.0.0.1:65000") // an agent's
 		otherUser := outboundtest.Receive(t, nil)
@@ -38,7 +39,8 @@ func TestTaskEventsReachSubscribedEndpoints(t *testing.T) {
 		})
 		p.must(err)
 		event := outbound.TaskEvent{
-			ID: "evt_1", Type: protocol.WebhookTurnFinished, TaskID: "task", TurnID: "turn", At: start, Data: map[string]any{"finishReason": "<stop>"},
+			ID: "evt_1", Type: protocol.WebhookTurnFinished, TaskID: "task", TurnID: "turn", At: start,
+			Data: map[string]any{"finishReason": "<stop>"},
 		}
 		p.must(p.worker.Emit(t.Context(), p.user, event))
 		p.must(p.worker.Emit(t.Context(), p.user, event)) // emitted twice
@@ -88,9 +90,10 @@ func TestWebhookPayloadCompleteness(t *testing.T) {
 		p := newPost(t, site)
 		r := outboundtest.Receive(t, nil)
 		e := p.webhook(r.URL, protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered)
+		someEvents := []protocol.WebhookEvent{protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered}
 		rapid.Check(t, func(rt *rapid.T) {
 			event := outbound.TaskEvent{
-				Type:   rapid.SampledFrom([]protocol.WebhookEvent{protocol.WebhookTurnFinished, protocol.WebhookFollowupAnswered}).Draw(rt, "type"),
+				Type:   rapid.SampledFrom(someEvents).Draw(rt, "type"),
 				TaskID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "task"), TurnID: rapid.StringMatching(`[a-z0-9-]{0,36}`).Draw(rt, "turn"),
 				At: start.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(rt, "at"))), Data: map[string]any{"text": rapid.String().Draw(rt, "text")},
 			}
@@ -127,8 +130,10 @@ func TestRegisterRefuses(t *testing.T) {
 		"a private address":  {Kind: outbound.KindTask, URL: "https://10.0.0.1", Events: events},
 		"no URL":             {Kind: outbound.KindTask, Events: events},
 		"a secret too short": {Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: events, Secret: short},
-		"an unknown event":   {Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: []protocol.WebhookEvent{"turn.started"}},
-		"no event":           {Kind: outbound.KindTask, URL: "https://hooks.example.com"},
+		"an unknown event": {
+			Kind: outbound.KindTask, URL: "https://hooks.example.com", Events: []protocol.WebhookEvent{"turn.started"},
+		},
+		"no event": {Kind: outbound.KindTask, URL: "https://hooks.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := p.worker.Register(t.Context(), p.user, r)

@@ -64,7 +64,10 @@ func testBatch(t *testing.T, s suite) {
 		b.NewMessages = []broker.Message{message("m1", 1), message("m2", 2)}
 		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, MessageID: "m1", State: broker.TurnOpen, AnnouncedAt: now}}
 		b.Interactions = []broker.Interaction{question}
-		b.Changes = []broker.ChangeRef{{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}, {Rev: 2, Kind: broker.ChangeMessage, Seq: 2}, {Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"}}
+		b.Changes = []broker.ChangeRef{
+			{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}, {Rev: 2, Kind: broker.ChangeMessage, Seq: 2},
+			{Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"},
+		}
 		b.Events = []broker.StoredEvent{
 			{TaskID: task.ID, EventID: "e1", Epoch: 1, Seq: 1, Body: []byte(`{"b":"?"}`), ReceivedAt: now},
 			{TaskID: task.ID, EventID: "e2", Body: []byte(`{}`), Late: true, ReceivedAt: now},
@@ -169,13 +172,16 @@ func testMoved(t *testing.T, s suite) {
 	task := s.task(s.user())
 	event := func(id string, epoch, seq int64) broker.StoredEvent {
 		return broker.StoredEvent{
-			TaskID: task.ID, EventID: id, Epoch: epoch, Seq: seq, TurnID: "t", Body: fmt.Appendf(nil, `{"at":[%d,%d]}`, epoch, seq), ReceivedAt: now,
+			TaskID: task.ID, EventID: id, Epoch: epoch, Seq: seq, TurnID: "t",
+			Body: fmt.Appendf(nil, `{"at":[%d,%d]}`, epoch, seq), ReceivedAt: now,
 		}
 	}
 	late := event("late", 1, 1)
 	late.Late = true
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
-		b.Events = []broker.StoredEvent{event("a", 1, 1), event("b", 1, 2), late, {TaskID: task.ID, EventID: "basic", ReceivedAt: now}}
+		b.Events = []broker.StoredEvent{
+			event("a", 1, 1), event("b", 1, 2), late, {TaskID: task.ID, EventID: "basic", ReceivedAt: now},
+		}
 	}))
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
 		b.MovedEvents = []broker.StoredEvent{event("b", 2, 1), event("late", 2, 2)}
@@ -222,7 +228,8 @@ func testAppend(t *testing.T, s suite) {
 			events[i].Body = []byte(`{"type":"text","id":"t","timestamp":1,"text":"it's ?"}`)
 			n := int64(i) + 1
 			batch.NewMessages = append(batch.NewMessages, broker.Message{Message: protocol.Message{
-				ID: protocol.NewID(), TaskID: task.ID, Seq: rev + n, Rev: rev + n, CreatedAt: now, Message: "it's ?", EventID: events[i].EventID,
+				ID: protocol.NewID(), TaskID: task.ID, Seq: rev + n, Rev: rev + n, CreatedAt: now, Message: "it's ?",
+				EventID: events[i].EventID,
 			}})
 			batch.Changes = append(batch.Changes, broker.ChangeRef{Rev: rev + n, Kind: broker.ChangeMessage, Seq: rev + n})
 		}
@@ -244,8 +251,14 @@ func testAppend(t *testing.T, s suite) {
 			true, nil,
 		},
 		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
-		{"a used event id", 2, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken},
-		{"on from there", 2, protocol.Cursor{Epoch: 1, Seq: 2}, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil},
+		{
+			"a used event id", 2, protocol.Cursor{Epoch: 1, Seq: 2},
+			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken,
+		},
+		{
+			"on from there", 2, protocol.Cursor{Epoch: 1, Seq: 2},
+			[]broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil,
+		},
 	} {
 		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %t, %v", c.rule, done, err)
@@ -255,7 +268,8 @@ func testAppend(t *testing.T, s suite) {
 	s.must(err)
 	list, err := s.store.Messages(s.ctx, task.ID, broker.MessageQuery{Limit: 10})
 	s.must(err)
-	if got.Rev != 3 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" || !got.LastEventAt.Equal(now.Add(time.Hour)) ||
+	if got.Rev != 3 || got.Cursor != (protocol.Cursor{Epoch: 1, Seq: 3}) || got.Title != "x" ||
+		!got.LastEventAt.Equal(now.Add(time.Hour)) ||
 		len(list) != 3 || list[0].Message.Message != "it's ?" || list[2].EventID != "c" {
 		t.Errorf("%+v, %+v", got, list)
 	}
@@ -265,7 +279,8 @@ func testAppend(t *testing.T, s suite) {
 		t.Errorf("%v", refs)
 	}
 	s.must(s.apply(task.ID, func(b *broker.Batch) { b.Task.DeletedAt = &now }))
-	if done, err := try(3, protocol.Cursor{Epoch: 1, Seq: 3}, broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}); done || err != nil {
+	deleted := broker.StoredEvent{EventID: "d", Epoch: 1, Seq: 4}
+	if done, err := try(3, protocol.Cursor{Epoch: 1, Seq: 3}, deleted); done || err != nil {
 		t.Errorf("to a deleted task: %t, %v", done, err)
 	}
 }

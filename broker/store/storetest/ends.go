@@ -26,7 +26,8 @@ func testEnds(t *testing.T, s suite) {
 				b.Task.AgentURL = "https://own.example"
 			}
 		}))
-		s.must(s.store.OweEnd(s.ctx, &broker.SessionEnd{TaskID: task.ID, Since: now, DueAt: now.Add(time.Duration(i) * time.Second), Attempts: 1}))
+		due := now.Add(time.Duration(i) * time.Second)
+		s.must(s.store.OweEnd(s.ctx, &broker.SessionEnd{TaskID: task.ID, Since: now, DueAt: due, Attempts: 1}))
 	}
 	s.dueEnds(1, ids[0], ids[1])
 	s.dueEnds(2, ids...)

@@ -76,7 +76,8 @@ func migrated(t testing.TB, db *database.DB, err error) *database.DB {
 func connect(url string, pooler database.Pooler) (*database.DB, error) {
 	const attempts = 5
 	for i := 1; ; i++ {
-		db, err := database.Open(context.Background(), url, database.Options{Synchronous: "OFF", Patience: 20 * time.Second, Pooler: pooler})
+		opts := database.Options{Synchronous: "OFF", Patience: 20 * time.Second, Pooler: pooler}
+		db, err := database.Open(context.Background(), url, opts)
 		if err == nil || i == attempts {
 			return db, err
 		}

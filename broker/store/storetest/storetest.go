@@ -258,7 +258,8 @@ func testHosts(t *testing.T, s suite) {
 		b.Task.HostID = h.ID
 		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, State: broker.TurnAnnounced, AnnouncedAt: now}}
 	}))
-	if list, err = s.store.Hosts(s.ctx); err != nil || len(list) != 2 || list[0].OpenTurns != 0 || list[1].ID != h.ID || list[1].OpenTurns != 1 {
+	list, err = s.store.Hosts(s.ctx)
+	if err != nil || len(list) != 2 || list[0].OpenTurns != 0 || list[1].ID != h.ID || list[1].OpenTurns != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if got, err = s.store.Host(s.ctx, h.ID); err != nil || got.OpenTurns != 0 { // check-ins read it: they do not count

@@ -212,7 +212,7 @@ export interface Task {
   reason: StatusReason;
   /** id of the open turn; null if there is none */
   openTurn: string | null;
-  /** the host cannot resume a stream and reports no end of a turn */
+  /** the host neither resumes streams nor reports ends of turns */
   basicHost?: boolean;
   lastTurn: LastTurn | null;
   openInteractions: number;
@@ -509,7 +509,7 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' |
 export type TurnReason =
   | 'aborted' // the user interrupted
   | 'host-restarted' // the host crashed or stopped during the turn
-  | 'not-started' // announced but never prompted: another turn replaced it, or its tokens have expired
+  | 'not-started' // announced, never prompted: replaced, or its tokens have expired
   | 'host-lost' // closed by the broker, because the host does not have the turn
   | 'agent-exited'; // the agent program exited during the turn
 

@@ -113,7 +113,8 @@ func TestWebhooksAndTheirDeliveries(t *testing.T) {
 		d.want(bob, "GET", "/api/deliveries", "", 200, `{"deliveries":[]}`)
 
 		emit := func(id string) {
-			if err := d.worker.Emit(t.Context(), ada, outbound.TaskEvent{ID: id, Type: protocol.WebhookTurnFinished, TaskID: "t", At: d.clock.Now()}); err != nil {
+			event := outbound.TaskEvent{ID: id, Type: protocol.WebhookTurnFinished, TaskID: "t", At: d.clock.Now()}
+			if err := d.worker.Emit(t.Context(), ada, event); err != nil {
 				t.Fatal(err)
 			}
 		}

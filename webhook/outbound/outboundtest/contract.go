@@ -65,7 +65,8 @@ func (s suite) code(err error, want protocol.Code) {
 func (s suite) endpoint(url string) *outbound.Endpoint {
 	s.Helper()
 	e := &outbound.Endpoint{
-		ID: protocol.NewID(), OwnerID: s.user, Kind: "agent", URL: url, Secret: seal.NewSecret("one"), Events: []protocol.WebhookEvent{}, CreatedAt: now,
+		ID: protocol.NewID(), OwnerID: s.user, Kind: "agent", URL: url, Secret: seal.NewSecret("one"),
+		Events: []protocol.WebhookEvent{}, CreatedAt: now,
 	}
 	s.must(s.store.CreateEndpoint(s.ctx, e))
 	return e
@@ -131,7 +132,8 @@ func testEndpoints(t *testing.T, s suite) {
 	until := now.Add(time.Hour)
 	e := &outbound.Endpoint{
 		ID: protocol.NewID(), OwnerID: s.user, Kind: outbound.KindTask, URL: "https://a.example", Secret: seal.NewSecret("one"),
-		PreviousSecret: seal.NewSecret("zero"), PreviousUntil: &until, Events: []protocol.WebhookEvent{"a", "b"}, DisabledAt: &until,
+		PreviousSecret: seal.NewSecret("zero"), PreviousUntil: &until,
+		Events: []protocol.WebhookEvent{"a", "b"}, DisabledAt: &until,
 		DisabledReason: "why", CreatedAt: now,
 	}
 	s.must(s.store.CreateEndpoint(s.ctx, e))
