@@ -144,7 +144,11 @@ func (s *Adoption) Adopt(ctx context.Context, caller Caller, sessionID string, r
 	if err != nil {
 		return nil, err
 	}
-	open, err := s.Sessions.openRequest(ctx, task, incarnation, "")
+	secret, err := s.Sessions.Store.WebhookSecret(ctx, task.ID)
+	if err != nil {
+		return nil, err
+	}
+	open, err := s.Sessions.openRequest(&session{task: task, secret: secret, incarnation: incarnation}, "")
 	if err != nil {
 		return nil, err
 	}

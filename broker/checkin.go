@@ -50,14 +50,11 @@ type checkIn struct {
 
 func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.CheckInRequest) (*checkIn, error) {
 	incarnation := s.Incarnation.ID()
-	task, err := s.agentTask(ctx, userID, req.TaskID)
-	if err == nil && s.Targets.missing(task) {
-		task, err = s.placeLate(ctx, task)
-	}
+	found, err := s.openable(ctx, userID, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
-	target, err := s.Targets.of(ctx, task)
+	task, target, err := s.placed(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +62,22 @@ func (s *Sessions) checkIn(ctx context.Context, userID string, req *protocol.Che
 	if err == nil {
 		err = errors.Join(checkReach(req.Reach), req.PermissionMode.Check())
 	}
-	return &checkIn{session: session{task, target, incarnation}, req: req, body: body}, err
+	return &checkIn{session: session{task, target, found.WebhookSecret, incarnation}, req: req, body: body}, err
+}
+
+// placed returns the task with its target. A task without a place gets one.
+func (s *Sessions) placed(ctx context.Context, found *OpenableTask) (*Task, Target, error) {
+	task := &found.Task
+	if !s.Targets.missing(task) {
+		target, err := s.Targets.ofFound(found)
+		return task, target, err
+	}
+	task, err := s.placeLate(ctx, task)
+	if err != nil {
+		return nil, Target{}, err
+	}
+	target, err := s.Targets.of(ctx, task)
+	return task, target, err
 }
 
 // withIDs adds messageId and turnId to an error, so that a frontend can try again.
@@ -86,6 +98,9 @@ func (c *checkIn) withIDs(err error) error {
 // announce stores message and turn, or finds those of an earlier check-in with the
 // same messageId.
 func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
+	if done, err := s.announceAtOnce(ctx, c); err != nil || done {
+		return err
+	}
 	_, err := s.Updater.updateTask(ctx, c.task.UserID, c.task.ID, func(ctx context.Context, tx *taskTx) error {
 		message, err := s.checkedIn(ctx, c)
 		if err != nil {
@@ -98,6 +113,25 @@ func (s *Sessions) announce(ctx context.Context, c *checkIn) error {
 		return nil
 	})
 	return err
+}
+
+// announceAtOnce stores a new message and its turn in one statement. It returns false when
+// that is not possible; then a transaction finds out why.
+func (s *Sessions) announceAtOnce(ctx context.Context, c *checkIn) (bool, error) {
+	if !s.Store.Announces() {
+		return false, nil
+	}
+	task := *c.task
+	tx := s.Updater.begin(&task)
+	message := tx.announce(c, nil)
+	rev, err := s.Store.Announce(ctx, task.UserID, message, tx.turns[message.TurnID])
+	if err != nil || rev == 0 {
+		return false, err
+	}
+	c.messageID, c.turnID = message.ID, message.TurnID
+	task.Rev = rev
+	s.Updater.notify(&task)
+	return true, nil
 }
 
 // checkedIn returns the message of an earlier check-in with this messageId, or nil.
@@ -138,7 +172,7 @@ func (tx *taskTx) announce(c *checkIn, failed *Message) *Message {
 
 // openTurn opens the session on the host with the announced turn.
 func (s *Sessions) openTurn(ctx context.Context, c *checkIn) (*protocol.OpenSessionResponse, error) {
-	open, err := s.openRequest(ctx, c.task, c.incarnation, c.turnID)
+	open, err := s.openRequest(&c.session, c.turnID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -422,4 +423,30 @@ func TestRenew(t *testing.T) {
 		_, err := k.sessions.Renew(k.ctx, old, "new-password")
 		same(t, fault(err), `{'code':'gone','error':'Task deleted'}`)
 	})
+}
+
+// lockingStore counts the transactions that lock a task.
+type lockingStore struct {
+	*store.Store
+	locks int
+}
+
+func (s *lockingStore) LockTask(ctx context.Context, id string) (*broker.Task, error) {
+	s.locks++
+	return s.Store.LockTask(ctx, id)
+}
+
+// On PostgreSQL a new message takes one statement; only its outcome needs a transaction.
+func TestANewMessageIsStoredInOneStatement(t *testing.T) {
+	k := kitOn(t, storetest.OpenPostgres(t))
+	task := k.task()
+	watched := &lockingStore{Store: k.store}
+	k.updater.Store = watched
+	k.checkIn(task.ID, "one")
+	if watched.locks != 1 {
+		t.Errorf("%d transactions locked the task, want 1: the outcome's", watched.locks)
+	}
+	if last := k.messages(task.ID)[0]; k.notified.rev(task.ID) != last.Rev || last.Status != protocol.MessageSent {
+		t.Errorf("notified of rev %d, the message is %+v", k.notified.rev(task.ID), last)
+	}
 }

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"bellhop/broker"
 	"bellhop/broker/store"
@@ -32,8 +33,10 @@ type restoredAfterRead struct {
 	restore func()
 }
 
-func (s restoredAfterRead) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
-	task, err := s.Store.Task(ctx, userID, id)
+func (s restoredAfterRead) OpenableTask(
+	ctx context.Context, userID, id string, now time.Time,
+) (*broker.OpenableTask, error) {
+	task, err := s.Store.OpenableTask(ctx, userID, id, now)
 	s.restore()
 	return task, err
 }

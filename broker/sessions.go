@@ -39,17 +39,39 @@ type SessionStore interface {
 	RelayStore
 	// Task returns CodeNotFound for another user's or a deleted task.
 	Task(ctx context.Context, userID, id string) (*Task, error)
+	// OpenableTask returns CodeNotFound for another user's or a deleted task.
+	OpenableTask(ctx context.Context, userID, id string, now time.Time) (*OpenableTask, error)
 	WebhookSecret(ctx context.Context, taskID string) (seal.Secret, error)
+	AnnounceStore
 	Message(ctx context.Context, taskID, id string) (*Message, error)
 	// LastWithHash returns the newest message whose body hash begins with prefix.
 	LastWithHash(ctx context.Context, taskID, prefix string) (*Message, error)
+}
+
+// AnnounceStore adds a new message and its turn in one statement.
+type AnnounceStore interface {
+	// Announces reports whether Announce is faster than LockTask followed by Apply.
+	Announces() bool
+	// Announce gives the message and its change the task's next numbers, which it takes
+	// from the database, and returns the task's rev. It returns 0 and writes nothing if
+	// the user has no such task or the task has a message of this id.
+	Announce(ctx context.Context, userID string, m *Message, t *Turn) (rev int64, err error)
+}
+
+// OpenableTask is a task with all that opens its session, read at once.
+type OpenableTask struct {
+	Task          Task
+	Host          *Host         // of the task; nil for a task with a URL of its own
+	Passwords     []seal.Secret // of a task without a host, newest first
+	WebhookSecret seal.Secret
 }
 
 // session is a user's task and the target that has its session.
 type session struct {
 	task        *Task
 	target      Target
-	incarnation string // known before the task was read
+	secret      seal.Secret // of the task's webhook tokens
+	incarnation string      // known before the task was read
 }
 
 const (
@@ -67,7 +89,7 @@ func (s *Sessions) Attach(ctx context.Context, userID string, in *protocol.Attac
 	if err != nil {
 		return nil, err
 	}
-	req, err := s.openRequest(ctx, at.task, at.incarnation, at.task.OpenTurn)
+	req, err := s.openRequest(at, at.task.OpenTurn)
 	if err != nil {
 		return nil, err
 	}
@@ -121,35 +143,45 @@ func (s *Sessions) Interrupt(ctx context.Context, userID, taskID string) (*proto
 // find returns the session of a user's task.
 func (s *Sessions) find(ctx context.Context, userID, taskID string) (*session, error) {
 	incarnation := s.Incarnation.ID()
-	task, err := s.agentTask(ctx, userID, taskID)
+	found, err := s.openable(ctx, userID, taskID)
 	if err != nil {
 		return nil, err
 	}
-	target, err := s.Targets.of(ctx, task)
-	return &session{task, target, incarnation}, err
+	target, err := s.Targets.ofFound(found)
+	return &session{&found.Task, target, found.WebhookSecret, incarnation}, err
 }
+
+// openable reads a user's task that has an agent.
+func (s *Sessions) openable(ctx context.Context, userID, taskID string) (*OpenableTask, error) {
+	if taskID == "" {
+		return nil, errNoTaskID()
+	}
+	found, err := s.Store.OpenableTask(ctx, userID, taskID, s.Now())
+	if err == nil && found.Task.Mode != protocol.ModeAgent {
+		return nil, errNoAgent()
+	}
+	return found, err
+}
+
+func errNoTaskID() error { return protocol.Errorf(protocol.CodeInvalid, "taskId is required") }
+
+func errNoAgent() error { return protocol.Errorf(protocol.CodeInvalid, "Task is not in agent mode") }
 
 func (s *Sessions) agentTask(ctx context.Context, userID, taskID string) (*Task, error) {
 	if taskID == "" {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "taskId is required")
+		return nil, errNoTaskID()
 	}
 	task, err := s.Store.Task(ctx, userID, taskID)
 	if err == nil && task.Mode != protocol.ModeAgent {
-		return nil, protocol.Errorf(protocol.CodeInvalid, "Task is not in agent mode")
+		return nil, errNoAgent()
 	}
 	return task, err
 }
 
-// openRequest is a request to open a task's session, with a webhook URL for the
-// turn. incarnation was known before the task was read.
-func (s *Sessions) openRequest(
-	ctx context.Context, task *Task, incarnation, turnID string,
-) (*protocol.OpenSessionRequest, error) {
-	secret, err := s.Store.WebhookSecret(ctx, task.ID)
-	if err != nil {
-		return nil, err
-	}
-	hook, _, err := s.webhook([]byte(secret.Reveal()), task.ID, turnID)
+// openRequest is a request to open a session, with a webhook URL for the turn.
+func (s *Sessions) openRequest(at *session, turnID string) (*protocol.OpenSessionRequest, error) {
+	task := at.task
+	hook, _, err := s.webhook([]byte(at.secret.Reveal()), task.ID, turnID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +189,7 @@ func (s *Sessions) openRequest(
 	return &protocol.OpenSessionRequest{
 		SessionID: task.ID, WebhookURL: hook, BrokerID: s.BrokerID,
 		Cursor: &cursor, Agent: task.Agent, Project: task.Project,
-		Incarnation: incarnation, Title: task.Title, Owner: task.UserID,
+		Incarnation: at.incarnation, Title: task.Title, Owner: task.UserID,
 	}, nil
 }
 

@@ -39,6 +39,20 @@ func (f *Targets) of(ctx context.Context, task *Task) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+	return f.checked(task, target)
+}
+
+// ofFound is of for a task whose host and passwords are read already.
+func (f *Targets) ofFound(found *OpenableTask) (Target, error) {
+	if found.Host != nil {
+		return f.checked(&found.Task, found.Host.target(f.Now()))
+	}
+	return f.checked(&found.Task, own(&found.Task, found.Passwords))
+}
+
+// checked completes a task's own target, and returns CodeInvalid if its URL or its
+// passwords are missing.
+func (f *Targets) checked(task *Task, target Target) (Target, error) {
 	target.Events = task.HostEvents
 	if f.CustomAgentURL != "" {
 		custom := Target{URL: trimURL(f.CustomAgentURL), Events: target.Events}
@@ -72,7 +86,12 @@ func (f *Targets) configured(ctx context.Context, task *Task) (Target, error) {
 		return host.target(f.Now()), nil
 	}
 	passwords, err := f.Store.TaskPasswords(ctx, task.ID, f.Now())
-	return Target{URL: trimURL(task.AgentURL), Guarded: task.Guarded, Passwords: passwords}, err
+	return own(task, passwords), err
+}
+
+// own returns the target of a task with a URL of its own.
+func own(task *Task, passwords []seal.Secret) Target {
+	return Target{URL: trimURL(task.AgentURL), Guarded: task.Guarded, Passwords: passwords}
 }
 
 func (h *Host) target(now time.Time) Target {

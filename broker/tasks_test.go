@@ -177,9 +177,11 @@ type taskReads struct {
 	n int
 }
 
-func (r *taskReads) Task(ctx context.Context, userID, id string) (*broker.Task, error) {
+func (r *taskReads) OpenableTask(
+	ctx context.Context, userID, id string, now time.Time,
+) (*broker.OpenableTask, error) {
 	r.n++
-	return r.SessionStore.Task(ctx, userID, id)
+	return r.SessionStore.OpenableTask(ctx, userID, id, now)
 }
 
 func TestHosts(t *testing.T) {

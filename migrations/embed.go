@@ -1,6 +1,6 @@
 // Package migrations holds the schema of the broker: numbered, forward-only SQL files with the
 // same names for each database. internal/database applies them. Each database has its own text,
-// because types, collations and JSON functions differ and an operator reads what is applied; a
+// because types, collations and JSON functions differ and operators read the applied text; a
 // test holds that the results are equivalent.
 package migrations
 

@@ -6,6 +6,7 @@ import (
 
 	"bellhop/crypto/seal"
 	"bellhop/internal/database"
+	"bellhop/internal/table"
 )
 
 // WebhookSecret implements broker.SessionStore.
@@ -20,17 +21,28 @@ func (s *Store) WebhookSecret(ctx context.Context, id string) (seal.Secret, erro
 
 // TaskPasswords implements broker.TargetStore.
 func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]seal.Secret, error) {
-	var row struct {
-		AgentPassword    []byte
-		PreviousPassword []byte
-		PreviousUntil    *time.Time
-	}
-	err := s.conn(ctx).Table("tasks").Select("agent_password", "previous_password", "previous_until").
-		Where("id = ?", id).Take(&row).Error
+	row, err := database.FindOne(ctx, s.db, taskPasswords, "Task", id, "WHERE id = ?", id)
 	if err != nil {
-		return nil, database.Fault(err, "Task", id)
+		return nil, err
 	}
-	password, err := s.open("tasks", "agent_password", id, row.AgentPassword)
+	return s.openPasswords(id, row, now)
+}
+
+// sealedPasswords are a task's own passwords as stored.
+type sealedPasswords struct {
+	password, previous []byte
+	previousUntil      *time.Time
+}
+
+var taskPasswords = table.New("tasks",
+	table.Bytes("agent_password", func(p *sealedPasswords) *[]byte { return &p.password }),
+	table.Bytes("previous_password", func(p *sealedPasswords) *[]byte { return &p.previous }),
+	table.OptionalTime("previous_until", func(p *sealedPasswords) **time.Time { return &p.previousUntil }),
+)
+
+// openPasswords returns the passwords that are valid now, newest first.
+func (s *Store) openPasswords(id string, row *sealedPasswords, now time.Time) ([]seal.Secret, error) {
+	password, err := s.open("tasks", "agent_password", id, row.password)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +50,10 @@ func (s *Store) TaskPasswords(ctx context.Context, id string, now time.Time) ([]
 	if !password.IsZero() {
 		passwords = append(passwords, password)
 	}
-	if row.PreviousUntil == nil || !now.Before(*row.PreviousUntil) {
+	if row.previousUntil == nil || !now.Before(*row.previousUntil) {
 		return passwords, nil
 	}
-	previous, err := s.open("tasks", "previous_password", id, row.PreviousPassword)
+	previous, err := s.open("tasks", "previous_password", id, row.previous)
 	if err != nil || previous.IsZero() {
 		return passwords, err
 	}

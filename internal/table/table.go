@@ -163,16 +163,25 @@ func Assignments[R any](source string, columns []Column[R]) string {
 	return each(columns, ", ", func(name string) string { return name + " = " + source + "." + name })
 }
 
+// Parameters lists one parameter per column, with its type: $first is the first of them.
+func Parameters[R any](first int, columns []Column[R]) string {
+	next := first - 1
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		next++
+		parts[i] = fmt.Sprintf("$%d::%s", next, c.Type)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Unnest is a table named alias whose columns are parameters, arrays of equal
 // length: $first is the first of them.
 func Unnest[R any](alias string, first int, columns []Column[R]) string {
-	next := first - 1
-	arrays := make([]string, len(columns))
-	for i, c := range columns {
-		next++
-		arrays[i] = fmt.Sprintf("$%d::%s[]", next, c.Type)
+	arrays := slices.Clone(columns)
+	for i := range arrays {
+		arrays[i].Type += "[]"
 	}
-	return "unnest(" + strings.Join(arrays, ", ") + ") AS " + alias + " (" + Names("", columns) + ")"
+	return "unnest(" + Parameters(first, arrays) + ") AS " + alias + " (" + Names("", columns) + ")"
 }
 
 func each[R any](columns []Column[R], separator string, format func(name string) string) string {

@@ -67,6 +67,9 @@ func TestStatements(t *testing.T) {
 		"update":     {pair.Update(&n), "UPDATE pairs SET size = ? WHERE id = ?", []any{int64(3), "a"}},
 		"select":     {table.Statement{SQL: pair.Select("WHERE id = ?")}, "SELECT id, kind, size FROM pairs WHERE id = ?", nil},
 		"qualified":  {table.Statement{SQL: table.Names("", pair.Qualified())}, "pairs.id, pairs.kind, pairs.size", nil},
+		"parameters": {
+			table.Statement{SQL: table.Parameters(4, pair.Columns)}, "$4::text, $5::text, $6::bigint", nil,
+		},
 		"unnest": {
 			table.Statement{SQL: table.Unnest("r", 4, pair.Columns)},
 			"unnest($4::text[], $5::text[], $6::bigint[]) AS r (id, kind, size)", nil,

@@ -66,6 +66,8 @@ func Run(t *testing.T, open func(t testing.TB) Store) {
 		{"Due", testDue},
 		{"Purge", testPurge},
 		{"Ends", testEnds},
+		{"Openable", testOpenable},
+		{"Announce", testAnnounce},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, suite{t, t.Context(), open(t)}) })
 	}
