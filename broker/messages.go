@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 
 	"bellhop/protocol"
 )
@@ -12,13 +13,20 @@ type MessageQuery struct {
 	After, Before, Since *int64
 	Limit                int
 	Await                Await
+	With                 string // "turns" adds the ends and the questions of the messages' turns
 }
+
+// withTurns is the one value of MessageQuery.With besides "".
+const withTurns = "turns"
 
 // Messages returns a page of a task's messages, ascending by seq. With Before but
 // without After the page ends at Before. NextAfter continues after the last
 // message; an empty page repeats the After of the query. With Await the page is read
-// when the rows are there, or the time has passed (Behind).
+// when the rows are there, or the time has passed (Behind). CodeInvalid: With is unknown.
 func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery) (*protocol.MessageList, error) {
+	if q.With != "" && q.With != withTurns {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "with must be turns", Hint: "Leave it out for messages only"}
+	}
 	q.Limit = clamp(q.Limit)
 	behind, err := s.await(ctx, userID, id, q.Await)
 	if err != nil {
@@ -42,10 +50,40 @@ func (s *Tasks) Messages(ctx context.Context, userID, id string, q MessageQuery)
 			list.Messages[i] = messages[i].Message
 			list.NextAfter = messages[i].Seq
 		}
+		if q.With == withTurns {
+			return s.addTurns(ctx, id, list)
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// addTurns adds how the turns of the messages ended, and their questions.
+func (s *Tasks) addTurns(ctx context.Context, taskID string, list *protocol.MessageList) error {
+	var ids []string
+	for i := range list.Messages {
+		if turn := list.Messages[i].TurnID; turn != "" && !slices.Contains(ids, turn) {
+			ids = append(ids, turn)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	turns, err := s.Store.Turns(ctx, taskID, ids)
+	if err != nil {
+		return err
+	}
+	for i := range turns {
+		if turns[i].State == TurnClosed {
+			list.Turns = append(list.Turns, turns[i].ending())
+		}
+	}
+	questions, err := s.Store.TurnInteractions(ctx, taskID, ids)
+	for i := range questions {
+		list.Interactions = append(list.Interactions, *questions[i].View())
+	}
+	return err
 }

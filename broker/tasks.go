@@ -38,6 +38,9 @@ type TaskStore interface {
 	// SetTaskPassword keeps the previous password until previousUntil.
 	SetTaskPassword(ctx context.Context, id string, password seal.Secret, previousUntil time.Time) error
 	Messages(ctx context.Context, taskID string, q MessageQuery) ([]Message, error)
+	Turns(ctx context.Context, taskID string, ids []string) ([]Turn, error)
+	// TurnInteractions returns the questions of turns, oldest first.
+	TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]Interaction, error)
 	Host(ctx context.Context, id string) (*Host, error)
 	Hosts(ctx context.Context) ([]Host, error)
 }

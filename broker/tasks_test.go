@@ -393,3 +393,38 @@ func TestChanges(t *testing.T) {
 		}
 	})
 }
+
+func TestMessagesWithTheirTurns(t *testing.T) {
+	k := newKit(t)
+	task := k.task()
+	const asked = `'type':'interaction','kind':'confirm','prompt':'Run it?','interactionId':`
+	k.mustSend(task.ID, "",
+		seqd(1, 1, "t1", text("one")),
+		seqd(1, 2, "t1", asked+`'q1','state':'open'`),
+		seqd(1, 3, "t1", asked+`'q1','state':'resolved','answer':{'approved':false,'reason':'interrupted'}`),
+		seqd(1, 4, "t1", `'type':'finish','finishReason':'other','reason':'aborted'`),
+		seqd(1, 5, "t2", text("two")),
+		seqd(1, 6, "t2", asked+`'q2','state':'open'`),
+	)
+	list, err := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{With: "turns"})
+	k.must(err)
+	if len(list.Turns) != 1 || list.Turns[0].ID != "t1" || list.Turns[0].Reason != protocol.ReasonAborted {
+		t.Errorf("turns %+v", list.Turns)
+	}
+	if len(list.Interactions) != 2 || list.Interactions[0].Answer.Reason != "interrupted" || list.Interactions[1].State != protocol.InteractionOpen {
+		t.Errorf("questions %+v", list.Interactions)
+	}
+	one := int64(1)
+	list, err = k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{With: "turns", After: &one})
+	k.must(err)
+	if len(list.Turns) != 0 || len(list.Interactions) != 1 || list.Interactions[0].ID != "q2" {
+		t.Errorf("of the second turn %+v", list)
+	}
+	plain, err := k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{})
+	k.must(err)
+	if plain.Turns != nil || plain.Interactions != nil {
+		t.Errorf("unasked %+v", plain)
+	}
+	_, err = k.tasks.Messages(k.ctx, k.user.UserID, task.ID, broker.MessageQuery{With: "everything"})
+	same(t, fault(err), `{'code':'invalid','error':'with must be turns','hint':'Leave it out for messages only'}`)
+}

@@ -18,6 +18,11 @@ func (t *Task) View() *protocol.Task {
 	return v
 }
 
+// ending describes how a closed turn ended.
+func (t *Turn) ending() protocol.LastTurn {
+	return protocol.LastTurn{ID: t.ID, FinishReason: t.FinishReason, Reason: t.Reason, Usage: t.Usage}
+}
+
 // View returns the interaction as the API shows it.
 func (q *Interaction) View() *protocol.Interaction {
 	return &protocol.Interaction{

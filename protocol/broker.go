@@ -221,6 +221,10 @@ type MessageList struct {
 	NextAfter int64     `json:"nextAfter"`
 	Rev       int64     `json:"rev"`
 	Behind    bool      `json:"behind,omitempty"` // what the request waited for did not arrive in time
+
+	// With with=turns: how the turns of the messages ended, and their questions.
+	Turns        []LastTurn    `json:"turns,omitempty"`
+	Interactions []Interaction `json:"interactions,omitempty"`
 }
 
 // Interaction is a question to the user, as the broker's API returns it.

@@ -41,6 +41,7 @@ type listMessagesRequest struct {
 	Before *int64 `query:"before" json:"-"`
 	Since  *int64 `query:"since" json:"-"`
 	Limit  int    `query:"limit" json:"-"`
+	With   string `query:"with" json:"-"`
 	awaitQuery
 }
 
@@ -66,7 +67,7 @@ func (a *API) deleteTask(ctx context.Context, req *taskRequest) (*protocol.Succe
 
 func (a *API) listMessages(ctx context.Context, req *listMessagesRequest) (*protocol.MessageList, error) {
 	return a.Tasks.Messages(ctx, a.Auth.Caller(ctx).UserID, req.ID, broker.MessageQuery{
-		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit, Await: broker.Await(req.awaitQuery),
+		After: req.After, Before: req.Before, Since: req.Since, Limit: req.Limit, Await: broker.Await(req.awaitQuery), With: req.With,
 	})
 }
 

@@ -43,6 +43,12 @@ func (s *Store) TaskInteractions(ctx context.Context, taskID string, ids []strin
 	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.id IN ?", taskID, ids)
 }
 
+// TurnInteractions implements broker.TaskStore.
+func (s *Store) TurnInteractions(ctx context.Context, taskID string, turnIDs []string) ([]broker.Interaction, error) {
+	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.turn_id IN ? ORDER BY interactions.created_at, interactions.id",
+		taskID, turnIDs)
+}
+
 // OpenInteractions implements broker.UpdateStore.
 func (s *Store) OpenInteractions(ctx context.Context, taskID string) ([]broker.Interaction, error) {
 	return s.interactions(ctx, "WHERE interactions.task_id = ? AND interactions.state = 'open'", taskID)

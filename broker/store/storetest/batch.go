@@ -121,6 +121,13 @@ func (s suite) readBatch(t *testing.T, taskID string) {
 	if len(found) != 1 || found[0].TaskTitle != "x" || !*found[0].Answer.Approved || fmt.Sprint(found[0].Options) != "[a b]" || string(found[0].Args) != `{"n":1}` {
 		t.Errorf("%+v", found)
 	}
+	for turn, want := range map[string]int{"t": 1, "t2": 0} {
+		ofTurn, err := s.store.TurnInteractions(s.ctx, taskID, []string{turn})
+		s.must(err)
+		if len(ofTurn) != want {
+			t.Errorf("questions of %s: %+v", turn, ofTurn)
+		}
+	}
 	known, err := s.store.KnownEvents(s.ctx, taskID, []string{"e1", "e2", "e3"})
 	s.must(err)
 	if len(known) != 2 || string(known[0].Body) != `{"b":"?"}` || known[0].Late || !known[1].Late {

@@ -35,6 +35,8 @@ export class BellhopClient extends AgentClient {
       turn?: string;
       atLeast?: number;
       wait?: string;
+      /** Adds how the turns of the messages ended, and their questions. */
+      with?: 'turns';
     } = {},
     signal?: AbortSignal,
   ): Promise<MessageList> {

@@ -294,6 +294,9 @@ export interface MessageList {
   rev: number;
   /** what the request waited for did not arrive in time */
   behind?: boolean;
+  /** With with=turns: how the turns of the messages ended, and their questions. */
+  turns?: LastTurn[];
+  interactions?: Interaction[];
 }
 
 /** Interaction is a question to the user, as the broker's API returns it. */
