@@ -13,5 +13,6 @@ var allowed = []struct{ word, files, reason string }{
 	{"verdict", "protocol/", "wire words: the verdicts of a verification and of a resumed stream"},
 	{"verdicts", "protocol/", "wire words, as above"},
 	{"verdict", "web/", "wire words, as above"},
+	{"withdrawn", "web/src/task/thread/outcome.ts", "wire word: a host's reason for a question that its agent cancelled"},
 	{"say", "web/e2e/agents/", "a command of the test agent"},
 }

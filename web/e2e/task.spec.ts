@@ -45,7 +45,7 @@ test('a message written while the agent works waits, can be changed, and is sent
   bell,
   world,
 }) => {
-  const id = await bell.newTask('ask Go on?');
+  const id = await bell.newTask('write hold.txt: on');
   await expect(bell.dock).toBeVisible();
   await bell.send('slow 9');
   await bell.send('never sent');
@@ -56,21 +56,19 @@ test('a message written while the agent works waits, can be changed, and is sent
   await bell.page.getByRole('textbox', { name: 'Queued message' }).fill('slow 5');
   await bell.page.keyboard.press('Enter');
 
-  await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('go on');
-  await expect(bell.answerButton).toBeEnabled();
-  await bell.page.keyboard.press('Enter');
+  await bell.allow.click();
   await expect(queue).toBeHidden();
   await expect(bell.thread).toContainText('1 2 3 4 5');
   await bell.done();
   const asked = (await world.api.messages(id)).filter((m) => m.role === 'USER').map((m) => m.message);
-  expect(asked).toEqual(['ask Go on?', 'slow 5']);
+  expect(asked).toEqual(['write hold.txt: on', 'slow 5']);
 });
 
 test('a question is answered with text', async ({ bell }) => {
   await bell.newTask('ask Which colour?');
   await expect(bell.dock).toContainText('Which colour?');
-  await bell.dock.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');
-  await expect(bell.answerButton).toBeEnabled();
+  await bell.page.getByRole('textbox', { name: 'Your answer' }).fill('a deep green');
+  await expect(bell.page.getByRole('button', { name: 'Send answer' })).toBeEnabled();
   await bell.page.keyboard.press('Enter');
   await bell.done();
   await expect(bell.thread).toContainText('a deep green');

@@ -14,7 +14,7 @@ export class Console {
   ) {
     this.thread = page.getByRole('log', { name: 'Conversation' });
     this.dock = page.getByRole('region', { name: 'The agent asks you' });
-    this.message = page.getByRole('textbox', { name: 'Message', exact: true });
+    this.message = page.locator('[data-composer]');
     this.allow = this.dock.getByRole('button', { name: 'Allow once' });
   }
 
@@ -50,11 +50,6 @@ export class Console {
       })
       .toBeNull();
     await expect(this.stop).toBeHidden();
-  }
-
-  /** Answers a question with text, once the question accepts input. */
-  get answerButton(): Locator {
-    return this.dock.getByRole('button', { name: 'Answer', exact: true });
   }
 
   get stop(): Locator {

@@ -1,33 +1,14 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { client } from '../app/http.ts';
-import type { Diff, Message } from '../app/types.ts';
+import type { Diff } from '../app/types.ts';
 import { readSetting, writeSetting } from '../settings/store.ts';
-import { diffOf } from '../task/thread/items.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Loading } from '../ui/page.tsx';
 import { parsePatch } from './parse.ts';
+import { useDiff } from './query.ts';
 import { Counts, FileDiff, type Layout } from './view.tsx';
 import styles from './diff.module.css';
-
-/** Asks the agent host for the changes in the task's directory; null when there are none. */
-function useDiff(taskId: string, lastTurn: string, enabled: boolean) {
-  return useQuery({
-    // The turn that just ended may have changed more files.
-    queryKey: ['diff', taskId, lastTurn],
-    placeholderData: keepPreviousData,
-    enabled,
-    staleTime: 0,
-    queryFn: async (): Promise<Diff | null> => {
-      const { message, unchangedSince: seq } = await client.diff(taskId);
-      const kept = seq ? (await client.messages(taskId, { after: seq - 1, limit: 1 })).messages : [message];
-      const artifact = (kept[0] as Message | undefined)?.artifacts.find((a) => a.type === 'DIFF');
-      return artifact ? diffOf(artifact.content) : null;
-    },
-  });
-}
 
 /** The changes of a task beside its conversation. React.lazy requires the default export. */
 export default function DiffPanel({

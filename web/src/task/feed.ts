@@ -44,9 +44,14 @@ async function followTask(
   onState: (connected: boolean) => void,
 ) {
   const since = history.state.rev;
+  let lost = history.followed;
+  history.followed = true;
   try {
     const onConnection = (state: string) => {
       if (state === 'streaming') onState(true);
+      // While the feed was away, more turns than the newest may have ended.
+      if (state === 'streaming' && lost) void history.loadTurns();
+      lost = state === 'reconnecting';
       if (state === 'reconnecting') onState(false);
     };
     // Messages that changed while disconnected arrive as frames. The task's own row may have changed without one: read
@@ -58,11 +63,11 @@ async function followTask(
           history.apply(frame.data, frame.rev);
           break;
         case 'task':
-          history.seen(frame.rev);
+          history.ended(frame.data.lastTurn, frame.rev);
           patchTask(queries, taskId, frame.data);
           break;
         case 'interaction':
-          history.seen(frame.rev);
+          history.ask(frame.data, frame.rev);
           applyInteraction(queries, frame.data);
           break;
         case 'reset':
@@ -76,11 +81,16 @@ async function followTask(
   }
 }
 
-/** Applies the interaction frames of a task's feed to the list of open interactions. */
+/**
+ * Applies the interaction frames of a task's feed to the list of open interactions. A read of the list that began
+ * before the frame would undo it, so that it begins again.
+ */
 export function applyInteraction(queries: QueryClient, row: Interaction) {
   queries.setQueryData<Interaction[]>(['interactions'], (list) => {
     if (!list) return list;
     const others = list.filter((i) => i.id !== row.id);
     return row.state === 'open' ? [...others, row].sort((a, b) => a.createdAt.localeCompare(b.createdAt)) : others;
   });
+  if (queries.isFetching({ queryKey: ['interactions'] }) > 0)
+    void queries.invalidateQueries({ queryKey: ['interactions'] });
 }

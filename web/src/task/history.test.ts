@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { upsert } from './history.ts';
-import { row } from './kit.ts';
+import { addEndings, addQuestions, upsert } from './history.ts';
+import { confirm, row } from './kit.ts';
 
 describe('upsert', () => {
   it('appends new rows by seq, in whatever order they arrive', () => {
@@ -20,5 +20,20 @@ describe('upsert', () => {
   it('returns the same list without changes', () => {
     const rows = [row({ seq: 1 })];
     expect(upsert(rows, [])).toBe(rows);
+  });
+});
+
+describe('the ends and questions of turns', () => {
+  const end = { id: 't1', finishReason: 'other' as const, reason: 'aborted', usage: null };
+  it('keeps an end for ever', () => {
+    const known = addEndings(new Map(), [end]);
+    expect(addEndings(known, [{ ...end, reason: 'host-lost' }])).toBe(known);
+    expect(addEndings(known, [{ ...end, id: 't2' }]).get('t1')).toBe(end);
+  });
+  it('replaces a question by its id, and keeps the others of other turns', () => {
+    const first = addQuestions(new Map(), [confirm(), confirm({ id: 'other', turnId: 'another' })]);
+    const next = addQuestions(first, [confirm({ state: 'expired' })]);
+    expect(next.get('turn')?.map((q) => q.state)).toEqual(['expired']);
+    expect(next.get('another')).toBe(first.get('another'));
   });
 });

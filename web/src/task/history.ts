@@ -1,5 +1,5 @@
 import { client } from '../app/http.ts';
-import type { Message } from '../app/types.ts';
+import type { Interaction, LastTurn, Message } from '../app/types.ts';
 
 /** Greater than any seq: asks for the newest page. */
 const end = Number.MAX_SAFE_INTEGER;
@@ -13,6 +13,33 @@ export interface HistoryState {
   more: boolean;
   loading: boolean;
   error: unknown;
+  /** How turns ended, by their id. */
+  endings: ReadonlyMap<string, LastTurn>;
+  /** The questions of turns, by the id of the turn, oldest first. */
+  questions: ReadonlyMap<string, readonly Interaction[]>;
+}
+
+/** Adds questions to those of their turns; a question that is known already is replaced. */
+export function addQuestions(
+  known: HistoryState['questions'],
+  changed: readonly Interaction[],
+): HistoryState['questions'] {
+  if (changed.length === 0) return known;
+  const out = new Map(known);
+  for (const question of changed) {
+    const others = (out.get(question.turnId) ?? []).filter((q) => q.id !== question.id);
+    out.set(
+      question.turnId,
+      [...others, question].sort((a, b) => a.createdAt.localeCompare(b.createdAt)),
+    );
+  }
+  return out;
+}
+
+/** Adds the ends of turns. An end never changes, so that one that is known keeps its identity. */
+export function addEndings(known: HistoryState['endings'], ended: readonly LastTurn[]): HistoryState['endings'] {
+  const fresh = ended.filter((turn) => !known.has(turn.id));
+  return fresh.length === 0 ? known : new Map([...known, ...fresh.map((turn) => [turn.id, turn] as const)]);
 }
 
 /** Merges rows by id, keeps the state with the higher rev, and returns them ordered by seq. */
@@ -36,10 +63,21 @@ export function upsert(rows: readonly Message[], changed: readonly Message[]): r
 
 /** A task's messages: loads the newest page first and older pages on demand; the task's feed adds changes. */
 export class History {
-  #state: HistoryState = { rows: [], rev: undefined, more: false, loading: false, error: undefined };
+  #state: HistoryState = {
+    rows: [],
+    rev: undefined,
+    more: false,
+    loading: false,
+    error: undefined,
+    endings: new Map(),
+    questions: new Map(),
+  };
   readonly #listeners = new Set<() => void>();
   #waiting: Message[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Whether a feed has kept this history current before. */
+  followed = false;
 
   constructor(private readonly taskId: string) {}
 
@@ -57,11 +95,24 @@ export class History {
     if (this.#state.loading) return;
     this.#set({ loading: true, error: undefined });
     try {
-      const { messages, rev } = await client.messages(this.taskId, { before: end, limit: page });
+      const { messages, rev, ...more } = await client.messages(this.taskId, {
+        before: end,
+        limit: page,
+        with: 'turns',
+      });
       const rows = reset ? messages : upsert(this.#state.rows, messages);
-      this.#set({ rows, rev, loading: false, more: (rows[0]?.seq ?? 1) > 1 });
+      this.#set({ rows, rev, loading: false, more: (rows[0]?.seq ?? 1) > 1, ...this.#turnsOf(more) });
     } catch (error) {
       this.#set({ loading: false, error });
+    }
+  }
+
+  /** Loads the ends and questions of the newest turns: the feed sends only the newest end again. */
+  async loadTurns(): Promise<void> {
+    try {
+      this.#set(this.#turnsOf(await client.messages(this.taskId, { before: end, limit: page, with: 'turns' })));
+    } catch {
+      // The feed has the same broker: when it connects again, this is called again.
     }
   }
 
@@ -70,9 +121,18 @@ export class History {
     if (!first || !this.#state.more || this.#state.loading) return;
     this.#set({ loading: true, error: undefined });
     try {
-      const { messages } = await client.messages(this.taskId, { before: first.seq, limit: page });
+      const { messages, ...more } = await client.messages(this.taskId, {
+        before: first.seq,
+        limit: page,
+        with: 'turns',
+      });
       const rows = [...messages, ...this.#state.rows];
-      this.#set({ rows, loading: false, more: messages.length > 0 && (rows[0]?.seq ?? 1) > 1 });
+      this.#set({
+        rows,
+        loading: false,
+        more: messages.length > 0 && (rows[0]?.seq ?? 1) > 1,
+        ...this.#turnsOf(more),
+      });
     } catch (error) {
       this.#set({ loading: false, error });
     }
@@ -95,6 +155,25 @@ export class History {
 
   seen(rev: number) {
     this.#state = { ...this.#state, rev };
+  }
+
+  /** Adds a question from the feed. */
+  ask(question: Interaction, rev: number) {
+    this.#set({ rev, questions: addQuestions(this.#state.questions, [question]) });
+  }
+
+  /** Adds how the task's newest turn ended. */
+  ended(turn: LastTurn | null, rev: number) {
+    this.seen(rev);
+    const endings = addEndings(this.#state.endings, turn ? [turn] : []);
+    if (endings !== this.#state.endings) this.#set({ endings });
+  }
+
+  #turnsOf({ turns = [], interactions = [] }: { turns?: LastTurn[]; interactions?: Interaction[] }) {
+    return {
+      endings: addEndings(this.#state.endings, turns),
+      questions: addQuestions(this.#state.questions, interactions),
+    };
   }
 
   #set(change: Partial<HistoryState>) {

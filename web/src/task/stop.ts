@@ -33,7 +33,7 @@ function useEscape(active: boolean, onEscape: () => void) {
         return;
       const field = event.target instanceof HTMLElement ? event.target : null;
       // In other fields Escape belongs to the field.
-      if (isTyping(field) && field?.getAttribute('aria-label') !== 'Message') return;
+      if (isTyping(field) && !field?.hasAttribute('data-composer')) return;
       latest.current();
     };
     addEventListener('keydown', onKey);

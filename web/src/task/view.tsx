@@ -1,9 +1,10 @@
-import { BellhopError } from '@bellhop/client';
+import { BellhopError, isDiff } from '@bellhop/client';
 import type { UIMessage } from 'ai';
-import { useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { describe } from '../app/http.ts';
 import type { Diff, Task } from '../app/types.ts';
-import { useOpenInteractions } from '../inbox/api.ts';
+import { useDiff } from '../diff/query.ts';
+import { useAnswer, useOpenInteractions } from '../inbox/api.ts';
 import { useMarkRead } from '../tasks/api.ts';
 import { isUnread } from '../tasks/status.ts';
 import { Failure } from '../ui/failure.tsx';
@@ -37,7 +38,11 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
   const turns = useMemo(() => mergeTurns(groups, chat.live, pending, failed), [groups, chat.live, pending, failed]);
   // A basic host does not say when its turn ends, so its next message does not wait for that.
   const blocked = streaming || (busy && !task.basicHost);
-  const outbox = useOutbox(task.id, chat.send, state, { busy: blocked, failed });
+  const outbox = useOutbox(task.id, chat.send, state, { busy: blocked, failed, lastTurn: task.lastTurn });
+  const answer = useAnswer();
+  const question = interactions[0]?.kind === 'ask' ? interactions[0] : undefined;
+  const again = useLatest((text: string) => outbox.submit(text, []));
+  useChanges(task, state, visible && !busy);
   useReadMark(task, visible, busy && interactions.length === 0);
 
   const current = [...chat.live.keys()].at(-1) ?? '';
@@ -62,6 +67,7 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
         failure={failure}
         sent={outbox.sent}
         onDiff={onDiff}
+        onRetry={again}
         onOlder={() => history.loadOlder()}
         onReload={() => void history.load()}
       />
@@ -72,11 +78,19 @@ export function TaskView({ task, onDiff }: { task: Task; onDiff: (diff: Diff) =>
           busy={busy}
           waiting={interactions.length > 0}
           message={chat.live.get(runningTurn)}
+          onStop={outbox.pause}
           sentAt={lastRow?.createdAt}
         />
-        <Dock interactions={interactions} />
+        <Dock interactions={interactions} composer={answer} />
         <QueuedMessages queue={outbox.queue} />
-        <Composer taskId={task.id} busy={blocked} lastMessage={lastRow?.message ?? ''} onSend={outbox.submit} />
+        <Composer
+          taskId={task.id}
+          busy={blocked}
+          lastMessage={lastRow?.message ?? ''}
+          onSend={outbox.submit}
+          question={question}
+          onAnswer={(text) => question && answer.mutate({ id: question.id, text })}
+        />
       </div>
     </>
   );
@@ -108,10 +122,15 @@ interface ProgressProps {
   message: UIMessage | undefined;
   /** When the turn's message was sent. */
   sentAt: string | undefined;
+  /** Called before the agent is stopped. */
+  onStop: () => void;
 }
 
-function Progress({ chat, busy, waiting, message, sentAt }: ProgressProps) {
-  const { stop, stopping } = useStop(busy, chat.stop);
+function Progress({ chat, busy, waiting, message, sentAt, onStop }: ProgressProps) {
+  const { stop, stopping } = useStop(busy, () => {
+    onStop();
+    return chat.stop();
+  });
   const since = useTurnStart(busy, sentAt);
   if (!busy) return null;
   const verb = verbOf({
@@ -123,6 +142,20 @@ function Progress({ chat, busy, waiting, message, sentAt }: ProgressProps) {
   return (
     <Activity verb={verb} since={since} relay={chat.connection.reach === 'relay'} stopping={stopping} onStop={stop} />
   );
+}
+
+/** A function that keeps its identity and calls the newest `fn`. */
+function useLatest<A extends unknown[]>(fn: (...args: A) => void): (...args: A) => void {
+  const latest = useRef(fn);
+  latest.current = fn;
+  return useCallback((...args: A) => latest.current(...args), []);
+}
+
+/** Has the changes of the last turn stored, unless they are: they then appear in the conversation. */
+function useChanges(task: Task, { rows, rev }: HistoryState, idle: boolean) {
+  const turn = task.lastTurn?.id ?? '';
+  const known = rows.some((r) => r.turnId === turn && r.artifacts.some(isDiff));
+  useDiff(task.id, turn, idle && rev !== undefined && turn !== '' && !task.basicHost && !known, Infinity);
 }
 
 /** An undelivered message of an earlier visit that this page has not tried to send yet. */

@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { openedByKey } from '../../app/shortcuts.ts';
+import type { Interaction } from '../../app/types.ts';
 import { toast } from '../../ui/toast.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { cx } from '../../ui/class.ts';
+import { useArmed } from '../dock/armed.ts';
 import { readDraft, saveDraft } from './draft.ts';
 import { acceptedImages, imagesOf, readImages } from './images.ts';
 import type { ImageFile } from './queue.ts';
@@ -15,23 +17,27 @@ interface Props {
   /** The user's last message; arrow up puts it into an empty field. */
   lastMessage: string;
   onSend: (text: string, files: readonly ImageFile[]) => void;
+  /** The open question, which the composer answers instead of sending a message. */
+  question?: Interaction | undefined;
+  onAnswer: (text: string) => void;
 }
 
-export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
-  const [text, setText] = useState(() => readDraft(taskId));
+export function Composer({ taskId, busy, lastMessage, onSend, question, onAnswer }: Props) {
+  const [text, change] = useDraft(question ? `answer.${question.id}` : taskId, question?.default ?? '');
   const { files, setFiles, add } = useImages();
   const field = useRef<HTMLTextAreaElement>(null);
-  const empty = text.trim() === '' && files.length === 0;
+  const armed = useArmed(question?.id ?? '');
+  const empty = text.trim() === '' && (question !== undefined || files.length === 0);
+  const words = wordsOf(question !== undefined, busy);
 
-  const change = (value: string) => {
-    setText(value);
-    saveDraft(taskId, value);
-  };
   const send = () => {
-    if (empty) return;
-    onSend(text.trim(), files);
+    if (empty || (question && !armed)) return;
+    if (question) onAnswer(text.trim());
+    else {
+      onSend(text.trim(), files);
+      setFiles([]);
+    }
     change('');
-    setFiles([]);
   };
   useEffect(() => {
     // On a phone the keyboard would cover the conversation.
@@ -55,36 +61,60 @@ export function Composer({ taskId, busy, lastMessage, onSend }: Props) {
   };
   return (
     <DropZone onDrop={add}>
-      <Attached files={files} onChange={setFiles} />
+      {!question && <Attached files={files} onChange={setFiles} />}
       <textarea
         ref={field}
         rows={1}
         dir="auto"
         data-composer
-        aria-label="Message"
+        aria-label={words.field}
         enterKeyHint="send"
-        placeholder={busy ? 'Write the next message; it is sent when the agent is done' : 'Message the agent'}
+        placeholder={words.placeholder}
         value={text}
         onChange={(e) => change(e.target.value)}
         onKeyDown={onKey}
         onPaste={(event) => {
-          if (add(imagesOf(event.clipboardData))) event.preventDefault();
+          if (!question && add(imagesOf(event.clipboardData))) event.preventDefault();
         }}
       />
       <div className={styles.bar}>
-        <ImagePicker onPick={add} />
-        <span className={styles.hint}>{busy ? 'Enter queues' : 'Enter sends'} · Shift Enter breaks the line</span>
+        {!question && <ImagePicker onPick={add} />}
+        <span className={styles.hint}>Enter {words.enter} · Shift Enter breaks the line</span>
         <IconButton
           kind="primary"
           className={styles.send}
-          label={busy ? 'Queue message' : 'Send message'}
-          icon={<Icon name={busy ? 'plus' : 'send'} />}
-          disabled={empty}
+          label={words.button}
+          icon={<Icon name={busy && !question ? 'plus' : 'send'} />}
+          disabled={empty || (question !== undefined && !armed)}
           onClick={send}
         />
       </div>
     </DropZone>
   );
+}
+
+/** The text of a draft. Another key shows another draft: a message stays as it is while a question is answered. */
+function useDraft(key: string, initial: string): [string, (text: string) => void] {
+  const [draft, setDraft] = useState(() => ({ key, text: readDraft(key) || initial }));
+  if (draft.key !== key) setDraft({ key, text: readDraft(key) || initial });
+  const change = (text: string) => {
+    setDraft({ key, text });
+    saveDraft(key, text);
+  };
+  return [draft.key === key ? draft.text : '', change];
+}
+
+function wordsOf(answering: boolean, busy: boolean) {
+  if (answering)
+    return { field: 'Your answer', placeholder: 'Answer the agent', enter: 'answers', button: 'Send answer' };
+  if (busy)
+    return {
+      field: 'Message',
+      placeholder: 'Write the next message; it is sent when the agent is done',
+      enter: 'queues',
+      button: 'Queue message',
+    };
+  return { field: 'Message', placeholder: 'Message the agent', enter: 'sends', button: 'Send message' };
 }
 
 /** The images of the message. `add` returns whether there were any. */

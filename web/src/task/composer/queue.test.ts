@@ -41,6 +41,20 @@ describe('the queue of messages', () => {
     sessionStorage.setItem('q', stored);
     expect(make().list).toEqual([]);
   });
+  it('stays paused over a reload, until it is resumed or empty', () => {
+    const queue = make();
+    queue.pause();
+    expect(queue.paused).toBe(false);
+    queue.add(message('a'));
+    queue.pause();
+    expect([queue.paused, make().paused]).toEqual([true, true]);
+    queue.resume();
+    expect([queue.paused, make().paused]).toEqual([false, false]);
+    queue.pause();
+    queue.remove('a');
+    queue.add(message('b'));
+    expect([queue.paused, make().paused]).toEqual([false, false]);
+  });
   it('notifies of every change', () => {
     const queue = make();
     const listener = vi.fn();

@@ -16,10 +16,11 @@ export interface ImageFile {
 
 /**
  * The messages of one task that wait for its agent, oldest first. A reload of the tab keeps their texts, not their
- * images.
+ * images. A paused queue waits for the user.
  */
 export class MessageQueue {
   #list: readonly Queued[];
+  #paused: boolean;
   readonly #listeners = new Set<() => void>();
 
   constructor(
@@ -27,6 +28,24 @@ export class MessageQueue {
     private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined,
   ) {
     this.#list = this.#read();
+    this.#paused = this.#list.length > 0 && storage?.getItem(this.#pausedKey) === 'true';
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Keeps the messages until the user resumes the queue. An empty queue has nothing to pause. */
+  pause() {
+    if (this.#list.length > 0) this.#set(this.#list, true);
+  }
+
+  resume() {
+    this.#set(this.#list, false);
+  }
+
+  get #pausedKey(): string {
+    return `${this.key}.paused`;
   }
 
   get list(): readonly Queued[] {
@@ -66,9 +85,12 @@ export class MessageQueue {
     this.#set([message, ...this.#list.filter((m) => m.id !== message.id)]);
   }
 
-  #set(list: readonly Queued[]) {
+  #set(list: readonly Queued[], paused = this.#paused) {
     this.#list = list;
+    this.#paused = paused && list.length > 0;
     try {
+      if (this.#paused) this.storage?.setItem(this.#pausedKey, 'true');
+      else this.storage?.removeItem(this.#pausedKey);
       if (list.length === 0) this.storage?.removeItem(this.key);
       else this.storage?.setItem(this.key, JSON.stringify(list.map((m) => ({ ...m, files: [] }))));
     } catch {
@@ -115,4 +137,8 @@ export function queueOf(taskId: string): MessageQueue {
 
 export function useQueue(queue: MessageQueue): readonly Queued[] {
   return useSyncExternalStore(queue.subscribe, () => queue.list);
+}
+
+export function usePaused(queue: MessageQueue): boolean {
+  return useSyncExternalStore(queue.subscribe, () => queue.paused);
 }

@@ -4,8 +4,8 @@ import { useArmed } from './armed.ts';
 import type { DockProps } from './permission.tsx';
 import styles from './dock.module.css';
 
-/** A question that is not a permission: the user picks an option or writes an answer. */
-export function Ask({ interaction, count, pending, onAnswer }: DockProps) {
+/** A question that is not a permission: the user picks an option or writes an answer, here or in the composer. */
+export function Ask({ interaction, count, pending, onAnswer, form }: DockProps & { form: boolean }) {
   const [text, setText] = useState(interaction.default ?? '');
   const ready = useArmed(interaction.id) && !pending;
   return (
@@ -26,24 +26,26 @@ export function Ask({ interaction, count, pending, onAnswer }: DockProps) {
           ))}
         </div>
       )}
-      <form
-        className={styles.reason}
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (ready) onAnswer({ text });
-        }}
-      >
-        <input
-          aria-label="Your answer"
-          placeholder="Your answer"
-          dir="auto"
-          value={text}
-          onChange={(e) => setText(e.target.value)}
-        />
-        <Button kind="primary" type="submit" disabled={!ready}>
-          Answer
-        </Button>
-      </form>
+      {form && (
+        <form
+          className={styles.reason}
+          onSubmit={(e) => {
+            e.preventDefault();
+            if (ready) onAnswer({ text });
+          }}
+        >
+          <input
+            aria-label="Your answer"
+            placeholder="Your answer"
+            dir="auto"
+            value={text}
+            onChange={(e) => setText(e.target.value)}
+          />
+          <Button kind="primary" type="submit" disabled={!ready}>
+            Answer
+          </Button>
+        </form>
+      )}
     </div>
   );
 }

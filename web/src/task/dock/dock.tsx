@@ -8,8 +8,18 @@ import { Permission } from './permission.tsx';
 import styles from './dock.module.css';
 
 /** The open questions of a task, one at a time, above the composer. It never takes the focus. */
-export function Dock({ interactions, keys = true }: { interactions: readonly Interaction[]; keys?: boolean }) {
-  const answer = useAnswer();
+export function Dock({
+  interactions,
+  keys = true,
+  composer,
+}: {
+  interactions: readonly Interaction[];
+  keys?: boolean;
+  /** Of a page with a composer, which answers questions: its answers, whose failures the dock shows. */
+  composer?: ReturnType<typeof useAnswer>;
+}) {
+  const own = useAnswer();
+  const answer = composer ?? own;
   const dock = useRef<HTMLElement>(null);
   const [settled, setSettled] = useState<ReadonlySet<string>>(new Set());
   const open = interactions.filter((i) => !settled.has(i.id));
@@ -45,7 +55,7 @@ export function Dock({ interactions, keys = true }: { interactions: readonly Int
       data-level={current.level?.toLowerCase()}
     >
       {current.kind === 'ask' ? (
-        <Ask key={current.id} {...props} />
+        <Ask key={current.id} {...props} form={!composer} />
       ) : (
         <Permission key={current.id} {...props} keys={keys} />
       )}

@@ -1,8 +1,9 @@
 import { isDiff, isToolUse } from '@bellhop/client';
 import type { UIMessage } from 'ai';
-import type { Diff, Message } from '../../app/types.ts';
+import { outcomeOf } from './outcome.ts';
+import type { Diff, Interaction, Message } from '../../app/types.ts';
 
-export type ToolState = 'preparing' | 'running' | 'waiting' | 'done' | 'error' | 'denied' | 'unknown';
+export type ToolState = 'preparing' | 'running' | 'waiting' | 'done' | 'error' | 'denied' | 'unanswered' | 'unknown';
 
 export interface ToolItem {
   kind: 'tool';
@@ -13,6 +14,8 @@ export interface ToolItem {
   output: unknown;
   error: string;
   state: ToolState;
+  /** The permission that was asked for it. */
+  permission?: Interaction;
 }
 
 /**
@@ -24,16 +27,22 @@ export type Item =
   | { kind: 'reasoning'; key: string; text: string; growing: boolean }
   | ToolItem
   | { kind: 'diff'; key: string; diff: Diff }
+  | { kind: 'question'; key: string; question: Interaction }
   | { kind: 'image'; key: string; url: string; mediaType: string }
   | { kind: 'link'; key: string; url: string; title: string };
 
 type Part = UIMessage['parts'][number];
 
-export function itemsOfRows(rows: readonly Message[]): Item[] {
+export function itemsOfRows(rows: readonly Message[], questions: readonly Interaction[] = []): Item[] {
   const items: Item[] = [];
+  const asks = questions.filter((q) => q.kind === 'ask');
   let texts = 0;
   for (const row of rows) {
     if (row.role !== 'ASSISTANT') continue;
+    for (let next = asks[0]; next && Date.parse(next.createdAt) < Date.parse(row.createdAt); next = asks[0]) {
+      items.push(questionItem(next));
+      asks.shift();
+    }
     if (row.message !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: row.message, growing: false });
     for (const artifact of row.artifacts) {
       if (isToolUse(artifact)) {
@@ -55,7 +64,29 @@ export function itemsOfRows(rows: readonly Message[]): Item[] {
       }
     }
   }
-  return items;
+  return [...items, ...asks.map(questionItem)];
+}
+
+export const questionItem = (question: Interaction): Item => ({
+  kind: 'question',
+  key: `question-${question.id}`,
+  question,
+});
+
+/**
+ * Adds permissions to the calls that they were asked for. A permission without a call is an item of its own. A call
+ * counts as denied only if a user or a rule denied it: hosts also deny calls whose turn ended unanswered.
+ */
+export function withPermissions(items: readonly Item[], questions: readonly Interaction[]): Item[] {
+  const open = new Map(questions.filter((q) => q.kind === 'confirm').map((q) => [q.toolCallId || q.id, q]));
+  const out = items.map((item): Item => {
+    const permission = item.kind === 'tool' ? open.get(item.toolCallId) : undefined;
+    if (item.kind !== 'tool' || !permission) return item;
+    open.delete(item.toolCallId);
+    const unanswered = item.state === 'denied' && outcomeOf(permission)?.kind === 'unanswered';
+    return { ...item, permission, state: unanswered ? 'unanswered' : item.state };
+  });
+  return [...out, ...[...open.values()].map(questionItem)];
 }
 
 /** Returns the diff in a DIFF artifact, whose content is an object or its JSON; null for anything else. */
@@ -84,7 +115,7 @@ export function asText(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-export function itemsOfLive(message: UIMessage): Item[] {
+export function itemsOfLive(message: UIMessage, questions: readonly Interaction[] = []): Item[] {
   const items: Item[] = [];
   let texts = 0;
   let thoughts = 0;
@@ -110,6 +141,11 @@ export function itemsOfLive(message: UIMessage): Item[] {
         if (part.mediaType.startsWith('image/') && part.url.startsWith('data:image/'))
           items.push({ kind: 'image', key: `image-${at}`, url: part.url, mediaType: part.mediaType });
         break;
+      case 'data-ask': {
+        const question = part.id && questions.find((q) => q.id === part.id);
+        if (question) items.push(questionItem(question));
+        break;
+      }
       case 'source-url':
         items.push({ kind: 'link', key: `source-${part.sourceId}`, url: part.url, title: part.title ?? part.url });
         break;

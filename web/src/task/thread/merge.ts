@@ -1,6 +1,6 @@
 import type { UIMessage } from 'ai';
-import type { Message } from '../../app/types.ts';
-import { itemsOfLive, itemsOfRows, type Item } from './items.ts';
+import type { Interaction, Message } from '../../app/types.ts';
+import { itemsOfLive, itemsOfRows, questionItem, withPermissions, type Item } from './items.ts';
 
 /** The rows of one turn in history, in their order. */
 export interface RowGroup {
@@ -72,10 +72,22 @@ export function covers(live: readonly Item[], history: readonly Item[]): boolean
  * The parts of one turn from a single source: the stream if it has at least as much as history, else history. So
  * nothing is shown twice, and nothing is missing after a stream was lost.
  */
-export function itemsOfTurn(group: RowGroup | undefined, live: UIMessage | undefined): Item[] {
-  const history = group ? itemsOfRows(group.rows) : [];
+export function itemsOfTurn(
+  group: RowGroup | undefined,
+  live: UIMessage | undefined,
+  questions: readonly Interaction[] = [],
+): Item[] {
+  return withPermissions(itemsOfSource(group, live, questions), questions);
+}
+
+function itemsOfSource(
+  group: RowGroup | undefined,
+  live: UIMessage | undefined,
+  questions: readonly Interaction[],
+): Item[] {
+  const history = itemsOfRows(group?.rows ?? [], questions);
   if (!live) return history;
-  const streamed = itemsOfLive(live);
+  const streamed = itemsOfLive(live, questions);
   if (!covers(streamed, history)) return history;
   // If history has the end of a tool, the stream was cut before it reported that end.
   const ended = new Map(history.flatMap((i) => (i.kind === 'tool' && i.state !== 'running' ? [[i.key, i]] : [])));
@@ -84,7 +96,9 @@ export function itemsOfTurn(group: RowGroup | undefined, live: UIMessage | undef
       ? (ended.get(i.key) ?? i)
       : i,
   );
-  return [...merged, ...history.filter((i) => i.kind === 'diff')];
+  const shown = new Set(merged.map((i) => i.key));
+  const asked = questions.filter((q) => q.kind === 'ask').map(questionItem);
+  return [...merged, ...asked.filter((i) => !shown.has(i.key)), ...history.filter((i) => i.kind === 'diff')];
 }
 
 function userOf(row: Message, images: readonly string[]): UserItem {

@@ -1,6 +1,5 @@
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { Diff, Task } from '../../app/types.ts';
-import { endOf } from '../../tasks/status.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -18,12 +17,25 @@ interface Props {
   onOlder: () => Promise<void>;
   onReload: () => void;
   onDiff: (diff: Diff) => void;
+  /** Sends a text as a new message. It must keep its identity. */
+  onRetry: (text: string) => void;
   failure: ReactNode;
   /** Changes when the user has sent a message: the thread then scrolls to its end. */
   sent: number;
 }
 
-export function Thread({ task, turns, runningTurn, history, onOlder, onReload, onDiff, failure, sent }: Props) {
+export function Thread({
+  task,
+  turns,
+  runningTurn,
+  history,
+  onOlder,
+  onReload,
+  onDiff,
+  onRetry,
+  failure,
+  sent,
+}: Props) {
   const { scroll, content, away, toEnd, element } = useStick();
   const seen = useRef(sent);
   useLayoutEffect(() => {
@@ -41,8 +53,6 @@ export function Thread({ task, turns, runningTurn, history, onOlder, onReload, o
       if (box) box.scrollTop = box.scrollHeight - before;
     });
   };
-  const end =
-    !task.openTurn && !runningTurn && task.lastTurn ? endOf(task.lastTurn.finishReason, task.lastTurn.reason) : null;
   return (
     <div className={styles.frame}>
       <div
@@ -79,17 +89,15 @@ export function Thread({ task, turns, runningTurn, history, onOlder, onReload, o
                 user={t.user}
                 group={t.group}
                 live={t.live}
+                questions={history.questions.get(t.turnId)}
+                ending={t.turnId === task.openTurn ? undefined : history.endings.get(t.turnId)}
                 onDiff={onDiff}
+                onRetry={last && !task.openTurn && !runningTurn ? onRetry : undefined}
                 running={t.turnId === runningTurn || (last && runningTurn === 'pending')}
                 failure={last ? failure : undefined}
               />
             );
           })}
-          {end && (
-            <p className={styles.ending} data-failed={end.failed || undefined} role="status">
-              <Icon name={end.failed ? 'warn' : 'stop'} size={14} /> {end.label}
-            </p>
-          )}
         </div>
       </div>
       {away && (

@@ -1,27 +1,36 @@
 import { memo, useMemo, type ReactNode } from 'react';
 import type { UIMessage } from 'ai';
-import type { Diff } from '../../app/types.ts';
+import type { Diff, Interaction, LastTurn } from '../../app/types.ts';
+import { endOf } from '../../tasks/status.ts';
 import { Markdown } from '../markdown/markdown.tsx';
 import { safeUrl } from '../markdown/safe.ts';
 import { ToolRow } from '../tool/row.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { Item, ToolItem } from './items.ts';
 import { itemsOfTurn, type RowGroup, type UserItem } from './merge.ts';
+import { QuestionView } from './question.tsx';
 import styles from './thread.module.css';
 
 interface Props {
   user: UserItem | undefined;
   group: RowGroup | undefined;
   live: UIMessage | undefined;
+  questions: readonly Interaction[] | undefined;
+  /** How the turn ended, once it has. */
+  ending: LastTurn | undefined;
   running: boolean;
   failure?: ReactNode;
   onDiff: (diff: Diff) => void;
+  /** Sends the user's message again, as a new turn. */
+  onRetry?: ((text: string) => void) | undefined;
 }
 
 /** A message of the user and the agent's answer. */
-export const TurnView = memo(function TurnView({ user, group, live, running, failure, onDiff }: Props) {
-  const items = useMemo(() => itemsOfTurn(group, live), [group, live]);
+export const TurnView = memo(function TurnView(props: Props) {
+  const { user, group, live, questions, ending, running, failure, onDiff, onRetry } = props;
+  const items = useMemo(() => itemsOfTurn(group, live, questions), [group, live, questions]);
   const answer = running ? '' : items.flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('\n\n');
   return (
     <article className={styles.turn} data-running={running || undefined}>
@@ -40,9 +49,29 @@ export const TurnView = memo(function TurnView({ user, group, live, running, fai
           )}
         </div>
       )}
+      {ending && !running && user?.state !== 'failed' && (
+        <Ending turn={ending} onRetry={user?.text && onRetry ? () => onRetry(user.text) : undefined} />
+      )}
     </article>
   );
 });
+
+/** Why a turn ended early; nothing for a turn that was done. */
+function Ending({ turn, onRetry }: { turn: LastTurn; onRetry: (() => void) | undefined }) {
+  const end = endOf(turn.finishReason, turn.reason);
+  if (!end) return null;
+  return (
+    <p className={styles.ending} data-failed={end.failed || undefined} role="status">
+      <Icon name={end.failed ? 'warn' : 'stop'} size={14} /> {end.label}
+      {end.failed && onRetry && (
+        <Button small onClick={onRetry}>
+          <Icon name="retry" size={13} />
+          Retry
+        </Button>
+      )}
+    </p>
+  );
+}
 
 function UserMessage({ user }: { user: UserItem }) {
   return (
@@ -91,6 +120,8 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
           <span className={styles.minus}>−{item.diff.files.reduce((n, f) => n + f.deletions, 0)}</span>
         </button>
       );
+    case 'question':
+      return <QuestionView question={item.question} />;
     case 'image':
       return <img className={styles.image} src={item.url} alt="From the agent" />;
     case 'link': {

@@ -4,6 +4,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { duration } from '../../ui/time.tsx';
 import { cx } from '../../ui/class.ts';
 import type { ToolItem, ToolState } from '../thread/items.ts';
+import { OutcomeLine } from '../thread/question.tsx';
 import { outputText } from './output.ts';
 import { argumentsOf, commandOf, summarise } from './summary.ts';
 import { Terminal } from './terminal.tsx';
@@ -16,6 +17,7 @@ const states: Record<ToolState, string> = {
   done: 'done',
   error: 'failed',
   denied: 'denied',
+  unanswered: 'not run',
   unknown: 'result unknown',
 };
 
@@ -53,16 +55,19 @@ export const ToolRow = memo(function ToolRow({ item }: { item: ToolItem }) {
         </span>
         <Icon name="down" size={12} className={cx(styles.chevron, open && styles.turned)} />
       </button>
+      {item.permission && <OutcomeLine question={item.permission} />}
       {open && <Details item={item} />}
     </div>
   );
 });
 
+const stopped = (state: ToolState) => state === 'denied' || state === 'unanswered';
+
 function Sign({ state }: { state: ToolState }) {
   if (state === 'running' || state === 'preparing') return <span className={styles.spinner} aria-hidden="true" />;
   return (
     <Icon
-      name={state === 'done' ? 'check' : state === 'waiting' ? 'bell' : state === 'denied' ? 'close' : 'warn'}
+      name={state === 'done' ? 'check' : state === 'waiting' ? 'bell' : stopped(state) ? 'close' : 'warn'}
       size={13}
     />
   );
@@ -102,7 +107,9 @@ function Details({ item }: { item: ToolItem }) {
             ? 'No output.'
             : item.state === 'denied'
               ? 'It was denied, nothing was run.'
-              : 'No output yet.'}
+              : item.state === 'unanswered'
+                ? 'Nothing was run.'
+                : 'No output yet.'}
         </p>
       )}
     </div>
