@@ -65,7 +65,7 @@ func (a *agentSlot) openLocked(ctx context.Context) (Agent, error) {
 		SessionID: a.s.id, Dir: dir, StateDir: stateDir, Model: rec.Model,
 		Env: append(slices.Clone(a.s.host.opts.Env(a.s.id)), env...), Native: rec.Native, Local: local,
 		Log:     a.s.host.opts.Log.With("session", a.s.id),
-		Confine: a.s.host.confine(Confined{Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir}),
+		Confine: a.s.host.confine(Confined{Session: a.s.id, Agent: rec.Agent, Project: rec.Project, Dir: dir, StateDir: stateDir}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open agent %s: %w", rec.Agent, err)
@@ -221,11 +221,11 @@ func (h *Host) Terminal(ctx context.Context, sessionID string) (*Terminal, error
 
 // confineTerminal returns the terminal client as it runs in the sandbox.
 func (a *agentSlot) confineTerminal(t *Terminal) (*Terminal, error) {
-	confine := a.s.host.confine(Confined{Agent: a.of.Agent, Project: a.of.Project, Dir: a.dir, StateDir: a.stateDir})
+	confine := a.s.host.confine(Confined{Session: a.s.id, Agent: a.of.Agent, Project: a.of.Project, Dir: a.dir, StateDir: a.stateDir})
 	if confine == nil {
 		return t, nil
 	}
-	c, err := confine(process.Command{Args: t.Command, Dir: t.Dir, Env: t.Env})
+	c, err := confine(process.Command{Args: t.Command, Dir: t.Dir, Env: t.Env, Dials: t.Dials})
 	if err != nil {
 		return nil, fmt.Errorf("terminal client: %w", err)
 	}
@@ -238,6 +238,21 @@ func (h *Host) confine(to Confined) func(process.Command) (process.Command, erro
 		return nil
 	}
 	return func(c process.Command) (process.Command, error) { return h.opts.Sandbox.Confine(to, c) }
+}
+
+// ShowNotice shows a message of the host in a session's open turn. It is not kept. Without an
+// open turn, or for an unknown session, it does nothing.
+func (h *Host) ShowNotice(sessionID, level, message string) {
+	s, err := h.session(sessionID)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	message = stream.NewMasker(s.secrets()).Text(message)
+	if turn := s.state.OpenTurn(); turn != "" {
+		_, _ = s.apply(core.AgentNoticed{TurnID: turn, Level: level, Message: message})
+	}
 }
 
 // TerminalOpen says that a terminal client is open on the session: its program is

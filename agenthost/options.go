@@ -42,7 +42,7 @@ type DiskCounter interface {
 
 // Confined names what a program may use: the directories of a session. Agent is ""
 // for a command of the project.
-type Confined struct{ Agent, Project, Dir, StateDir string }
+type Confined struct{ Session, Agent, Project, Dir, StateDir string }
 
 // Sandbox confines the programs of sessions.
 type Sandbox interface {
@@ -289,6 +289,7 @@ type Terminal struct {
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
 	Env     []string `json:"env"` // KEY=value, beside the person's own
+	Dials   []int    `json:"-"`   // ports of the loopback that it connects to
 }
 
 // The records of the journal, and the values between a session and its agent, are those of the core.

@@ -305,7 +305,7 @@ func (p *Programs) Home(ctx context.Context, g LocalGrant) (string, error) {
 
 // Confine changes a command so that it runs confined to a workspace of the grant.
 func (p *Programs) Confine(g LocalGrant, home string, c process.Command) (process.Command, error) {
-	confine := p.h.confine(Confined{Project: g.Project, Dir: g.Path, StateDir: home})
+	confine := p.h.confine(Confined{Session: g.SessionID, Project: g.Project, Dir: g.Path, StateDir: home})
 	if confine == nil {
 		return c, nil
 	}

@@ -28,6 +28,9 @@ type Bridge struct {
 	Hello string `json:"hello,omitempty"` // line that the socket receives first
 }
 
+// MaxBridges bounds the bridges of a session.
+const MaxBridges = 64
+
 // ListenSocket listens on a socket with a path, which may be longer than the kernel's limit
 // for socket names.
 func ListenSocket(path string) (net.Listener, error) {

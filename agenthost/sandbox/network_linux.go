@@ -79,7 +79,7 @@ func (c *control) run(spec Spec) {
 
 // receive returns the sockets of one message of the init.
 func (c *control) receive() ([]int, error) {
-	buffer, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*maxBridges))
+	buffer, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*MaxBridges))
 	_, n, _, _, err := unix.Recvmsg(c.conn, buffer, rights, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -90,9 +90,6 @@ func (c *control) receive() ([]int, error) {
 	}
 	return unix.ParseUnixRights(&messages[0])
 }
-
-// maxBridges bounds the sockets in one message.
-const maxBridges = 16
 
 // dialInside connects to a port of the namespace's loopback, with a socket of the init.
 func (c *control) dialInside(port int) (net.Conn, error) {

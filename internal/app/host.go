@@ -56,6 +56,7 @@ type HostConfig struct {
 	// Providers are further agents, by id, for tests and benchmarks.
 	Providers map[string]agenthost.Provider
 
+	sandbox    *hostSandbox   // of the host that is being opened; nil = none
 	proxies    []netip.Prefix // of TrustedProxies
 	listenFlag string         // name of the setting Listen in errors; "" = BELLHOP_HOST_LISTEN
 }
@@ -75,6 +76,7 @@ type Host struct {
 	guard   *diskspace.Guard
 
 	workspaces *workspace.Manager
+	sandbox    *hostSandbox
 	log        *slog.Logger
 }
 
@@ -167,28 +169,30 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	if err != nil {
 		return nil, errors.Join(err, eventJournal.Close())
 	}
-	providers, err := c.newProviders(records)
-	if err != nil {
+	if c.sandbox, err = c.openSandbox(workspaces, localListener.Addr()); err != nil {
 		return nil, errors.Join(err, eventJournal.Close())
 	}
-	confinement, err := c.openSandbox(workspaces)
+	providers, err := c.newProviders(records)
 	if err != nil {
-		return nil, errors.Join(err, eventJournal.Close())
+		return nil, errors.Join(err, c.sandbox.Close(), eventJournal.Close())
 	}
 	secrets := c.secretValues()
 	record, recordInput, err := c.openRecording()
 	if err != nil {
-		return nil, errors.Join(err, eventJournal.Close())
+		return nil, errors.Join(err, c.sandbox.Close(), eventJournal.Close())
 	}
 	domain, err := agenthost.New(agenthost.Options{
 		Journal: eventJournal, Providers: providers, DefaultAgent: c.defaultAgent(),
 		Secrets: func(string) []string { return secrets }, Record: recordInput,
-		Workspaces: workspaces, Sandbox: confinement, Password: c.Password, PublicURL: publicURL,
+		Workspaces: workspaces, Sandbox: c.sandbox, Password: c.Password, PublicURL: publicURL,
 		LocalURL: localURL(localListener.Addr()), Policy: livePolicy, Log: c.Log,
 	})
 	if err != nil {
-		return nil, errors.Join(err, record.Close(), eventJournal.Close())
+		return nil, errors.Join(err, record.Close(), c.sandbox.Close(), eventJournal.Close())
 	}
+	c.sandbox.refused.showWith(func(session, target string) {
+		domain.ShowNotice(session, "warning", "The sandbox refused the network target "+target+". The operator lists targets under sandbox.allow.")
+	})
 	api := &hostapi.API{
 		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk,
 		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
@@ -199,7 +203,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 	srv.http.RegisterOnShutdown(api.End)
 	return &Host{
 		Domain: domain, URL: srv.url, server: srv, local: c.newLocalServer(localListener, domain, workspaces, records),
-		api: api, journal: eventJournal, policy: livePolicy, record: record, workspaces: workspaces, log: c.Log,
+		api: api, journal: eventJournal, policy: livePolicy, record: record, workspaces: workspaces, sandbox: c.sandbox, log: c.Log,
 	}, nil
 }
 
@@ -217,7 +221,7 @@ func (h *Host) Run(ctx context.Context) error {
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	defer cancel()
 	h.api.Wait(closeCtx)
-	return errors.Join(err, h.workspaces.Close(), h.journal.Close(), h.record.Close())
+	return errors.Join(err, h.sandbox.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
 }
 
 // openRecording returns nothing but nil if no recording is wanted.
@@ -235,7 +239,7 @@ func (c HostConfig) openRecording() (*recording.Writer, func(string, json.RawMes
 
 // Close releases the listeners and files if Run is not called.
 func (h *Host) Close() error {
-	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
+	return errors.Join(h.server.listener.Close(), h.local.listener.Close(), h.sandbox.Close(), h.workspaces.Close(), h.journal.Close(), h.record.Close())
 }
 
 func ignoreCancelled(err error) error {

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"fmt"
+	"os"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,7 +11,17 @@ import (
 	"bellhop/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests or, for the sandbox, a program of an agent.
+func TestMain(m *testing.M) {
+	if url := os.Getenv(getVariable); url != "" {
+		if err := request(url); err != nil {
+			fmt.Println(err)
+			syscall.Exit(1)
+		}
+		syscall.Exit(0) // the race detector would make os.Exit wait for a second
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestTheLocalPortIsKeptAcrossRestarts(t *testing.T) {
 	c := HostConfig{Data: t.TempDir()}

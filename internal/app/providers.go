@@ -13,6 +13,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/jsonl"
+	"bellhop/agenthost/sandbox"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
 	"bellhop/protocol"
@@ -34,14 +35,9 @@ func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider,
 	if err != nil {
 		return nil, err
 	}
-	set := providerSet{config: c, entries: map[string]agents.Entry{}, cache: cache, records: records}
-	for _, name := range c.File.agentNames() {
-		set.entries[name] = c.File.Agents[name]
-	}
-	if command, ok := strings.CutPrefix(c.Agent, acpPrefix); ok {
-		if set.entries[c.Agent], err = parseCommandLine(command); err != nil {
-			return nil, err
-		}
+	set := providerSet{config: c, cache: cache, records: records}
+	if set.entries, err = c.agentEntries(); err != nil {
+		return nil, err
 	}
 	providers := map[string]agenthost.Provider{}
 	if len(c.DemoAgent) > 0 {
@@ -55,6 +51,18 @@ func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider,
 		providers[chosen] = withModel(c.Model, providers[chosen])
 	}
 	return providers, set.checkDefault(providers)
+}
+
+// agentEntries returns the entries of all agents but the demo agent, by their ids.
+func (c HostConfig) agentEntries() (entries map[string]agents.Entry, err error) {
+	entries = map[string]agents.Entry{}
+	for _, name := range c.File.agentNames() {
+		entries[name] = c.File.Agents[name]
+	}
+	if command, ok := strings.CutPrefix(c.Agent, acpPrefix); ok {
+		entries[c.Agent], err = parseCommandLine(command)
+	}
+	return entries, err
 }
 
 // parseCommandLine returns the entry of an agent "acp:COMMAND".
@@ -105,9 +113,18 @@ func (a providerSet) newProvider(name string, entry agents.Entry) agenthost.Prov
 	kind := entry.KindOf(name)
 	agent, _ := agents.Find(kind) // the file was checked
 	return withModel(entry.Model, agent.New(agents.Options{
-		Name: name, Entry: entry, Env: a.config.agentEnv(agent, entry), Records: a.records,
+		Name: name, Entry: entry, Env: a.env(name, agent, entry), Records: a.records,
 		Command: withHintInMessage(a.findCommand(kind, name, entry)),
 	}))
+}
+
+// env returns the environment of an agent. In a network of its own the agent gets no key that
+// the gateway adds.
+func (a providerSet) env(name string, agent agents.Agent, entry agents.Entry) []string {
+	if s := a.config.sandbox; s != nil && s.networkOf(name) != sandbox.NetworkOpen {
+		return s.access[name].env
+	}
+	return a.config.agentEnv(agent, entry)
 }
 
 // withHintInMessage adds the hint to errors of command, because a turn shows only

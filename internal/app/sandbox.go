@@ -2,131 +2,32 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"bellhop/agenthost"
 	"bellhop/agenthost/sandbox"
 	"bellhop/agenthost/workspace"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/egress"
 	"bellhop/internal/process"
-	"bellhop/protocol"
 )
-
-// SandboxFile configures the sandbox of agents in the host's configuration file. A
-// string is short for an object with only a mode.
-type SandboxFile struct {
-	Mode       sandbox.Mode            `yaml:"mode"`
-	Namespaces *bool                   `yaml:"namespaces"` // false: none, even if the system has them
-	Read       []string                `yaml:"read"`
-	Write      []string                `yaml:"write"`
-	Agents     map[string]SandboxPaths `yaml:"agents"`   // for one agent, by its id
-	Projects   map[string]SandboxPaths `yaml:"projects"` // for sessions of one project
-}
-
-// SandboxPaths are absolute paths that programs can read, or change.
-type SandboxPaths struct {
-	Read  []string `yaml:"read"`
-	Write []string `yaml:"write"`
-}
-
-// sandboxFields has no UnmarshalYAML, so decoding it does not recurse.
-type sandboxFields SandboxFile
-
-// UnmarshalYAML decodes a string as the mode.
-func (s *SandboxFile) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
-		return node.Decode(&s.Mode)
-	}
-	if err := checkKeys(node, "sandbox", "mode", "namespaces", "read", "write", "agents", "projects"); err != nil {
-		return err
-	}
-	return node.Decode((*sandboxFields)(s))
-}
-
-// UnmarshalYAML refuses unknown keys.
-func (p *SandboxPaths) UnmarshalYAML(node *yaml.Node) error {
-	if err := checkKeys(node, "an entry of the sandbox", "read", "write"); err != nil {
-		return err
-	}
-	type fields SandboxPaths
-	return node.Decode((*fields)(p))
-}
-
-// checkKeys returns an error for an unknown key: node.Decode ignores the decoder's
-// KnownFields.
-func checkKeys(node *yaml.Node, what string, known ...string) error {
-	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: %s is an object with %v", node.Line, what, known)
-	}
-	for i := 0; i < len(node.Content); i += 2 {
-		if key := node.Content[i]; !slices.Contains(known, key.Value) {
-			return fmt.Errorf("line %d: %s has no %s; it has %v", key.Line, what, key.Value, known)
-		}
-	}
-	return nil
-}
-
-// check refuses entries for agents and projects that the file does not have.
-func (s SandboxFile) check(f HostFile) error {
-	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
-		if name != agents.Demo && !f.hasAgent(name) {
-			return protocol.Errorf(protocol.CodeInvalid, "sandbox: there is no agent %q", name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Projects)) {
-		if _, known := f.Projects[name]; !known {
-			return protocol.Errorf(protocol.CodeInvalid, "sandbox: there is no project %q", name)
-		}
-	}
-	return nil
-}
-
-// options returns the options of package sandbox, with the paths of all entries, so
-// that all of them are checked.
-func (s SandboxFile) options() sandbox.Options {
-	return sandbox.Options{
-		Mode: s.Mode, NoNamespaces: s.Namespaces != nil && !*s.Namespaces,
-		Read: s.Read, Write: s.Write, Others: s.otherPaths(),
-	}
-}
-
-func (s SandboxFile) otherPaths() []string {
-	var all []string
-	for _, entries := range []map[string]SandboxPaths{s.Agents, s.Projects} {
-		for _, name := range slices.Sorted(maps.Keys(entries)) {
-			all = slices.Concat(all, entries[name].Read, entries[name].Write)
-		}
-	}
-	return all
-}
 
 // probeLimit bounds the measurement of the sandbox at a host's start.
 const probeLimit = 30 * time.Second
 
-// openSandbox measures the sandbox and logs what it keeps.
-func (c HostConfig) openSandbox(workspaces *workspace.Manager) (*hostSandbox, error) {
-	options := c.File.Sandbox.options()
-	if c.NoSandbox {
-		options.Mode = sandbox.ModeOff
-	}
-	cache, err := agents.OpenCache(c.AgentsDir)
+// openSandbox measures the sandbox, logs what it keeps, and starts the proxy. local is the
+// listener for programs in workspaces. The caller closes the result.
+func (c HostConfig) openSandbox(workspaces *workspace.Manager, local net.Addr) (*hostSandbox, error) {
+	options, err := c.sandboxOptions()
 	if err != nil {
 		return nil, err
 	}
-	if options.Self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	if options.Data, err = filepath.Abs(c.Data); err != nil {
-		return nil, err
-	}
-	options.Programs = cache.Dir()
 	ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
 	defer cancel()
 	opened, err := sandbox.Open(ctx, options)
@@ -139,7 +40,78 @@ func (c HostConfig) openSandbox(workspaces *workspace.Manager) (*hostSandbox, er
 	} else {
 		c.Log.Warn("agents run without a complete sandbox", "sandbox", level.Summary())
 	}
-	return &hostSandbox{Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data}, nil
+	s := &hostSandbox{
+		Sandbox: opened, file: c.File, workspaces: workspaces, data: options.Data, access: map[string]modelAccess{},
+		refused: refusals{all: map[string]*refusal{}, shown: map[string]bool{}},
+	}
+	if tcp, ok := local.(*net.TCPAddr); ok {
+		s.localPort = tcp.Port
+	}
+	return s, s.openNetwork(c)
+}
+
+// sandboxOptions returns the options of package sandbox.
+func (c HostConfig) sandboxOptions() (options sandbox.Options, err error) {
+	options = c.File.Sandbox.options()
+	if c.NoSandbox {
+		options.Mode, options.NeedsNetwork = sandbox.ModeOff, false
+	}
+	for _, entry := range c.File.Agents {
+		for _, path := range []string{entry.Login, entry.Config} {
+			if path == "" {
+				continue
+			}
+			if path, err = filepath.Abs(path); err != nil {
+				return options, err
+			}
+			options.Others = append(options.Others, path)
+		}
+	}
+	slices.Sort(options.Others)
+	cache, err := agents.OpenCache(c.AgentsDir)
+	if err != nil {
+		return options, err
+	}
+	options.Programs = cache.Dir()
+	if options.Self, err = os.Executable(); err != nil {
+		return options, err
+	}
+	options.Data, err = filepath.Abs(c.Data)
+	return options, err
+}
+
+// openNetwork starts the proxy, if some programs have a network of their own.
+func (s *hostSandbox) openNetwork(c HostConfig) error {
+	if s.NetworkFor(sandbox.NetworkProxy) != sandbox.NetworkProxy {
+		return nil
+	}
+	entries, err := c.agentEntries()
+	if err != nil {
+		return err
+	}
+	for name, entry := range entries {
+		kind, _ := agents.Find(entry.KindOf(name)) // the file was checked
+		if s.access[name], err = newModelAccess(kind, c.agentEnv(kind, entry)); err != nil {
+			return fmt.Errorf("agent %s: %w", name, err)
+		}
+	}
+	s.socket = filepath.Join(s.data, "network.sock")
+	listener, err := sandbox.ListenSocket(s.socket)
+	if err != nil {
+		return err
+	}
+	s.proxy = egress.New(egress.Options{Client: s.clientOf, Refused: s.refused.add, Log: c.Log})
+	s.served = make(chan error, 1)
+	go func() { s.served <- s.proxy.Serve(listener) }()
+	return nil
+}
+
+// Close stops the proxy.
+func (s *hostSandbox) Close() error {
+	if s.proxy == nil {
+		return nil
+	}
+	return errors.Join(s.proxy.Close(), <-s.served)
 }
 
 // hostSandbox implements agenthost.Sandbox: it knows what the host's configuration
@@ -149,6 +121,13 @@ type hostSandbox struct {
 	file       HostFile
 	workspaces *workspace.Manager
 	data       string
+
+	localPort int                    // of the listener for programs in workspaces; 0 = none
+	access    map[string]modelAccess // by agent, for networks of their own
+	socket    string                 // of the proxy
+	proxy     *egress.Server         // nil: no program needs it
+	served    chan error             // the result of the proxy's Serve
+	refused   refusals
 }
 
 // accessLimit bounds the git commands that find a workspace's repository.
@@ -170,6 +149,9 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	} {
 		session.Write, session.Read = slices.Concat(session.Write, paths.Write), slices.Concat(session.Read, paths.Read)
 	}
+	if err := s.connect(&session, to, &c); err != nil {
+		return c, err
+	}
 	return s.Sandbox.Confine(session, c)
 }
 
@@ -188,8 +170,15 @@ func (s *hostSandbox) agentPaths(entry agents.Entry) (paths SandboxPaths) {
 	return paths
 }
 
+// sandboxStatus is what a host's status shows of its sandbox.
+type sandboxStatus struct {
+	*sandbox.Level
+
+	Refused []refusal `json:"refused"` // targets of the network, the last one first
+}
+
 // Status implements agenthost.Sandbox.
-func (s *hostSandbox) Status() any { return s.Level() }
+func (s *hostSandbox) Status() any { return sandboxStatus{s.Level(), s.refused.list()} }
 
 // Notices implements agenthost.Sandbox.
 func (s *hostSandbox) Notices() []string {

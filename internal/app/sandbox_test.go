@@ -41,7 +41,7 @@ sandbox:
 		t.Errorf("%+v, %v", short.Sandbox, err)
 	}
 	for name, c := range map[string]struct{ content, want string }{
-		"an unknown member":   {"sandbox: {allow: [/]}", "sandbox has no allow"},
+		"an unknown member":   {"sandbox: {permit: [/]}", "sandbox has no permit"},
 		"of an agent's":       {"sandbox: {agents: {claude: {execute: [/]}}}", "an entry of the sandbox has no execute"},
 		"a list":              {"sandbox: [required]", "sandbox is an object"},
 		"an unknown agent":    {"sandbox: {agents: {other: {read: [/srv]}}}", `there is no agent "other"`},
@@ -92,9 +92,14 @@ func newConfinedHost(t *testing.T, change func(*HostConfig)) *confinedHost {
 	if h.workspace, h.stateDir, err = manager.Dir(t.Context(), "s1", "shop"); err != nil {
 		t.Fatal(err)
 	}
-	if h.hostSandbox, err = c.openSandbox(manager); err != nil {
+	if h.hostSandbox, err = c.openSandbox(manager, nil); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return h
 }
 
@@ -200,17 +205,22 @@ func TestTheStatusShowsTheSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	level, ok := status.Sandbox.(*sandbox.Level)
-	if !ok || !level.IsEnough() || len(status.Notices) != 0 {
+	level, ok := status.Sandbox.(sandboxStatus)
+	if !ok || !level.IsEnough() || level.Refused == nil || len(status.Notices) != 0 {
 		t.Errorf("%+v, notices %q", status.Sandbox, status.Notices)
 	}
 }
 
-func TestARequiredSandboxWithWrongPathsStopsTheStart(t *testing.T) {
+func TestPathsInTheHostsDataStopTheStart(t *testing.T) {
 	data := t.TempDir()
-	c := HostConfig{Data: data, AgentsDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}
-	c.File.Sandbox.Agents = map[string]SandboxPaths{"claude": {Read: []string{data}}}
-	if _, err := c.openSandbox(nil); protocol.CodeOf(err) != protocol.CodeInvalid {
-		t.Errorf("got %v", err)
+	for name, file := range map[string]HostFile{
+		"an agent's path":   {Sandbox: SandboxFile{Agents: map[string]SandboxPaths{"claude": {Read: []string{data}}}}},
+		"an agent's login":  {Agents: map[string]agents.Entry{"codex": {Login: filepath.Join(data, "auth.json")}}},
+		"an agent's config": {Agents: map[string]agents.Entry{"opencode": {Config: filepath.Join(data, "opencode.json")}}},
+	} {
+		c := HostConfig{Data: data, AgentsDir: t.TempDir(), File: file, Log: slog.New(slog.DiscardHandler)}
+		if _, err := c.openSandbox(nil, nil); protocol.CodeOf(err) != protocol.CodeInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

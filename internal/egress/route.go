@@ -10,14 +10,14 @@ import (
 
 // Route leads from a path of the gateway to a model's API.
 type Route struct {
-	Name   string // first element of the path
-	Base   *url.URL
-	Header string // that has the key; "" = none is added
-	Value  string // a secret
+	Name    string // first element of the path
+	Base    *url.URL
+	Headers map[string]string // with keys; empty = those of the program pass
 }
 
-// keyHeaders are the headers in which programs send keys. What a program sends there never
-// passes: it could be another account's key, to which data would leave.
+// keyHeaders are the headers in which programs send keys. Where the route has a key, what a
+// program sends there does not pass: it could be another account's key, to which data would
+// leave.
 var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Proxy-Authorization"}
 
 // serveRoute forwards a request of the gateway.
@@ -43,17 +43,24 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, route Route, re
 		Rewrite: func(p *httputil.ProxyRequest) {
 			target := *route.Base
 			target.Path, target.RawPath = strings.TrimRight(target.Path, "/")+"/"+path, ""
-			target.RawQuery = withoutKey(p.In.URL.Query())
-			p.Out.URL, p.Out.Host = &target, ""
-			for _, header := range keyHeaders {
-				p.Out.Header.Del(header)
+			p.Out.Host, target.RawQuery = "", p.In.URL.RawQuery
+			if len(route.Headers) > 0 {
+				target.RawQuery = withoutKey(p.In.URL.Query())
+				replaceKeys(p.Out.Header, route.Headers)
 			}
-			if route.Header != "" {
-				p.Out.Header.Set(route.Header, route.Value)
-			}
+			p.Out.URL = &target
 		},
 	}
 	proxy.ServeHTTP(w, r)
+}
+
+func replaceKeys(header http.Header, keys map[string]string) {
+	for _, name := range keyHeaders {
+		header.Del(name)
+	}
+	for name, value := range keys {
+		header.Set(name, value)
+	}
 }
 
 // hasDots reports whether a path could lead out of the base of its route.

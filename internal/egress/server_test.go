@@ -222,10 +222,10 @@ func TestAModelsKeyIsAddedOutside(t *testing.T) {
 	o := newOutside(t)
 	base, err := url.Parse(o.target.URL + "/base")
 	must(t, err)
-	o.client.Routes = []Route{{Name: "openai", Base: base, Header: "Authorization", Value: "Bearer canary"}, {Name: "keyless", Base: base}}
+	o.client.Routes = []Route{{Name: "openai", Base: base, Headers: map[string]string{"Authorization": "Bearer canary"}}, {Name: "keyless", Base: base}}
 	for request, want := range map[string]string{
 		"GET /openai/v1/models?key=theirs&a=b": "/base/v1/models?a=b map[Authorization:[Bearer canary]]",
-		"GET /keyless/v1":                      "/base/v1 map[]",
+		"GET /keyless/v1":                      "/base/v1 map[X-Api-Key:[theirs] X-Goog-Api-Key:[theirs]]",
 		"GET /openai/a%20b":                    "/base/a%20b map[Authorization:[Bearer canary]]",
 	} {
 		status, body := o.send(request + " HTTP/1.1\nHost: x\nAuthorization: Bearer theirs\nX-Api-Key: theirs\nx-goog-api-key: theirs\nConnection: close, Authorization\n\n")

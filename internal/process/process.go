@@ -27,6 +27,11 @@ type Command struct {
 	Dir  string
 	Env  []string // the complete environment: nothing is inherited
 
+	// Ports of the loopback, for Confine: those at which the child accepts connections from
+	// outside its sandbox, and those of other programs that it connects to.
+	Listens []int
+	Dials   []int
+
 	// Confine changes the command before it starts, such as to run it in a sandbox;
 	// nil = start it as it is.
 	Confine func(Command) (Command, error)

@@ -76,6 +76,7 @@ func serverSpec(o Options, spec agenthost.AgentSpec, path string, env []string, 
 				Dir:     spec.Dir,
 				Env:     env,
 				Records: o.Records,
+				Listens: []int{port},
 				Confine: spec.Confine,
 			}
 		},

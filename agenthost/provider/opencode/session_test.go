@@ -77,7 +77,7 @@ func TestARestartedProgramKeepsPortAndPassword(t *testing.T) {
 		t.Errorf("before %q %q, after %q %q", before.Command, before.Env, after.Command, after.Env)
 	}
 	if got := before.Command[1:]; got[0] != "attach" || got[2] != "--session" || got[3] != ourSession || before.Env[1] != "BELLHOP_OPENCODE_SESSION_ID="+ourSession {
-		t.Errorf("got %q", before)
+		t.Errorf("got %+v", before)
 	}
 }
 

@@ -23,6 +23,7 @@ func (a *agent) Terminal(ctx context.Context) (*agenthost.Terminal, error) {
 	return &agenthost.Terminal{
 		Command: []string{p.path, "attach", address(port), "--session", id, "--dir", a.spec.Dir},
 		Dir:     a.spec.Dir,
+		Dials:   []int{port},
 		Env: []string{
 			"BELLHOP_OPENCODE_PORT=" + strconv.Itoa(port),
 			"BELLHOP_OPENCODE_SESSION_ID=" + id,

@@ -26,6 +26,10 @@ type Agent struct {
 	// agent's programs get.
 	Variables []string
 
+	// Gateways names the interfaces of models whose address variable its programs always
+	// use. The host can keep the keys of these out of a sandbox.
+	Gateways []string
+
 	// ToolNames maps this agent's tool names to the common names of package
 	// policy. It holds only names that other agents do not use, or use with
 	// another meaning.

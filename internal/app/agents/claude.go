@@ -24,6 +24,7 @@ var claudeCode = Agent{
 	}},
 	Model:     Model{Key: "ANTHROPIC_API_KEY", Address: "ANTHROPIC_BASE_URL"},
 	Variables: anthropic,
+	Gateways:  []string{"anthropic"},
 	Settings:  []string{"version"},
 	New: func(o Options) agenthost.Provider {
 		return claude.New(claude.Options{Name: o.Name, Find: o.programPath, Env: o.Env, Records: o.Records})

@@ -25,6 +25,7 @@ var codexAgent = Agent{
 	}},
 	Model:     Model{Key: "OPENAI_API_KEY", Address: "OPENAI_BASE_URL", Path: "/v1"},
 	Variables: openAI,
+	Gateways:  []string{"openai"},
 	ToolNames: map[string]string{"permissions": policy.AgentMode},
 	Settings:  []string{"version", "login", "sandbox"},
 	New: func(o Options) agenthost.Provider {

@@ -23,6 +23,7 @@ var gemini = Agent{
 	}},
 	Model:     Model{Key: "GEMINI_API_KEY", Address: "GOOGLE_GEMINI_BASE_URL"},
 	Variables: google,
+	Gateways:  []string{"google"},
 	ToolNames: map[string]string{"save_memory": policy.FileWrite},
 	Settings:  []string{"version"},
 	New: func(o Options) agenthost.Provider {

@@ -23,6 +23,7 @@ var openCode = Agent{
 	}},
 	Model:     Model{Key: "OPENAI_API_KEY", Address: "OPENAI_BASE_URL", Path: "/v1"},
 	Variables: slices.Concat(anthropic, openAI, google, openRouter),
+	Gateways:  []string{"anthropic", "openai"},
 	ToolNames: map[string]string{
 		"external_directory": policy.FileRead, "doom_loop": policy.AgentMode, "lsp": policy.FileRead,
 	},
