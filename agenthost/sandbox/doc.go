@@ -6,8 +6,8 @@
 // directories a session uses, nor how programs are
 // started and stopped.
 //
-//	host ─► sandbox-exec SPEC -- program …       waits; the host signals its group
-//	          └─► sandbox-init …                 process 1 of namespaces: mounts, processes, IPC
+//	host ─► sandbox-exec SPEC -- program …       waits, forwards bridges; the host signals its group
+//	          └─► sandbox-init …                 process 1 of namespaces: mounts, processes, IPC, network
 //	                │ a view of the file system with what the spec names, /proc and /dev of its own
 //	                │ limits, no capabilities, no_new_privs
 //	                │ Landlock: files, signals, abstract sockets

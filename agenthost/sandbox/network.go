@@ -21,7 +21,7 @@ const (
 var Networks = []Network{NetworkOpen, NetworkProxy, NetworkNone}
 
 // Bridge makes a port of a program's own loopback lead to a socket outside. The launcher,
-// which is outside, carries the bytes: no program inside can stop or replace it.
+// which is outside, forwards the bytes: no program inside can stop or replace it.
 type Bridge struct {
 	Port  int    `json:"port"`
 	To    string `json:"to"`              // absolute path of a socket, or the HOST:PORT of a TCP listener

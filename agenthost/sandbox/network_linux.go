@@ -24,7 +24,7 @@ func socketName(path string) (dir *os.File, name string, err error) {
 }
 
 // control is the socket over which the init hands its launcher sockets of the namespace. A
-// socket stays in the namespace in which it was made, whoever uses it.
+// socket stays in the namespace in which it was made.
 type control struct {
 	mu   sync.Mutex
 	conn int // the launcher's end
@@ -69,11 +69,11 @@ func (c *control) run(spec Spec) {
 			if err != nil {
 				return
 			}
-			go carry(listener, func() (net.Conn, error) { return dialBridge(spec.Bridges[i]) })
+			go forward(listener, func() (net.Conn, error) { return dialBridge(spec.Bridges[i]) })
 		}
 	}
 	for i, listener := range c.serves {
-		go carry(listener, func() (net.Conn, error) { return c.dialInside(spec.Serves[i]) })
+		go forward(listener, func() (net.Conn, error) { return c.dialInside(spec.Serves[i]) })
 	}
 }
 
@@ -116,8 +116,8 @@ var loopbackAddress = [4]byte{127, 0, 0, 1}
 // as without free descriptors.
 const acceptPause = 50 * time.Millisecond
 
-// carry connects each connection of a listener with one that dial makes.
-func carry(listener net.Listener, dial func() (net.Conn, error)) {
+// forward connects each connection of a listener with one that dial makes.
+func forward(listener net.Listener, dial func() (net.Conn, error)) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {

@@ -17,7 +17,7 @@ type refusal struct {
 	LastAt  time.Time `json:"lastAt"`
 }
 
-// refusals counts what was refused. Programs choose the targets, so their number and length
+// refusals counts the refused targets. Programs choose the targets, so their number and length
 // are bounded.
 type refusals struct {
 	mu    sync.Mutex

@@ -14,7 +14,7 @@ import (
 
 const dialTimeout = 15 * time.Second
 
-// public allows what is on the public Internet.
+// public allows the addresses of the public Internet.
 var public = netguard.New(netguard.Options{AnyPort: true})
 
 // dial connects to a target of the rules. The name is checked first, and then the address that

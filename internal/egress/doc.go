@@ -2,7 +2,7 @@
 // HTTP, which allows only the targets that a client's rules list, and a gateway to models,
 // which adds their keys.
 //
-// It owns what may pass. It does not own how programs reach it (agenthost/sandbox carries
+// It owns what may pass. It does not own how programs reach it (agenthost/sandbox forwards
 // their connections) nor which rules a client has (its caller decides by the first line of a
 // connection, which the program cannot write).
 //

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// outside is a proxy with one client, the target of its requests, and what was refused.
+// outside is a proxy with one client, the target of its requests, and the refused targets.
 type outside struct {
 	*testing.T
 	socket string
@@ -194,7 +194,7 @@ func TestEachRequestOfAConnectionIsChecked(t *testing.T) {
 	}
 }
 
-func TestATunnelCarriesTLS(t *testing.T) {
+func TestATunnelForwardsTLS(t *testing.T) {
 	o := newOutside(t)
 	target := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)

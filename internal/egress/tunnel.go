@@ -10,7 +10,7 @@ import (
 	"bellhop/internal/netguard"
 )
 
-// tunnel answers CONNECT: it connects both ends and carries bytes until one of them ends.
+// tunnel answers CONNECT: it connects both ends and copies bytes until one of them ends.
 func (s *Server) tunnel(w http.ResponseWriter, r *http.Request, client Client) {
 	target := r.Host
 	other, err := client.Rules.dial(r.Context(), "tcp", target)
@@ -38,14 +38,14 @@ func (s *Server) tunnel(w http.ResponseWriter, r *http.Request, client Client) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { carry(other, buffered.Reader, other, conn) }) // bytes may have followed the request
-	both.Go(func() { carry(conn, other, other, conn) })
+	both.Go(func() { copyHalf(other, buffered.Reader, other, conn) }) // bytes may have followed the request
+	both.Go(func() { copyHalf(conn, other, other, conn) })
 	both.Wait()
 }
 
-// carry copies until the end of from, and passes the end on. If it cannot, it ends both
+// copyHalf copies until the end of from, and passes the end on. If it cannot, it ends both
 // connections.
-func carry(to net.Conn, from io.Reader, both ...net.Conn) {
+func copyHalf(to net.Conn, from io.Reader, both ...net.Conn) {
 	if _, err := io.Copy(to, from); err == nil {
 		if half, ok := to.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 			return
