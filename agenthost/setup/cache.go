@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -23,6 +24,8 @@ type Cache struct {
 	agents   []Agent
 	platform Platform
 	lookPath func(string) (string, error)
+
+	confine func(home string, c process.Command) (process.Command, error) // nil: programs run as they are
 
 	mu       sync.Mutex
 	versions map[programKey]string // results of --version
@@ -63,6 +66,12 @@ func Open(options CacheOptions) (*Cache, error) {
 	var err error
 	c.dir, err = filepath.Abs(c.dir)
 	return c, err
+}
+
+// Confine sets what confines the programs that are run with --version. They can change only
+// the given home. It must be called before the cache is used.
+func (c *Cache) Confine(confine func(home string, c process.Command) (process.Command, error)) {
+	c.confine = confine
 }
 
 // Dir returns the cache's absolute directory.

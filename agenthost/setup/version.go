@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -47,7 +49,7 @@ func (c *Cache) version(ctx context.Context, command []string) (string, error) {
 	if known != "" {
 		return known, nil
 	}
-	got, err := askVersion(ctx, command)
+	got, err := c.askVersion(ctx, command)
 	if err == nil {
 		c.mu.Lock()
 		c.versions[key] = got
@@ -58,7 +60,7 @@ func (c *Cache) version(ctx context.Context, command []string) (string, error) {
 
 // askVersion runs the program with --version in an empty home directory, because some
 // programs write into it, and without the variables of the host.
-func askVersion(ctx context.Context, command []string) (string, error) {
+func (c *Cache) askVersion(ctx context.Context, command []string) (string, error) {
 	home, err := os.MkdirTemp("", "bellhop-version-*")
 	if err != nil {
 		return "", err
@@ -66,9 +68,17 @@ func askVersion(ctx context.Context, command []string) (string, error) {
 	defer func() { _ = os.RemoveAll(home) }()
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--version")...)
-	cmd.Dir, cmd.WaitDelay = home, time.Second
-	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
+	run := process.Command{
+		Args: slices.Concat(command, []string{"--version"}), Dir: home,
+		Env: []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")},
+	}
+	if c.confine != nil {
+		if run, err = c.confine(home, run); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.CommandContext(ctx, run.Args[0], run.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = run.Dir, run.Env, time.Second
 	out := &cappedBuffer{}
 	cmd.Stdout = out
 	if err := cmd.Run(); err != nil {
@@ -92,7 +102,7 @@ func (c *Cache) selfVersion(ctx context.Context, a Agent, files string) (string,
 	if err != nil {
 		return "", err
 	}
-	return askVersion(ctx, command)
+	return c.askVersion(ctx, command)
 }
 
 func packageVersion(path string) (string, error) {

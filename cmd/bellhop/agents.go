@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"bellhop/agenthost/sandbox"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
+	"bellhop/internal/process"
 	"bellhop/protocol"
 )
 
@@ -23,8 +25,36 @@ type agentsFlag struct {
 	AgentsDir string `name:"dir" env:"BELLHOP_AGENTS_DIR" placeholder:"DIR" help:"Directory of the agents' programs. Default: bellhop/agents in your cache directory."`
 }
 
-func (f agentsFlag) openCache() (*setup.Cache, error) {
-	return agents.OpenCache(f.AgentsDir)
+// openCache returns a cache whose programs print their versions in a sandbox without a
+// network, as far as this machine has one.
+func (f agentsFlag) openCache(env *environment) (*setup.Cache, error) {
+	cache, err := agents.OpenCache(f.AgentsDir)
+	if err != nil {
+		return nil, err
+	}
+	open := sync.OnceValues(func() (*sandbox.Sandbox, error) { return openSandbox(env, cache.Dir()) })
+	cache.Confine(func(home string, c process.Command) (process.Command, error) {
+		opened, err := open()
+		if err != nil {
+			return c, err
+		}
+		return opened.Confine(sandbox.Session{Home: home, Write: []string{home}, Network: sandbox.NetworkNone}, c)
+	})
+	return cache, nil
+}
+
+// openSandbox measures this machine's sandbox. programs is the directory of installed ones.
+func openSandbox(env *environment, programs string) (*sandbox.Sandbox, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "bellhop-sandbox-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return sandbox.Open(env.ctx, sandbox.Options{Self: self, Data: dir, Programs: programs})
 }
 
 type agentsListCommand struct {
@@ -47,7 +77,7 @@ type agentState struct {
 
 // Run prints a table or JSON. A missing program is not an error.
 func (c agentsListCommand) Run(env *environment) error {
-	cache, err := c.openCache()
+	cache, err := c.openCache(env)
 	if err != nil {
 		return err
 	}
@@ -102,7 +132,7 @@ func (agentsInstallCommand) Help() string {
 // Run installs the programs one after another. After a failure it continues with
 // the next one, and returns the last error.
 func (c agentsInstallCommand) Run(env *environment) error {
-	cache, err := c.openCache()
+	cache, err := c.openCache(env)
 	if err != nil {
 		return err
 	}
@@ -170,7 +200,7 @@ type agentsCheckCommand struct {
 
 // Run prints a line for each program that runs, and fails if one does not.
 func (c agentsCheckCommand) Run(env *environment) error {
-	cache, err := c.openCache()
+	cache, err := c.openCache(env)
 	if err != nil {
 		return err
 	}
@@ -201,16 +231,7 @@ func (c agentsCheckCommand) Run(env *environment) error {
 
 // printSandbox prints what this machine's sandbox keeps from agents.
 func printSandbox(env *environment) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "bellhop-sandbox-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	opened, err := sandbox.Open(env.ctx, sandbox.Options{Self: self, Data: dir})
+	opened, err := openSandbox(env, "")
 	if err != nil {
 		return err
 	}

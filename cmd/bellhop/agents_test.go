@@ -154,3 +154,20 @@ func TestDevRefusesAgentsThatCannotStart(t *testing.T) {
 		})
 	}
 }
+
+// A program that is asked for its version can change nothing but the home that it gets.
+func TestAVersionIsAskedForInTheSandbox(t *testing.T) {
+	bin, mark := t.TempDir(), filepath.Join(t.TempDir(), "escaped")
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	script := "#!/bin/sh\necho x >\"$HOME/own\" || exit 1\necho x 2>/dev/null >" + mark + "\necho 0.169.4\n"
+	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	_, stdout, stderr := runCommand(t, "agents", "check", "--dir", filepath.Join(t.TempDir(), "agents"), "codex")
+	if !strings.HasPrefix(stdout, "codex 0.169.4 runs: ") || !strings.Contains(stdout, "network proxy") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if _, err := os.Stat(mark); !os.IsNotExist(err) {
+		t.Errorf("it wrote elsewhere: %v", err)
+	}
+}

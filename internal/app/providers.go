@@ -35,6 +35,9 @@ func (c HostConfig) newProviders(records string) (map[string]agenthost.Provider,
 	if err != nil {
 		return nil, err
 	}
+	if c.sandbox != nil {
+		cache.Confine(c.sandbox.confineVersion)
+	}
 	set := providerSet{config: c, cache: cache, records: records}
 	if set.entries, err = c.agentEntries(); err != nil {
 		return nil, err

@@ -155,6 +155,16 @@ func (s *hostSandbox) Confine(to agenthost.Confined, c process.Command) (process
 	return s.Sandbox.Confine(session, c)
 }
 
+// confineVersion confines a program that only prints its version, before any session. It
+// gets the files of all agents, and no network.
+func (s *hostSandbox) confineVersion(home string, c process.Command) (process.Command, error) {
+	session := sandbox.Session{Home: home, Network: sandbox.NetworkNone, Write: []string{home}}
+	for _, paths := range s.file.Sandbox.Agents {
+		session.Read = slices.Concat(session.Read, paths.Read, paths.Write)
+	}
+	return s.Sandbox.Confine(session, c)
+}
+
 // agentPaths returns the files that an agent's own entry names: a login, which the
 // agent renews, a configuration, and a home directory in place of the session's.
 func (s *hostSandbox) agentPaths(entry agents.Entry) (paths SandboxPaths) {
