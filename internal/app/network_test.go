@@ -28,7 +28,7 @@ const getVariable = "BELLHOP_APP_TEST_GET"
 
 func request(address string) error {
 	client := &http.Client{Transport: &http.Transport{Proxy: proxyOf}}
-	response, err := client.Get(address) //nolint:noctx // it is the test's
+	response, err := client.Get(address)
 	if err != nil {
 		return err
 	}
