@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -53,8 +54,12 @@ type client struct {
 	in   *io.PipeWriter
 	out  *bufio.Reader
 	done chan error
-	seen []string // every line of the agent
+	seen []string // every line of the agent but hello, without timestamps
+
+	hello protocol.Line
 }
+
+var timestamp = regexp.MustCompile(`"timestamp":[0-9]+,`)
 
 func serve(t *testing.T, opts Options) *client {
 	t.Helper()
@@ -86,7 +91,20 @@ func serveContext(ctx context.Context, t *testing.T, opts Options) *client {
 		_ = inWrite.Close()
 		_ = outRead.Close()
 	})
+	c.readHello()
 	return c
+}
+
+// readHello reads the first line. A session that cannot open has none.
+func (c *client) readHello() {
+	c.t.Helper()
+	raw, err := c.out.ReadString('\n')
+	if err != nil {
+		return
+	}
+	if err := json.Unmarshal([]byte(raw), &c.hello); err != nil || c.hello.Type != protocol.LineHello || !timestamp.MatchString(raw) {
+		c.t.Fatalf("the first line is %s", raw)
+	}
 }
 
 // send writes one line unchanged.
@@ -112,11 +130,15 @@ func (c *client) next() (protocol.Line, bool) {
 		}
 		return protocol.Line{}, false
 	}
-	c.seen = append(c.seen, strings.TrimSuffix(raw, "\n"))
 	var line protocol.Line
 	if err := json.Unmarshal([]byte(raw), &line); err != nil {
 		c.t.Fatalf("stdout holds more than protocol: %q", raw)
 	}
+	untimed := timestamp.ReplaceAllString(raw, "")
+	if untimed == raw {
+		c.t.Errorf("no timestamp: %s", raw)
+	}
+	c.seen = append(c.seen, strings.TrimSuffix(untimed, "\n"))
 	return line, true
 }
 

@@ -95,6 +95,16 @@ func (s step) pieces() (int, bool) {
 	return n, err == nil && n >= 1 && n <= maxSlow
 }
 
+// withDefault matches a question with a default answer in brackets at its end.
+var withDefault = regexp.MustCompile(`^((?s:.+?))\s+\[([^\]]+)\]$`)
+
+func askArguments(text string) map[string]string {
+	if groups := withDefault.FindStringSubmatch(text); groups != nil {
+		return map[string]string{"question": groups[1], "default": groups[2]}
+	}
+	return map[string]string{"question": text}
+}
+
 // call returns the tool call of a step, nil if it needs none.
 func (s step) call() *ToolCall {
 	use := func(tool string, arguments map[string]string) *ToolCall {
@@ -113,7 +123,7 @@ func (s step) call() *ToolCall {
 	case "run":
 		return use(ToolRunCommand, map[string]string{"command": s.args[0]})
 	case "ask":
-		return use(ToolAskUser, map[string]string{"question": s.args[0]})
+		return use(ToolAskUser, askArguments(s.args[0]))
 	case other:
 		return use(ToolListDir, map[string]string{"path": "."})
 	default:

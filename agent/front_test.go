@@ -213,8 +213,9 @@ func TestASessionCallsItsFront(t *testing.T) {
 	if err := s.Handle(&protocol.Line{Type: "input", Text: text("go")}); protocol.CodeOf(err) != protocol.CodeGone {
 		t.Errorf("after its end: %v", err)
 	}
-	want = `{"type":"status","session_id":"s","level":"error","message":"The session has ended"}`
-	if got := string(encode(Refusal("s", protocol.Errorf(protocol.CodeGone, "The session has ended")))); got != want {
+	want = `{"type":"status","session_id":"s","level":"error","message":"The session has ended","code":"gone","command":"input"}`
+	gone := Refusal("s", protocol.Errorf(protocol.CodeGone, "The session has ended"), &protocol.Line{Type: "input"})
+	if got := string(encode(gone)); got != want {
 		t.Errorf("got %s", got)
 	}
 }

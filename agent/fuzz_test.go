@@ -27,12 +27,15 @@ func FuzzLines(f *testing.F) {
 			t.Fatal(err)
 		}
 		began, ended := 0, 0
+		greeted := false
 		for raw := range strings.Lines(out.String()) {
 			var line protocol.Line
 			if err := json.Unmarshal([]byte(raw), &line); err != nil || !strings.HasSuffix(raw, "\n") {
 				t.Fatalf("not a line: %q", raw)
 			}
 			switch {
+			case line.Type == protocol.LineHello && !greeted:
+				greeted = true
 			case line.State == protocol.StateWaitingForInput:
 				ended++
 			case line.Type == protocol.LineState && began == ended:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 
 	"bellhop/protocol"
 )
@@ -40,9 +41,20 @@ func Open(opts Options, front Front) (*Session, error) {
 // client that sent it, see Refusal.
 func (s *Session) Handle(line *protocol.Line) error { return s.s.apply(s.ctx, line) }
 
-// Refusal returns the status line that reports an invalid line to its client.
-func Refusal(sessionID string, err error) protocol.Line {
-	return protocol.Line{Type: protocol.LineStatus, SessionID: sessionID, Level: "error", Message: explain(err)}
+// Hello returns the line that each client gets first.
+func (s *Session) Hello() protocol.Line {
+	line := s.s.hello()
+	line.SessionID, line.Timestamp = s.s.bound.Load().(string), s.s.now()
+	return line
+}
+
+// Now returns the timestamp of a line that is made now.
+func (s *Session) Now() json.RawMessage { return s.s.now() }
+
+// Refusal returns the status line that reports an invalid line to its client; the line is nil
+// if it could not be read.
+func Refusal(sessionID string, err error, line *protocol.Line) protocol.Line {
+	return protocol.RefusalLine(sessionID, err, explain(err), line)
 }
 
 // Close interrupts the turn, waits for its end and closes the working directory. It may be

@@ -22,6 +22,7 @@ type Options struct {
 	Model     string // "" or ModelDemo; with Completer, the name in message metadata
 	SessionID string // binds the session from the start; with "" the first line binds it
 	Task      string // runs as the first input; the session ends with it
+	Version   string // of the program, for the hello line
 
 	PieceDelay  time.Duration // pause of the demo model; below 20 ms for tests only
 	CommandTime time.Duration // limit of one run_command; 0 is two minutes

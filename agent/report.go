@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"bellhop/protocol"
 )
 
 // Limits of the tool output that a reply repeats; the tool's own message has all of
@@ -49,7 +51,7 @@ func overview(prompt Message, listing string) string {
 	var text strings.Builder
 	text.WriteString("I am the demo agent: a script, not a language model")
 	if n := len(prompt.Attachments); n > 0 {
-		fmt.Fprintf(&text, ", and I cannot see the %s you sent", count(n, "image"))
+		fmt.Fprintf(&text, ", and I cannot see the %s you sent", count(n, attachmentWord(prompt.Attachments)))
 	}
 	if asked := strings.TrimSpace(prompt.Text); asked != "" {
 		fmt.Fprintf(&text, ". I cannot reason about %s", code(asked))
@@ -64,6 +66,16 @@ func overview(prompt Message, listing string) string {
 	}
 	fmt.Fprintf(&text, "\n\nTry `%s`, `run ls -l` or `help`.", example)
 	return text.String()
+}
+
+// attachmentWord names what a prompt has: images, or attachments of several types.
+func attachmentWord(list []protocol.Attachment) string {
+	for _, a := range list {
+		if a.Type != protocol.AttachmentImage {
+			return "attachment"
+		}
+	}
+	return "image"
 }
 
 // excerpt returns the beginning of a text as a code block.

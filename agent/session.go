@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"bytes"
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +48,7 @@ type turn struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	reason string // of waiting_for_input; read after done
+	denied bool   // a call was denied, or a question had no answer; read after done
 }
 
 // question is an open ask or confirm. answer receives the client's line once; closing it
@@ -67,21 +71,38 @@ func newSession(opts Options, write func(protocol.Line)) (*session, error) {
 	}
 	s.bound.Store(opts.SessionID)
 	s.emit = func(line protocol.Line) {
-		line.SessionID = s.bound.Load().(string)
+		line.SessionID, line.Timestamp = s.bound.Load().(string), s.now()
 		write(line)
 	}
 	return s, nil
 }
 
+// now returns the timestamp of a line.
+func (s *session) now() json.RawMessage {
+	return strconv.AppendInt(nil, s.opts.Now().UnixMilli(), 10)
+}
+
+// hello returns the line that begins a session.
+func (s *session) hello() protocol.Line {
+	line := protocol.Line{Type: protocol.LineHello, Version: s.opts.Version}
+	for _, spec := range s.tools.specs() {
+		line.Tools = append(line.Tools, spec.Name)
+	}
+	return line
+}
+
 // handle processes one line of the client. An invalid line changes nothing; the response is a
-// status line.
+// status line. A blank line is ignored.
 func (s *session) handle(ctx context.Context, raw []byte) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return
+	}
 	line, err := protocol.ParseLine(raw)
 	if err == nil {
 		err = s.apply(ctx, line)
 	}
 	if err != nil {
-		s.refuse(explain(err))
+		s.emit(protocol.RefusalLine("", err, explain(err), line))
 	}
 }
 
@@ -146,15 +167,7 @@ func (s *session) checkInput(line *protocol.Line) (Message, error) {
 	case s.ended:
 		return input, protocol.Errorf(protocol.CodeGone, "The session has ended")
 	}
-	for i, a := range input.Attachments {
-		if a.Type != "image" {
-			return input, protocol.Errorf(protocol.CodeInvalid, "attachments.%d.type must be \"image\"", i)
-		}
-		if _, err := base64.StdEncoding.DecodeString(a.Data); err != nil || a.Data == "" {
-			return input, protocol.Errorf(protocol.CodeInvalid, "attachments.%d.data must be base64", i)
-		}
-	}
-	return input, nil
+	return input, protocol.CheckAttachments(input.Attachments)
 }
 
 func (s *session) checkAnswer(line *protocol.Line) (*question, error) {
@@ -200,7 +213,9 @@ func (s *session) start(ctx context.Context, input Message) {
 	go func() {
 		defer close(t.done)
 		defer cancel(nil)
-		s.finish(t, s.runTurn(ctx, input))
+		reason := s.runTurn(ctx, input)
+		t.denied = slices.ContainsFunc(s.history, func(m Message) bool { return m.Outcome == OutcomeDenied })
+		s.finish(t, reason)
 	}()
 }
 

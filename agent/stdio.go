@@ -34,9 +34,11 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, opts Options) error
 		return err
 	}
 	defer func() { _ = s.root.Close() }()
+	input, greeted := make(chan error, 1), make(chan struct{})
+	go func() { input <- s.read(ctx, in, greeted) }() // reads before hello is written: a client may write first
+	s.emit(s.hello())
+	close(greeted)
 	task := s.startTask(ctx)
-	input := make(chan error, 1)
-	go func() { input <- s.read(ctx, in) }()
 
 	select {
 	case err := <-input:
@@ -74,15 +76,18 @@ func (s *session) runOut(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// read processes lines until in ends, which is no error.
-func (s *session) read(ctx context.Context, in io.Reader) error {
+// read processes lines until in ends, which is no error. It waits for greeted before it handles
+// the first one.
+func (s *session) read(ctx context.Context, in io.Reader, greeted <-chan struct{}) error {
 	for lines := jsonlines.NewReader(in, protocol.MaxLine); ; {
 		line, err := lines.Next()
+		<-greeted
 		switch {
 		case err == nil:
 			s.handle(ctx, line)
 		case errors.Is(err, jsonlines.ErrTooLong):
-			s.refuse(fmt.Sprintf("The line is over %d MiB", protocol.MaxLine>>20))
+			tooLong := protocol.Errorf(protocol.CodeTooLarge, "The line is over %d MiB", protocol.MaxLine>>20)
+			s.emit(protocol.RefusalLine("", tooLong, explain(tooLong), nil))
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
@@ -110,9 +115,17 @@ func (t *turn) over() <-chan struct{} {
 	return t.done
 }
 
-// taskError returns an error if the task's turn did not end with reason done.
+// ErrDenied is the error of a task whose turn ended, but something in it was denied.
+var ErrDenied = errors.New("the task is not done: something was denied")
+
+// taskError returns an error if the task's turn did not end with reason done, or had a denial.
 func taskError(t *turn) error {
-	if t == nil || t.reason == protocol.WaitingDone {
+	switch {
+	case t == nil:
+		return nil
+	case t.reason == protocol.WaitingDone && t.denied:
+		return ErrDenied
+	case t.reason == protocol.WaitingDone:
 		return nil
 	}
 	return protocol.Errorf(protocol.CodeInternal, "The task ended with reason %s", t.reason)

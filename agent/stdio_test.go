@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,6 @@ import (
 
 func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"an empty line":           {``, `The body is empty. Send a JSON object`},
 		"no JSON":                 {`hello`, `Invalid JSON: invalid character 'h' at start of value (at byte 0)`},
 		"half a line":             {`{"type":"input","text":"list"`, `Invalid JSON: unexpected EOF (at byte 29)`},
 		"an array":                {`[]`, `The body must be a JSON object`},
@@ -28,7 +28,8 @@ func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 		"invalid UTF-8":           {"{\"type\":\"input\",\"text\":\"\xff\"}", `Invalid JSON: invalid UTF-8 (at byte 24)`},
 		"a nesting bomb":          {strings.Repeat("[", 100_000), `The body is nested deeper than 64 levels`},
 		"no type":                 {`{"text":"list"}`, `type is required`},
-		"a type of another case":  {`{"Type":"input","text":"list"}`, `type is required`},
+		"a type of another case":  {`{"Type":"input","text":"list"}`, `Unknown member Type. Its name is type`},
+		"another spelling":        {`{"type":"input","sessionId":"s1","text":"list"}`, `Unknown member sessionId. Its name is session_id`},
 		"an unknown type":         {`{"type":"inputs","text":"list"}`, `Unknown type "inputs". Known are input, answer, confirmation and interrupt`},
 		"a type of the agent":     {`{"type":"chunk","content":"x"}`, `Unknown type "chunk". Known are input, answer, confirmation and interrupt`},
 		"a number for a text":     {`{"type":"input","text":5}`, `text must be a string`},
@@ -36,8 +37,9 @@ func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 		"another's interrupt":     {`{"type":"interrupt","session_id":"s2"}`, `This is not session "s2"`},
 		"input without text":      {`{"type":"input"}`, `An input needs text or attachments`},
 		"input of white space":    {`{"type":"input","text":" \n","attachments":[]}`, `An input needs text or attachments`},
-		"an attachment's type":    {`{"type":"input","attachments":[{"type":"video","data":"AAAA"}]}`, `attachments.0.type must be "image"`},
-		"an attachment's data":    {`{"type":"input","attachments":[{"type":"image","data":"%"}]}`, `attachments.0.data must be base64`},
+		"an attachment's type":    {`{"type":"input","attachments":[{"type":"video","data":"AAAA"}]}`, `attachments[0].type must be "image" or "document". Send PNG, JPEG, GIF or WebP as type image, or text and PDF as type document`},
+		"an attachment's member":  {`{"type":"input","attachments":[{"type":"image","media_type":"image/png","data":"AAAA"}]}`, `Unknown member attachments.media_type. Its name is attachments.mediaType`},
+		"an attachment's data":    {`{"type":"input","attachments":[{"type":"image","data":"%"}]}`, `attachments[0].data must be base64, and not empty`},
 		"an answer to nothing":    {`{"type":"answer","text":"x"}`, `request_id is required`},
 		"an unknown request_id":   {`{"type":"answer","request_id":"id-99","text":"x"}`, `No open question "id-99"`},
 		"an unknown confirmation": {`{"type":"confirmation","request_id":"id-99","value":true}`, `No open question "id-99"`},
@@ -45,9 +47,9 @@ func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c2 := serve(t, Options{SessionID: "s1"})
 			c2.send(c.line)
-			want := string(encode(protocol.Line{Type: "status", SessionID: "s1", Level: "error", Message: c.want}))
-			if c2.until(protocol.LineStatus); c2.seen[0] != want {
-				t.Errorf("got  %s\nwant %s", c2.seen[0], want)
+			got := c2.until(protocol.LineStatus)
+			if got.Message != c.want || got.Level != "error" || got.SessionID != "s1" || got.Code == "" || len(c2.seen) != 1 {
+				t.Errorf("got %+v", got)
 			}
 			c2.input("help")
 			c2.waiting(protocol.WaitingDone)
@@ -57,6 +59,43 @@ func TestLinesThatBreakARuleGetAStatusAndChangeNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestASessionBeginsWithHelloAndIgnoresBlankLines(t *testing.T) {
+	c := serve(t, Options{SessionID: "s1", Version: "v9"})
+	for _, blank := range []string{"", "  ", "\t"} {
+		c.send(blank)
+	}
+	c.input("help")
+	c.waiting(protocol.WaitingDone)
+	c.ends()
+	if c.hello.Version != "v9" || c.hello.SessionID != "s1" || !slices.Contains(c.hello.Tools, ToolReadFile) {
+		t.Errorf("hello: %+v", c.hello)
+	}
+	for _, line := range c.seen {
+		if strings.Contains(line, `"status"`) {
+			t.Errorf("a blank line was answered: %s", line)
+		}
+	}
+}
+
+// An error names the command that it answers, and its question.
+func TestAnErrorNamesItsCommand(t *testing.T) {
+	c := serve(t, Options{SessionID: "s1"})
+	for sent, want := range map[string]protocol.Line{
+		`{"type":"answer","request_id":"q","text":"x"}`: {Code: protocol.CodeNotFound, Command: "answer", RequestID: "q"},
+		`{"type":"input"}`:                                 {Code: protocol.CodeInvalid, Command: "input"},
+		`{"type":"confirmation","requestId":"q"}`:          {Code: protocol.CodeInvalid, Command: "confirmation"},
+		`{"type":"interrupt"`:                              {Code: protocol.CodeInvalid},
+		`{"type":"interrupt","session_id":"another-one"} `: {Code: protocol.CodeNotFound, Command: "interrupt"},
+	} {
+		c.send(sent)
+		got := c.until(protocol.LineStatus)
+		if got.Code != want.Code || got.Command != want.Command || got.RequestID != want.RequestID {
+			t.Errorf("%s: %+v", sent, got)
+		}
+	}
+	c.ends()
 }
 
 func TestLinesThatBreakARuleWhileAQuestionIsOpen(t *testing.T) {

@@ -69,7 +69,7 @@ func (b toolbox) specs() []ToolSpec {
 	return append(specs, ToolSpec{
 		Name:        ToolAskUser,
 		Description: "Ask the user a question and wait for the answer.",
-		Schema:      schema("question"),
+		Schema:      objectSchema([]string{"question"}, map[string]string{"default": "string"}),
 	})
 }
 

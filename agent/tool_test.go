@@ -173,7 +173,7 @@ read_file{"properties":{"path":{"type":"string"}},"required":["path"],"type":"ob
 run_command{"properties":{"command":{"type":"string"}},"required":["command"],"type":"object"}
 search{"properties":{"glob":{"type":"string"},"path":{"type":"string"},"pattern":{"type":"string"}},"required":["pattern"],"type":"object"}
 write_file{"properties":{"content":{"type":"string"},"path":{"type":"string"}},"required":["path","content"],"type":"object"}
-ask_user{"properties":{"question":{"type":"string"}},"required":["question"],"type":"object"}`
+ask_user{"properties":{"default":{"type":"string"},"question":{"type":"string"}},"required":["question"],"type":"object"}`
 	if got := strings.Join(names, "\n"); got != want {
 		t.Errorf("got\n%s", got)
 	}

@@ -17,7 +17,13 @@ const (
 func tokens(text string) int { return len(text)/bytesPerToken + 1 }
 
 func (m Message) tokens() int {
-	n := messageTokens + tokens(m.Text) + imageTokens*len(m.Attachments)
+	n := messageTokens + tokens(m.Text)
+	for _, a := range m.Attachments {
+		n += imageTokens
+		if a.Type == protocol.AttachmentDocument {
+			n += len(a.Data) / bytesPerToken
+		}
+	}
 	for _, call := range m.Calls {
 		n += messageTokens + tokens(call.Name) + tokens(string(call.Arguments))
 	}

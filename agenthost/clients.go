@@ -3,6 +3,7 @@ package agenthost
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ type Lines = headless.Lines
 // Lines returns new Lines of the session. The first frame they get must be the first of a
 // turn.
 func (c *Clients) Lines(sessionID string) *Lines {
-	return headless.NewLines(sessionID, lineSource{c.h.opts.Journal, sessionID})
+	return headless.NewLines(sessionID, lineSource{c.h.opts.Journal, sessionID}, c.h.opts.Now)
 }
 
 // lineSource reads a session's journal for its lines.
@@ -157,7 +158,32 @@ func (l lineSource) Question(ctx context.Context, interactionID string) (*protoc
 	if err != nil {
 		return nil, err
 	}
-	return &rec.Question, nil
+	q := rec.Question
+	q.State, q.Answer = rec.State, rec.Answer
+	return &q, nil
+}
+
+// lookBack is how many events Input reads to find the input of a headless turn.
+const lookBack = 200
+
+// Input returns the input of the turn that has the frame at offset, from the prompts of
+// a broker's session or the events of another one.
+func (l lineSource) Input(ctx context.Context, offset int64) (*protocol.Event, error) {
+	turns, err := l.journal.TurnsFrom(ctx, l.sessionID, offset)
+	if err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	text, err := l.journal.Prompt(ctx, l.sessionID, turns[0].ID)
+	if err != nil || text != "" {
+		return &protocol.Event{Type: core.EventInput, Text: &text}, err
+	}
+	rows, err := l.journal.Newest(ctx, l.sessionID, protocol.Cursor{Epoch: math.MaxInt64}, lookBack)
+	for i := range rows {
+		if rows[i].Type == core.EventInput && rows[i].TurnID == turns[0].ID {
+			return rows[i].Event()
+		}
+	}
+	return nil, err
 }
 
 // History returns a session's lines so far, inputs and outputs in order, from the
@@ -225,8 +251,9 @@ func (c *Clients) Input(ctx context.Context, g Grant, req *protocol.PromptReques
 }
 
 // Reply answers an open question by its line: answer or confirmation. A question
-// that is not open (any more) is CodeNotFound, also for the same answer again.
-func (c *Clients) Reply(_ context.Context, sessionID string, line *protocol.Line) error {
+// that is not open (any more) is CodeNotFound, also for the same answer again. by is who
+// answers.
+func (c *Clients) Reply(_ context.Context, sessionID string, line *protocol.Line, by string) error {
 	s, err := c.h.session(sessionID)
 	if err != nil {
 		return err
@@ -244,6 +271,7 @@ func (c *Clients) Reply(_ context.Context, sessionID string, line *protocol.Line
 	if err != nil {
 		return err
 	}
+	req.By = by
 	return s.answer(line.RequestID, req)
 }
 

@@ -39,7 +39,7 @@ func (r *rig) linesOf(g agenthost.Grant, input string) []protocol.Line {
 			r.Fatalf("after %v: %v", words(lines), err)
 		}
 		lines = append(lines, translator.Translate(r.Context(), data)...)
-		if n := len(lines); n > 0 && lines[n-1].State == protocol.StateWaitingForInput {
+		if n := len(lines); n > 0 && lines[n-1].EndsTurn() {
 			return lines
 		}
 	}
@@ -106,7 +106,8 @@ func TestAnUnansweredQuestionExpires(t *testing.T) {
 	r.agent.script(ask("colour?"))
 	got := words(r.linesOf(grant, "hi"))
 	want := []string{
-		"state thinking", "ask", "answer", "status", "chunk You said nothing", "message You said nothing", "state waiting_for_inputdone",
+		"input hi", "state thinking", "ask", "state waiting_for_inputasked", "resolved", "status", "state thinking",
+		"chunk You said nothing", "message You said nothing", "state waiting_for_inputdone",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -117,7 +118,7 @@ func TestAFinalTextWinsOverItsPieces(t *testing.T) {
 	r := newRig(t).start()
 	_, grant := r.headless(&agenthost.HeadlessRequest{})
 	r.agent.script(writeText("helo"), endText("hello"))
-	want := []string{"state thinking", "chunk helo", "message hello", "state waiting_for_inputdone"}
+	want := []string{"input hi", "state thinking", "chunk helo", "message hello", "state waiting_for_inputdone"}
 	if got := words(r.linesOf(grant, "hi")); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -238,6 +238,8 @@ type Output interface {
 	// EndText closes the open text block. A final text wins over the sum of
 	// the deltas; "" means the sum. No open block and "" does nothing.
 	EndText(final string) error
+	// EndMessage is EndText with what the agent sends about the text.
+	EndMessage(final string, about TextAbout) error
 
 	// Reasoning adds to the open reasoning block; it is streamed, not kept.
 	Reasoning(delta string) error
@@ -324,6 +326,8 @@ type (
 	ToolCall = core.ToolCall
 	// ToolResult is the end of a ToolCall.
 	ToolResult = core.ToolResult
+	// TextAbout is what an agent sends with a text.
+	TextAbout = core.TextAbout
 	// Question is an agent's question to its user.
 	Question = core.Question
 	// Answer is the user's answer to a Question.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"bellhop/agenthost/core"
@@ -41,8 +42,18 @@ func (o *output) delta(kind core.BlockKind, delta string) error {
 	return err
 }
 
-func (o *output) EndText(final string) error {
-	return o.report(core.AgentTextEnded{TurnID: o.t.id, Final: o.t.masker.Text(final)})
+func (o *output) EndText(final string) error { return o.EndMessage(final, TextAbout{}) }
+
+func (o *output) EndMessage(final string, about TextAbout) error {
+	about.Format = o.t.masker.Text(about.Format)
+	if len(about.Metadata) > 0 {
+		about.Metadata = o.t.masker.Value(about.Metadata, "")
+		if len(about.Metadata) > core.MaxPhrase || about.Metadata[0] != '{' {
+			o.Notice("warning", fmt.Sprintf("The metadata of a text is left out: it is longer than %d KiB", core.MaxPhrase>>10))
+			about.Metadata = nil
+		}
+	}
+	return o.report(core.AgentTextEnded{TurnID: o.t.id, Final: o.t.masker.Text(final), About: about})
 }
 
 func (o *output) EndReasoning() error { return o.report(core.AgentReasoningEnded{TurnID: o.t.id}) }
@@ -157,7 +168,7 @@ func (t *turn) ask(ctx context.Context, kind protocol.InteractionKind, q Questio
 }
 
 func (t *turn) cleanQuestion(q Question) Question {
-	q.Prompt, q.Default = t.masker.Text(q.Prompt), t.masker.Text(q.Default)
+	q.Prompt, q.Default, q.Warning = t.masker.Text(q.Prompt), t.masker.Text(q.Default), t.masker.Text(q.Warning)
 	options := q.Options
 	q.Options, q.Input = nil, nil // the policy alone reads Input, which is not masked
 	for _, option := range options {

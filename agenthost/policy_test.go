@@ -123,7 +123,7 @@ func TestARuleShapesTheQuestion(t *testing.T) {
 	events := r.interactions("s1")
 	e := events[0]
 	at, err := time.Parse(time.RFC3339, e.ExpiresAt)
-	if e.Level != "WARN" || e.Prompt != "Run it?\nBuilds things" || err != nil || time.Until(at) > 5*time.Minute {
+	if e.Level != "WARN" || e.Prompt != "Run it?" || e.Warning != "Builds things" || err != nil || time.Until(at) > 5*time.Minute {
 		t.Errorf("question: %+v", e)
 	}
 	if err := r.host.Answer(t.Context(), "s1", id, &protocol.AnswerRequest{Approved: yes()}); err != nil {

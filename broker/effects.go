@@ -121,10 +121,12 @@ func (e *effects) text(in *incomingEvent) {
 	if in.event.Text == nil || *in.event.Text == "" {
 		return
 	}
-	e.addMessage(Message{Message: protocol.Message{
+	m := protocol.Message{
 		TurnID: in.turn, Role: protocol.RoleAssistant, Status: protocol.MessageSent,
 		Message: *in.event.Text, EventID: in.id,
-	}})
+	}
+	m.Describe(in.event)
+	e.addMessage(Message{Message: m})
 }
 
 func (e *effects) finish(ctx context.Context, in *incomingEvent) error {
@@ -236,5 +238,5 @@ func (e *effects) interaction(ctx context.Context, in *incomingEvent) error {
 func (q *Interaction) describe(ev *protocol.Event, turn string) {
 	q.TurnID, q.Kind, q.Prompt = turn, ev.Kind, ev.Prompt
 	q.ToolCallID, q.ToolName, q.Args = ev.ToolCallID, ev.ToolName, ev.Args
-	q.Level, q.Default, q.Options, q.ExpiresAt = ev.Level, ev.Default, ev.Options, ev.ExpiresAt
+	q.Level, q.Warning, q.Default, q.Options, q.ExpiresAt = ev.Level, ev.Warning, ev.Default, ev.Options, ev.ExpiresAt
 }

@@ -23,6 +23,7 @@ type Interaction struct {
 	ToolName   string
 	Args       json.RawMessage
 	Level      string
+	Warning    string
 	Default    string
 	Options    []string
 	ExpiresAt  string

@@ -41,6 +41,7 @@ type interactionOpened struct {
 	Prompt        string                   `json:"prompt"`
 	ToolName      string                   `json:"toolName,omitempty"`
 	Level         string                   `json:"level,omitempty"`
+	Warning       string                   `json:"warning,omitempty"`
 	Options       []string                 `json:"options,omitempty"`
 	ExpiresAt     string                   `json:"expiresAt,omitempty"`
 }
@@ -71,7 +72,7 @@ func taskEvents(b *Batch) []TaskEvent {
 			TaskID: b.Task.ID, TurnID: q.TurnID, At: q.CreatedAt,
 			Data: interactionOpened{
 				Title: b.Task.Title, InteractionID: q.ID, Kind: q.Kind, Prompt: q.Prompt, ToolName: q.ToolName,
-				Level: q.Level, Options: q.Options, ExpiresAt: q.ExpiresAt,
+				Level: q.Level, Warning: q.Warning, Options: q.Options, ExpiresAt: q.ExpiresAt,
 			},
 		})
 	}

@@ -97,6 +97,9 @@ func (c *lines) next() protocol.Line {
 	if problem != "" {
 		c.stopf("%s", problem)
 	}
+	if line.Type == protocol.LineHello {
+		return c.next()
+	}
 	return *line
 }
 
@@ -115,7 +118,7 @@ func (c *lines) turn(text string) {
 			texts++
 		case line.Type == protocol.LineConfirm:
 			c.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":true}`, line.RequestID))
-		case line.State == protocol.StateWaitingForInput:
+		case line.EndsTurn():
 			if line.Reason != protocol.WaitingDone || texts == 0 {
 				c.failf("the turn ended with reason %q after %d lines of text", line.Reason, texts)
 			}

@@ -83,7 +83,9 @@ func (p *program) read(out io.Reader) {
 			p.mu.Unlock()
 			continue
 		}
-		p.out <- *line
+		if line.Type != protocol.LineHello { // it begins a session, and answers nothing
+			p.out <- *line
+		}
 	}
 	p.err = p.cmd.Wait()
 }
@@ -127,6 +129,10 @@ func incomplete(l *protocol.Line) string {
 		return cmp.Or(need("request_id", l.RequestID != ""), need("prompt", l.Prompt != ""), need("security_warning.level", known))
 	case protocol.LineState:
 		return stateProblem(l)
+	case protocol.LineHello:
+		return ""
+	case protocol.LineResolved:
+		return need("request_id", l.RequestID != "")
 	default:
 		return "which an agent does not send"
 	}
@@ -138,7 +144,8 @@ func stateProblem(l *protocol.Line) string {
 		return ""
 	case l.State != protocol.StateWaitingForInput:
 		return fmt.Sprintf("with the unknown state %q", l.State)
-	case l.Reason == protocol.WaitingDone, l.Reason == protocol.WaitingInterrupted, l.Reason == protocol.WaitingError:
+	case l.Reason == protocol.WaitingAsked, l.Reason == protocol.WaitingDone,
+		l.Reason == protocol.WaitingInterrupted, l.Reason == protocol.WaitingError:
 		return ""
 	default:
 		return fmt.Sprintf("with the unknown reason %q", l.Reason)

@@ -184,6 +184,18 @@ type Message struct {
 	Artifacts []Artifact    `json:"artifacts"`
 	EventID   string        `json:"eventId"`
 	CreatedAt time.Time     `json:"createdAt"`
+
+	Format    string          `json:"format,omitempty"`    // of the agent's texts, with the two below: as the agent sent them
+	Metadata  json.RawMessage `json:"metadata,omitempty"`  // an object; source_documents are shown with the text
+	Timestamp json.RawMessage `json:"timestamp,omitempty"` // milliseconds since 1970
+}
+
+// Describe sets what an agent sent about the text of an event. Texts without a format
+// and metadata have no timestamp either, as before.
+func (m *Message) Describe(e *Event) {
+	if e.Format != "" || len(e.Metadata) > 0 {
+		m.Format, m.Metadata, m.Timestamp = e.Format, e.Metadata, e.Timestamp
+	}
 }
 
 // Artifact is a piece of content of a message.
@@ -240,6 +252,7 @@ type Interaction struct {
 	ToolName   string             `json:"toolName,omitempty"`
 	Args       json.RawMessage    `json:"args,omitempty"`
 	Level      string             `json:"level,omitempty"`
+	Warning    string             `json:"warning,omitempty"`
 	Default    string             `json:"default,omitempty"`
 	Options    []string           `json:"options,omitempty"`
 	ExpiresAt  string             `json:"expiresAt,omitempty"`

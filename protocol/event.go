@@ -32,8 +32,10 @@ type Event struct {
 	Timestamp json.RawMessage `json:"timestamp,omitempty"` // a JSON number, kept as sent
 
 	// text
-	ID   string  `json:"id,omitempty"`
-	Text *string `json:"text,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Text     *string         `json:"text,omitempty"`
+	Format   string          `json:"format,omitempty"`   // as the agent sent it, such as markdown
+	Metadata json.RawMessage `json:"metadata,omitempty"` // an object of the agent, as it sent it
 
 	// tool-call, tool-result, interaction
 	ToolCallID string          `json:"toolCallId,omitempty"`
@@ -59,6 +61,7 @@ type Event struct {
 	Prompt        string             `json:"prompt,omitempty"`
 	Args          json.RawMessage    `json:"args,omitempty"`
 	Level         string             `json:"level,omitempty"`
+	Warning       string             `json:"warning,omitempty"` // the danger of the call, beside Level
 	Default       string             `json:"default,omitempty"`
 	Options       []string           `json:"options,omitempty"`
 	ExpiresAt     string             `json:"expiresAt,omitempty"`

@@ -40,11 +40,16 @@ func Decode(raw []byte, v any) error {
 }
 
 // ParseLine parses one line of the headless interface. The type must be a string;
-// the caller checks whether it is a known one.
+// the caller checks whether it is a known one. Unknown members are ignored, except those
+// that look like another spelling of a known one. With an error, the line has what could
+// be read, or is nil.
 func ParseLine(raw []byte) (*Line, error) {
 	var line Line
 	if err := Decode(raw, &line); err != nil {
 		return nil, err
+	}
+	if err := checkSpelling(splitValid(raw)); err != nil {
+		return &line, err
 	}
 	if line.Type == "" {
 		return nil, Errorf(CodeInvalid, "type is required")

@@ -33,6 +33,9 @@ var readers = map[EventType]func(*eventReader, *Event){
 		r.present("text")
 		e.Text = new(string)
 		r.str("text", e.Text)
+		r.str("format", &e.Format)
+		r.capped("format", e.Format, MaxID)
+		r.object("metadata", &e.Metadata)
 	},
 	EventToolCall: func(r *eventReader, e *Event) {
 		r.id("toolCallId", &e.ToolCallID)
@@ -82,6 +85,7 @@ func readInteraction(r *eventReader, e *Event) {
 	r.capped("toolName", e.ToolName, MaxID)
 	r.anyValue("args", &e.Args, false)
 	r.str("level", &e.Level)
+	r.str("warning", &e.Warning)
 	r.str("default", &e.Default)
 	r.into("options", &e.Options)
 	r.str("expiresAt", &e.ExpiresAt)
@@ -220,6 +224,16 @@ func (r *eventReader) anyValue(name string, dst *json.RawMessage, required bool)
 		r.failWith("%s is required", name)
 	}
 	*dst = json.RawMessage(value)
+}
+
+func (r *eventReader) object(name string, dst *json.RawMessage) {
+	if !r.has(name) {
+		return
+	}
+	if r.value(name).Kind() != '{' {
+		r.fail(name, "an object")
+	}
+	*dst = json.RawMessage(r.value(name))
 }
 
 func (r *eventReader) into(name string, dst any) {

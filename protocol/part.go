@@ -12,6 +12,10 @@ type Part struct {
 
 	Text *string `json:"text,omitempty"` // text-delta, reasoning-delta
 
+	Format    string          `json:"format,omitempty"` // text-end, with the two below: as the agent sent them
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Timestamp json.RawMessage `json:"timestamp,omitempty"` // milliseconds since 1970
+
 	ToolCallID string          `json:"toolCallId,omitempty"`
 	ToolName   string          `json:"toolName,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
@@ -21,6 +25,10 @@ type Part struct {
 	ApprovalID string    `json:"approvalId,omitempty"`
 	ToolCall   *ToolCall `json:"toolCall,omitempty"`
 	Approved   *bool     `json:"approved,omitempty"`
+
+	Prompt          string           `json:"prompt,omitempty"` // tool-approval-request, with the two below
+	ExpiresAt       string           `json:"expiresAt,omitempty"`
+	SecurityWarning *SecurityWarning `json:"security_warning,omitempty"`
 
 	FinishReason    FinishReason    `json:"finishReason,omitempty"`
 	RawFinishReason string          `json:"rawFinishReason,omitempty"`

@@ -87,8 +87,11 @@ type Attachment struct {
 // AttachmentType is the kind of an attachment.
 type AttachmentType = string
 
-// AttachmentImage is the only type of attachment so far.
-const AttachmentImage AttachmentType = "image"
+// Types of attachments: an image, or a document (text or PDF).
+const (
+	AttachmentImage    AttachmentType = "image"
+	AttachmentDocument AttachmentType = "document"
+)
 
 // AnswerRequest answers an interaction, on the broker and on the host.
 type AnswerRequest struct {

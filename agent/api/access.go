@@ -21,15 +21,22 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// isOwner reports whether the request has the server's token. If the server has none, the owner
-// is a request without Authorization. The tokens are compared as hashes, in constant time.
+// isOwner reports whether the request has the server's token. The tokens are compared as
+// hashes, in constant time.
 func (s *Server) isOwner(r *http.Request) bool {
-	given := bearer(r)
-	if s.config.Token == "" {
-		return given == "" && len(r.Header.Values("Authorization")) == 0
-	}
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.config.Token))
+	got, want := sha256.Sum256([]byte(bearer(r))), sha256.Sum256([]byte(s.config.Token))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// requireCreator admits the owner. Without a configured token, a request without
+// Authorization may open sessions too: the server then listens on the loopback only.
+func (s *Server) requireCreator(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.isOpen && len(c.Request().Header.Values("Authorization")) == 0 {
+			return next(c)
+		}
+		return s.requireOwner(next)(c)
+	}
 }
 
 func (one *session) opens(plain string) bool {
@@ -43,7 +50,8 @@ func unauthorized(hint string) error {
 func (s *Server) requireOwner(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.isOwner(c.Request()) {
-			return unauthorized("Send the server's token as Authorization: Bearer")
+			return unauthorized("Send the server's token as Authorization: Bearer. " +
+				"Without --token, \"bellhop agent --api\" prints one when it starts")
 		}
 		return next(c)
 	}

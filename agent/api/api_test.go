@@ -48,12 +48,12 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 	if content, err := os.ReadFile(filepath.Join(dirs(t)[0], "a.txt")); string(content) != "hello" {
 		t.Errorf("wrote %q, %v", content, err)
 	}
-	_, list := s.call("GET", "/sessions", "", "")
+	_, list := s.call("GET", "/sessions", s.owner(), "")
 	want := fmt.Sprintf(`{"sessions":[{"session_id":%q,"model":"demo","state":"idle","clients":1,"created_at":"2023-11-14T22:13:20Z","expires_at":null}]}`, session.SessionID)
 	if list != want {
 		t.Errorf("got  %s\nwant %s", list, want)
 	}
-	status, raw := s.call("GET", "/sessions/"+session.SessionID+"/history", "", "")
+	status, raw := s.call("GET", "/sessions/"+session.SessionID+"/history", session.Token, "")
 	var history historyResponse
 	if err := json.Unmarshal([]byte(raw), &history); err != nil || status != http.StatusOK || history.SessionID != session.SessionID {
 		t.Fatalf("%d %s", status, raw)
@@ -66,10 +66,13 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 		}
 		kinds = append(kinds, line.Type)
 	}
-	if got := strings.Join(kinds, " "); got != "input state message tool_start confirm confirmation state tool_message state message tool_start state tool_message state message state" {
+	if got := strings.Join(kinds, " "); got != "input state message tool_start confirm confirmation resolved state tool_message state message tool_start state tool_message state message state" {
 		t.Errorf("history: %s", got)
 	}
-	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, session.Token, ""); status != http.StatusNoContent {
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, session.Token, ""); status != http.StatusUnauthorized {
+		t.Errorf("DELETE with the session's token answers %d", status)
+	}
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, s.owner(), ""); status != http.StatusNoContent {
 		t.Errorf("DELETE answers %d", status)
 	}
 	if code := c.ending(); code != websocket.StatusNormalClosure {
@@ -78,7 +81,7 @@ func TestASessionIsCreatedUsedAndDeleted(t *testing.T) {
 	if got := dirs(t); len(got) != 0 || s.closed.Load() != 1 {
 		t.Errorf("left behind: %v; closed %d times", got, s.closed.Load())
 	}
-	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, "", ""); status != http.StatusNotFound {
+	if status, _ := s.call("DELETE", "/sessions/"+session.SessionID, s.owner(), ""); status != http.StatusNotFound {
 		t.Errorf("a second DELETE answers %d", status)
 	}
 }
@@ -87,7 +90,7 @@ func TestWorkspacesAreKept(t *testing.T) {
 	parent := t.TempDir()
 	s := start(t, Config{Workspaces: parent})
 	session := s.open("", "")
-	s.call("DELETE", "/sessions/"+session.SessionID, "", "")
+	s.call("DELETE", "/sessions/"+session.SessionID, s.owner(), "")
 	if info, err := os.Stat(filepath.Join(parent, session.SessionID)); err != nil || !info.IsDir() {
 		t.Errorf("the directory is gone: %v", err)
 	}
@@ -109,7 +112,7 @@ func TestAQuestionWaitsForTheNextClient(t *testing.T) {
 	for _, line := range second.seen {
 		kinds = append(kinds, line.Type)
 	}
-	if got := strings.Join(kinds, " "); got != "state message tool_start confirm" {
+	if got := strings.Join(kinds, " "); got != "input state message tool_start confirm" {
 		t.Errorf("shown: %s", got)
 	}
 	second.confirm(again.RequestID, true)
@@ -137,7 +140,13 @@ func TestEveryClientSeesTheTurnAndAnyMayAnswer(t *testing.T) {
 	var want string
 	for i, c := range clients {
 		c.until(protocol.LineState)
-		if got := fmt.Sprintf("%+v", types(c.seen)); i == 0 {
+		seen := types(c.seen)
+		if i > 0 && seen[0] == protocol.LineInput { // the sender does not get its own input
+			seen = seen[1:]
+		} else if i > 0 {
+			t.Errorf("client %d did not see the input", i)
+		}
+		if got := fmt.Sprintf("%+v", seen); i == 0 {
 			want = got
 		} else if got != want {
 			t.Errorf("client %d saw %s, the first %s", i, got, want)
@@ -219,6 +228,35 @@ func TestWithoutAServersTokenAWrongOneIsStillRefused(t *testing.T) {
 	}
 }
 
+// Without --token everyone on the machine may open a session, and reaches nothing else.
+func TestWithoutATokenOnlyOpeningIsFree(t *testing.T) {
+	s := start(t, Config{})
+	a, b := s.open("", ""), s.open("", "")
+	for name, c := range map[string]struct {
+		method, path, bearer string
+		want                 int
+	}{
+		"a listing without a token":         {"GET", "/sessions", "", 401},
+		"a listing with a session's token":  {"GET", "/sessions", a.Token, 401},
+		"a listing with the printed token":  {"GET", "/sessions", s.owner(), 200},
+		"a history without a token":         {"GET", "/sessions/" + a.SessionID + "/history", "", 401},
+		"a history with another's token":    {"GET", "/sessions/" + a.SessionID + "/history", b.Token, 401},
+		"a history with the session's":      {"GET", "/sessions/" + a.SessionID + "/history", a.Token, 200},
+		"a WebSocket without a token":       {"GET", "/ws/" + a.SessionID, "", 401},
+		"a WebSocket with the printed one":  {"GET", "/ws/" + a.SessionID, s.owner(), 401},
+		"an end without a token":            {"DELETE", "/sessions/" + a.SessionID, "", 401},
+		"an end with the session's token":   {"DELETE", "/sessions/" + a.SessionID, a.Token, 401},
+		"opening with a wrong token":        {"POST", "/sessions", "wrong", 401},
+		"opening with the printed token":    {"POST", "/sessions", s.owner(), 201},
+		"an end of an unknown session":      {"DELETE", "/sessions/none", s.owner(), 404},
+		"a history of one that is not open": {"GET", "/sessions/none/history", s.owner(), 404},
+	} {
+		if status, body := s.call(c.method, c.path, c.bearer, ""); status != c.want {
+			t.Errorf("%s: %d %s, want %d", name, status, body, c.want)
+		}
+	}
+}
+
 func TestTheNumberOfSessionsIsBounded(t *testing.T) {
 	s := start(t, Config{MaxSessions: 2})
 	s.open("", "")
@@ -226,7 +264,7 @@ func TestTheNumberOfSessionsIsBounded(t *testing.T) {
 	if status, _ := s.call("POST", "/sessions", "", ""); status != http.StatusTooManyRequests {
 		t.Errorf("a third answers %d", status)
 	}
-	s.call("DELETE", "/sessions/"+one.SessionID, "", "")
+	s.call("DELETE", "/sessions/"+one.SessionID, s.owner(), "")
 	s.open("", "")
 }
 
@@ -282,7 +320,8 @@ func TestIdleSessionsEndWithTheirFiles(t *testing.T) {
 	watched, left, never := s.open("", ""), s.open("", ""), s.open("", "")
 	keeper, leaver := s.dial(watched, ""), s.dial(left, "")
 	leaver.input("ask Anybody there?")
-	leaver.until(protocol.LineAsk)
+	leaver.answer(leaver.until(protocol.LineAsk).RequestID, "no")
+	leaver.until(protocol.LineState)
 	s.clock.Add(int64(50 * time.Second))
 	leaver.leave()
 	s.awaitClients(left.SessionID, 0)

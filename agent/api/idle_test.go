@@ -28,20 +28,24 @@ func TestASessionWithoutClientsEndsAfterItsIdleTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // a client is connected, so the session stays
-		prompt := "slow 36000"
+		time.Sleep(time.Hour)  // a client is connected, so the session stays
+		prompt := "slow 18000" // half an hour
 		if err := one.agent.Handle(&protocol.Line{Type: protocol.LineInput, Text: &prompt}); err != nil {
 			t.Fatal(err)
 		}
 		w.Leave()
 		s.wake()
-		time.Sleep(10*time.Minute - time.Second)
+		time.Sleep(29 * time.Minute)
 		if _, err := s.find(one.id); err != nil {
-			t.Errorf("it ended too early: %v", err)
+			t.Errorf("it ended during its turn: %v", err)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(10 * time.Minute) // the turn ended after 30 minutes
+		if _, err := s.find(one.id); err != nil {
+			t.Errorf("it ended less than the idle time after its turn: %v", err)
+		}
+		time.Sleep(12 * time.Minute)
 		if _, err := s.find(one.id); err == nil {
-			t.Error("the session still exists, and its turn continues")
+			t.Error("the session still exists")
 		}
 		synctest.Wait()
 		if _, err := os.Stat(one.dir); err == nil {

@@ -60,7 +60,7 @@ func TestClientsSeeOnlyTheirOwnSession(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if _, list := s.call("GET", "/sessions", "", ""); strings.Contains(list, "canary-") {
+	if _, list := s.call("GET", "/sessions", s.owner(), ""); strings.Contains(list, "canary-") {
 		t.Errorf("the listing shows a session's work: %s", list)
 	}
 }

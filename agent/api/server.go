@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bellhop/agent"
+	"bellhop/crypto/token"
 	"bellhop/internal/httpapi"
 	"bellhop/internal/wsline"
 	"bellhop/protocol"
@@ -34,10 +35,11 @@ type Opened struct {
 // Config configures a server. Open is required.
 type Config struct {
 	Open        func(context.Context, Opening) (Opened, error)
-	Token       string        // "" admits every caller: for loopback only
+	Token       string        // "" makes one, see Server.Token, and lets everyone open sessions: for loopback only
 	Workspaces  string        // parent of the sessions' directories, which are kept; "" creates temporary ones
 	IdleTimeout time.Duration // ten minutes if zero
 	MaxSessions int           // 256 if zero
+	Version     string        // of the program, for the hello line
 	Limits      wsline.Limits
 	Times       wsline.Times
 	Now         func() time.Time
@@ -47,6 +49,7 @@ type Config struct {
 // Server holds sessions. Run must run: it ends idle sessions, and all sessions at the end.
 type Server struct {
 	config Config
+	isOpen bool // no token was configured: everyone may open sessions
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -66,18 +69,29 @@ func New(config Config) *Server {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: config, sessions: map[string]*session{}, changed: make(chan struct{}, 1)}
+	s := &Server{config: config, sessions: map[string]*session{}, changed: make(chan struct{}, 1)}
+	if s.isOpen = config.Token == ""; s.isOpen {
+		s.config.Token, _ = token.NewOpaque("bha_")
+	}
+	return s
 }
+
+// Token returns the token that lists and deletes sessions.
+func (s *Server) Token() string { return s.config.Token }
 
 // Handler returns the routes of the API.
 func (s *Server) Handler() http.Handler {
 	e := httpapi.New(httpapi.Options{Log: s.config.Log})
 	e.Use(httpapi.NoStore(), httpapi.GuardHost(), httpapi.GuardOrigin())
 	e.GET("/healthz", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
-	e.POST("/sessions", httpapi.Handle(http.StatusCreated, s.create, httpapi.OptionalBody()), s.requireOwner)
+	e.POST("/sessions", httpapi.Handle(http.StatusCreated, s.create, httpapi.OptionalBody()), s.requireCreator)
 	e.GET("/sessions", httpapi.Handle(http.StatusOK, s.list), s.requireOwner)
 	e.GET("/sessions/:id/history", httpapi.Handle(http.StatusOK, s.history), s.requireMember)
-	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, s.remove), s.requireMember)
+	mayDelete := s.requireMember
+	if s.isOpen { // who may open a session may be anyone, so only the server's token ends one
+		mayDelete = s.requireOwner
+	}
+	e.DELETE("/sessions/:id", httpapi.Handle(http.StatusNoContent, s.remove), mayDelete)
 	e.GET("/ws/:id", s.serveWebSocket)
 	return e
 }
@@ -134,7 +148,9 @@ func (s *Server) wake() {
 // Notice sends a status line to every client of every session.
 func (s *Server) Notice(level, message string) {
 	for _, one := range s.all() {
-		one.hub.Notice(protocol.Line{Type: protocol.LineStatus, Level: level, Message: message})
+		one.hub.Notice(protocol.Line{
+			Type: protocol.LineStatus, Timestamp: one.agent.Now(), Level: level, Message: message,
+		})
 	}
 }
 

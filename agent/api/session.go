@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -28,6 +29,7 @@ type session struct {
 	agent     *agent.Session
 	close     func()
 	ended     sync.Once
+	senders   sync.Map // line that is being handled → the *wsline.Watcher that sent it
 }
 
 // open creates a session; plain is its token.
@@ -107,33 +109,67 @@ func (s *Server) begin(ctx context.Context, one *session, model, instructions st
 	}
 	one.close = opened.Close
 	opts := opened.Options
-	opts.Dir, opts.SessionID, opts.Task = one.dir, one.id, ""
+	opts.Dir, opts.SessionID, opts.Task, opts.Version = one.dir, one.id, "", s.config.Version
 	if opts.Log == nil {
 		opts.Log = s.config.Log.With("session", one.id)
 	}
 	one.model = opts.Model
 	one.agent, err = agent.Open(opts, agent.Front{
 		Write:          one.hub.Publish,
-		Accepted:       func(line *protocol.Line) { one.hub.Accepted(*line) },
-		QuestionClosed: one.hub.QuestionClosed,
+		Accepted:       one.accepted,
+		QuestionClosed: one.questionClosed,
 	})
+	if err == nil {
+		one.hub.Greet(one.agent.Hello())
+	}
 	if one.model == "" {
 		one.model = agent.ModelDemo
 	}
 	return err
 }
 
-// handle processes a client's line. Only that client gets the error.
+// accepted records a client's line and shows the other clients what came of it. Attachments
+// are named, not repeated.
+func (one *session) accepted(line *protocol.Line) {
+	kept := line.Named()
+	kept.SessionID, kept.Timestamp = one.id, one.agent.Now()
+	from, _ := one.senders.Load(line)
+	sender, _ := from.(*wsline.Watcher)
+	one.hub.Accepted(kept, sender)
+	if line.Type == protocol.LineAnswer || line.Type == protocol.LineConfirmation {
+		one.resolved(line.RequestID, protocol.ByStreamToken)
+	}
+}
+
+func (one *session) questionClosed(id string) {
+	one.hub.QuestionClosed(id)
+	one.resolved(id, protocol.ByInterrupt)
+}
+
+func (one *session) resolved(id, by string) {
+	one.hub.Publish(protocol.Line{
+		Type: protocol.LineResolved, SessionID: one.id, Timestamp: one.agent.Now(), RequestID: id, By: by,
+	})
+}
+
+// handle processes a client's line. Only that client gets the error. A blank line is ignored.
 func (one *session) handle(w *wsline.Watcher, raw []byte) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return
+	}
 	line, err := protocol.ParseLine(raw)
 	if err == nil && line.Type == protocol.LineInput && one.hub.Status().Full {
 		err = protocol.Errorf(protocol.CodeStorageFull, "The session's history is full. Open another session")
 	}
 	if err == nil {
+		one.senders.Store(line, w)
 		err = one.agent.Handle(line)
+		one.senders.Delete(line)
 	}
 	if err != nil {
-		w.Send(agent.Refusal(one.id, err))
+		refusal := agent.Refusal(one.id, err, line)
+		refusal.Timestamp = one.agent.Now()
+		w.Send(refusal)
 	}
 }
 

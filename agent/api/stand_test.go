@@ -114,8 +114,16 @@ func (s *stand) dial(session createResponse, query string) *client {
 	}
 	conn.SetReadLimit(-1)
 	s.t.Cleanup(func() { _ = conn.CloseNow() })
-	return &client{t: s.t, conn: conn}
+	c := &client{t: s.t, conn: conn}
+	if line, err := c.next(); err != nil || line.Type != protocol.LineHello || line.SessionID != session.SessionID || len(line.Tools) == 0 {
+		s.t.Fatalf("the first line is %+v, %v", line, err)
+	}
+	c.seen = nil
+	return c
 }
+
+// owner returns the server's own token.
+func (s *stand) owner() string { return s.server.Token() }
 
 func (c *client) send(line string) {
 	c.t.Helper()
@@ -139,6 +147,9 @@ func (c *client) next() (protocol.Line, error) {
 	var line protocol.Line
 	if err := json.Unmarshal(raw, &line); err != nil || kind != websocket.MessageText {
 		c.t.Fatalf("not a line: %s", raw)
+	}
+	if len(line.Timestamp) == 0 && line.Type != protocol.LineChunk { // chunks that were joined have none
+		c.t.Errorf("no timestamp: %s", raw)
 	}
 	c.seen = append(c.seen, line)
 	return line, nil
@@ -171,6 +182,11 @@ func (c *client) ending() websocket.StatusCode {
 func (c *client) leave() { _ = c.conn.Close(websocket.StatusNormalClosure, "") }
 
 // answers the question with a confirmation.
+func (c *client) answer(id, text string) {
+	c.t.Helper()
+	c.send(fmt.Sprintf(`{"type":"answer","request_id":%q,"text":%q}`, id, text))
+}
+
 func (c *client) confirm(id string, value bool) {
 	c.t.Helper()
 	c.send(fmt.Sprintf(`{"type":"confirmation","request_id":%q,"value":%v}`, id, value))

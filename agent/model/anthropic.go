@@ -10,6 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"bellhop/agent"
+	"bellhop/protocol"
 )
 
 // anthropicMessages implements Anthropic Messages.
@@ -131,7 +132,7 @@ func blocks(m agent.Message) []anthropic.ContentBlockParamUnion {
 	}
 	var list []anthropic.ContentBlockParamUnion
 	for _, a := range m.Attachments {
-		list = append(list, anthropic.NewImageBlockBase64(cmp.Or(a.MediaType, "image/png"), a.Data))
+		list = append(list, attachmentBlock(&a))
 	}
 	if strings.TrimSpace(m.Text) != "" { // the API rejects blank blocks
 		list = append(list, anthropic.NewTextBlock(m.Text))
@@ -140,6 +141,18 @@ func blocks(m agent.Message) []anthropic.ContentBlockParamUnion {
 		list = append(list, anthropic.NewToolUseBlock(call.ID, call.Arguments, call.Name))
 	}
 	return list
+}
+
+func attachmentBlock(a *protocol.Attachment) anthropic.ContentBlockParamUnion {
+	text, isText := a.Text()
+	switch {
+	case isText:
+		return anthropic.NewDocumentBlock(anthropic.PlainTextSourceParam{Data: text})
+	case a.Type == protocol.AttachmentDocument:
+		return anthropic.NewDocumentBlock(anthropic.Base64PDFSourceParam{Data: a.Data})
+	default:
+		return anthropic.NewImageBlockBase64(cmp.Or(a.MediaType, "image/png"), a.Data)
+	}
 }
 
 func inputSchema(raw json.RawMessage) anthropic.ToolInputSchemaParam {

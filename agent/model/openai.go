@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -11,6 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"bellhop/agent"
+	"bellhop/protocol"
 )
 
 // openAIChat implements OpenAI chat completions, which other servers implement too.
@@ -123,10 +125,19 @@ func chatPrompt(m agent.Message) openai.ChatCompletionMessageParamUnion {
 		return openai.UserMessage(m.Text)
 	}
 	var parts []openai.ChatCompletionContentPartUnionParam
-	for _, a := range m.Attachments {
-		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{
-			URL: "data:" + cmp.Or(a.MediaType, "image/png") + ";base64," + a.Data,
-		}))
+	for i, a := range m.Attachments {
+		url := "data:" + cmp.Or(a.MediaType, "image/png") + ";base64," + a.Data
+		text, isText := a.Text()
+		switch {
+		case isText:
+			parts = append(parts, openai.TextContentPart(fmt.Sprintf("Attached document %d:\n\n%s", i+1, text)))
+		case a.Type == protocol.AttachmentDocument:
+			parts = append(parts, openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{
+				FileData: openai.String(url), Filename: openai.String(fmt.Sprintf("document-%d.pdf", i+1)),
+			}))
+		default:
+			parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: url}))
+		}
 	}
 	if m.Text != "" {
 		parts = append(parts, openai.TextContentPart(m.Text))

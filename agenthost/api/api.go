@@ -37,8 +37,10 @@ type API struct {
 	WriteTimeout time.Duration // 0 = sse.WriteTimeout
 	StatusEvery  time.Duration // 0 = StatusInterval
 
-	Lines wsline.Limits // of a session's WebSocket clients
-	Times wsline.Times
+	Lines   wsline.Limits // of a session's WebSocket clients
+	Times   wsline.Times
+	Version string        // of the program, for clients of the lines
+	Settle  time.Duration // how long a call may wait for its question before clients learn that it runs; 0 = 1 s
 
 	channels channels
 	ended    chan struct{}

@@ -125,7 +125,7 @@ func drain(b *testing.B, conn *websocket.Conn) []time.Duration {
 		switch {
 		case err != nil:
 			b.Error(err)
-		case line.State == protocol.StateWaitingForInput:
+		case line.EndsTurn():
 			return delays
 		case line.Type == protocol.LineChunk:
 			if sent, err := strconv.ParseInt(*line.Content, 10, 64); err == nil { // a single line instead of a replay of many

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -18,12 +20,19 @@ import (
 type channels struct {
 	host   *agenthost.Host
 	limits wsline.Limits
+	settle time.Duration // how long a call may wait for its question; 0 = 1 s
+
+	version string
 
 	mu      sync.Mutex
 	byID    map[string]*channel
 	stopped bool
 	clients sync.WaitGroup
 }
+
+// usualSettle is how long a call may wait for its question before clients learn that it
+// runs: agents ask about a call at once.
+const usualSettle = time.Second
 
 // channel converts one session's stream to lines for all of its clients. It exists
 // from the first client to the last.
@@ -39,7 +48,8 @@ type channel struct {
 	mu         sync.Mutex
 	subscribed bool
 	lines      *agenthost.Lines
-	lastID     string // stream id of the newest published frame
+	lastID     string      // stream id of the newest published frame
+	settling   *time.Timer // publishes that calls run, if no question about them comes
 }
 
 // join adds a client to a session's channel, which it creates if needed. The caller
@@ -76,6 +86,7 @@ func (a *channels) acquire(session string) *channel {
 	c := a.byID[session]
 	if c == nil {
 		c = &channel{channels: a, session: session, hub: wsline.NewHub(a.limits, zeroTime), lines: a.host.Lines(session)}
+		c.hub.Greet(c.lines.Stamp(protocol.Line{Type: protocol.LineHello, SessionID: session, Version: a.version}))
 		a.byID[session] = c
 	}
 	c.clients++
@@ -175,33 +186,52 @@ func (c *channel) publishFrames(ctx context.Context, frames [][]byte) {
 		}
 		c.publishLines(c.lines.Translate(ctx, frame))
 	}
+	if c.settling != nil {
+		c.settling.Stop()
+		c.settling = nil
+	}
+	if c.lines.Unsettled() {
+		c.settling = time.AfterFunc(cmp.Or(c.channels.settle, usualSettle), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.publishLines(c.lines.Settle())
+		})
+	}
 }
 
 func (c *channel) publishLines(lines []protocol.Line) {
 	for _, line := range lines {
 		switch {
-		case line.Type == protocol.LineAnswer, line.Type == protocol.LineConfirmation:
+		case line.Type == protocol.LineResolved:
 			c.hub.QuestionClosed(line.RequestID)
+			c.hub.Publish(line)
+		case line.Type == protocol.LineInput: // of a turn that no line started
+			c.hub.Accepted(line, nil)
 		case line.SessionID == "":
 			c.hub.Notice(line)
 		default:
 			c.hub.Publish(line)
 		}
-		if line.State == protocol.StateWaitingForInput {
+		if line.EndsTurn() {
 			c.hub.Forget()
 		}
 	}
 	c.hub.Trim()
 }
 
-// startTurn starts a turn and publishes its first line before all others of the
-// turn.
-func (c *channel) startTurn(ctx context.Context, grant agenthost.Grant, req *protocol.PromptRequest) error {
+// startTurn starts a turn by a client's line. It publishes the turn's first line before all
+// others of the turn, and before that the input for the other clients.
+func (c *channel) startTurn(ctx context.Context, grant agenthost.Grant, input *protocol.Line, from *wsline.Watcher) error {
+	req := &protocol.PromptRequest{Attachments: input.Attachments}
+	if input.Text != nil {
+		req.Prompt = *input.Text
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.channels.host.Input(ctx, grant, req); err != nil {
 		return err
 	}
+	c.hub.Accepted(c.lines.Input(input), from)
 	c.publishLines(c.lines.Begin())
 	return nil
 }
@@ -238,7 +268,9 @@ func (a *channels) stop() {
 	}
 	a.mu.Unlock()
 	for _, c := range open {
-		c.hub.Notice(protocol.Line{Type: protocol.LineStatus, Level: "warning", Message: "The agent host is stopping"})
+		c.hub.Notice(c.lines.Stamp(protocol.Line{
+			Type: protocol.LineStatus, Level: "warning", Message: "The agent host is stopping",
+		}))
 	}
 }
 

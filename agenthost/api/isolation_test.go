@@ -140,7 +140,7 @@ func (h *host) runClient(s, other *isolatedSession, rng *rand.Rand) {
 			send(map[string]any{"type": "answer", "request_id": line.RequestID, "text": s.mark})
 		case line.Type == protocol.LineConfirm:
 			send(map[string]any{"type": "confirmation", "request_id": line.RequestID, "value": rng.IntN(2) == 0})
-		case line.State == protocol.StateWaitingForInput:
+		case line.EndsTurn():
 			return
 		}
 		if rng.IntN(30) == 0 {

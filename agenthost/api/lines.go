@@ -105,7 +105,10 @@ func (a *API) serveLines(c echo.Context) error {
 	if err != nil { // Accept has sent the error response
 		return nil
 	}
-	client := &lineClient{api: a, channel: channel, watcher: watcher, grant: grant}
+	client := &lineClient{api: a, channel: channel, watcher: watcher, grant: grant, by: protocol.ByStreamToken}
+	if a.hasPassword(r) {
+		client.by = protocol.ByLocal
+	}
 	wsline.Serve(r.Context(), conn, watcher, a.Times, func(raw []byte) { client.handle(r.Context(), raw) })
 	return nil
 }
@@ -130,24 +133,23 @@ type lineClient struct {
 	channel *channel
 	watcher *wsline.Watcher
 	grant   agenthost.Grant
+	by      string // who the client is, in the answers that it gives
 }
 
 // handle parses and dispatches a line. An invalid line has no effect, and only its
-// sender gets the error.
+// sender gets the error. A blank line is ignored.
 func (l *lineClient) handle(ctx context.Context, raw []byte) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return
+	}
 	line, err := protocol.ParseLine(raw)
 	if err == nil {
 		err = l.dispatch(ctx, line)
 	}
 	if err != nil {
-		l.sendError(err)
+		refusal := protocol.RefusalLine(l.grant.SessionID, err, l.api.clientMessage(err), line)
+		l.watcher.Send(l.channel.lines.Stamp(refusal))
 	}
-}
-
-func (l *lineClient) sendError(err error) {
-	l.watcher.Send(protocol.Line{
-		Type: protocol.LineStatus, SessionID: l.grant.SessionID, Level: "error", Message: l.api.clientMessage(err),
-	})
 }
 
 func (l *lineClient) dispatch(ctx context.Context, line *protocol.Line) error {
@@ -158,7 +160,7 @@ func (l *lineClient) dispatch(ctx context.Context, line *protocol.Line) error {
 	case protocol.LineInput:
 		return l.startTurn(ctx, line)
 	case protocol.LineAnswer, protocol.LineConfirmation:
-		return l.api.Host.Reply(ctx, l.grant.SessionID, line)
+		return l.api.Host.Reply(ctx, l.grant.SessionID, line, l.by)
 	case protocol.LineInterrupt:
 		return l.api.Host.BeginInterrupt(l.grant.SessionID) // the state waiting_for_input follows after the stop
 	default:
@@ -171,19 +173,10 @@ func (l *lineClient) dispatch(ctx context.Context, line *protocol.Line) error {
 
 // startTurn starts a turn, which continues when the client disconnects.
 func (l *lineClient) startTurn(ctx context.Context, line *protocol.Line) error {
-	req := &protocol.PromptRequest{Attachments: line.Attachments}
-	if line.Text != nil {
-		req.Prompt = *line.Text
-	}
-	for i := range req.Attachments {
-		if req.Attachments[i].MediaType == "" {
-			req.Attachments[i].MediaType = "image/png"
-		}
-	}
-	if err := validateAttachments(req); err != nil {
+	if err := protocol.CheckAttachments(line.Attachments); err != nil {
 		return err
 	}
-	return l.channel.startTurn(context.WithoutCancel(ctx), l.grant, req)
+	return l.channel.startTurn(context.WithoutCancel(ctx), l.grant, line, l.watcher)
 }
 
 // clientMessage returns the text of an error for a client. It logs internal errors and

@@ -48,7 +48,12 @@ func (h *host) watch(session, token string) *lineReader {
 	}
 	conn.SetReadLimit(64 << 20)
 	h.t.Cleanup(func() { _ = conn.CloseNow() })
-	return &lineReader{t: h.t, conn: conn, ctx: ctx}
+	r := &lineReader{t: h.t, conn: conn, ctx: ctx}
+	if line := r.next(); line.Type != protocol.LineHello || line.SessionID != session || line.Version != "v9" {
+		h.t.Fatalf("the first line is %+v", line)
+	}
+	r.seen = nil
+	return r
 }
 
 func (r *lineReader) send(raw string) {
@@ -68,15 +73,19 @@ func (r *lineReader) next() protocol.Line {
 	if err != nil {
 		r.t.Fatalf("line %s: %v", raw, err)
 	}
+	if len(line.Timestamp) == 0 && line.Type != protocol.LineChunk { // chunks that were joined have none
+		r.t.Errorf("no timestamp: %s", raw)
+	}
 	r.seen = append(r.seen, *line)
 	return *line
 }
 
-// readUntil reads up to a line of the given type, or to a state line of that state.
+// readUntil reads up to a line of the given type, or to a state line of that state. A turn that
+// waits for an answer goes on.
 func (r *lineReader) readUntil(kind string) protocol.Line {
 	r.t.Helper()
 	for {
-		if line := r.next(); line.Type == kind || line.State == kind {
+		if line := r.next(); line.Type == kind || line.State == kind && line.Reason != protocol.WaitingAsked {
 			return line
 		}
 	}

@@ -22,6 +22,7 @@ func (a *API) Routes(e *echo.Echo) {
 		a.Lines.Transcript = maxTranscript
 	}
 	a.channels.host, a.channels.limits, a.channels.byID = a.Host, a.Lines, map[string]*channel{}
+	a.channels.settle, a.channels.version = a.Settle, a.Version
 	a.useGuards(e)
 	const ok = http.StatusOK
 	passwordOnly, passwordOrToken := a.requirePassword, a.requireSessionAccess

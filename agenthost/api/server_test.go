@@ -138,7 +138,7 @@ func newHost(t *testing.T, change func(*api.API, *http.Server)) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api.API{Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log}
+	a := &api.API{Host: domain, Password: seal.NewSecret(password), AllowedOrigins: []string{console}, Log: log, Settle: guard, Version: "v9"}
 	base, cut := context.WithCancel(context.Background())
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = httpapi.Server(nil, httpapi.ServerOptions{Log: log})

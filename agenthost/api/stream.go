@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -38,7 +36,7 @@ func (a *API) startStream(c echo.Context) error {
 	if err := protocol.Decode(raw, &req); err != nil {
 		return err
 	}
-	if err := validateAttachments(&req); err != nil {
+	if err := protocol.CheckAttachments(req.Attachments); err != nil {
 		return err
 	}
 	// The turn does not belong to this request: it starts even if the client
@@ -126,28 +124,4 @@ func writeBacklog(w *sse.Writer, frames [][]byte) error {
 		frames = frames[n:]
 	}
 	return nil
-}
-
-// validateAttachments checks the format of images. The host checks the text, because
-// an open turn ignores it.
-func validateAttachments(req *protocol.PromptRequest) error {
-	for i, attachment := range req.Attachments {
-		if problem := findAttachmentProblem(attachment); problem != "" {
-			return protocol.Errorf(protocol.CodeInvalid, "attachments[%d]%s", i, problem)
-		}
-	}
-	return nil
-}
-
-func findAttachmentProblem(a protocol.Attachment) string {
-	if a.Type != protocol.AttachmentImage {
-		return `.type must be "image"`
-	}
-	if !strings.HasPrefix(a.MediaType, "image/") {
-		return ".mediaType must be an image type, such as image/png"
-	}
-	if n, err := base64.StdEncoding.DecodeString(a.Data); err != nil || len(n) == 0 {
-		return ".data must be base64, and not empty"
-	}
-	return ""
 }

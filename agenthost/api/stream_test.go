@@ -184,7 +184,8 @@ func TestInvalidPromptsStartNoTurn(t *testing.T) {
 
 func TestImagesReachTheAgent(t *testing.T) {
 	h := newHost(t, nil)
-	image := base64.StdEncoding.EncodeToString(make([]byte, 8<<20))
+	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 8<<20)...)
+	image := base64.StdEncoding.EncodeToString(png)
 	body := fmt.Sprintf(`{"prompt":"text nice","attachments":[{"type":"image","mediaType":"image/png","data":%q}]}`, image)
 	h.stream(request{"POST", "/stream/s1?token=" + h.announce("s1", "t1"), body, nil}).readAll()
 	got := h.fake.Prompts()

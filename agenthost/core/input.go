@@ -113,8 +113,9 @@ type (
 	}
 	// AgentTextEnded closes the text block. Final wins over the sum of its parts.
 	AgentTextEnded struct {
-		TurnID string `json:"turnId"`
-		Final  string `json:"final"`
+		TurnID string    `json:"turnId"`
+		Final  string    `json:"final"`
+		About  TextAbout `json:"about,omitzero"`
 	}
 	// AgentReasoningEnded closes the reasoning block.
 	AgentReasoningEnded struct {
@@ -310,10 +311,18 @@ type Question struct {
 	Args       json.RawMessage `json:",omitempty"`
 	Input      json.RawMessage `json:"-"` // what the policy checks, where Args only describe the call; nil: Args
 	Level      string          // INFO, WARN or CRITICAL, "" unknown
+	Warning    string          `json:",omitempty"` // the danger of the call, for the user
 	Default    string
 	Options    []string
 	Timeout    time.Duration // 0 = the host's
 	Shape      string        `json:",omitempty"` // what a yes for the session covers, from the policy; "" = this call only
+}
+
+// TextAbout is what an agent sends with a text. It passes through unchanged.
+type TextAbout struct {
+	Format    string          `json:"format,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`  // an object
+	Timestamp json.RawMessage `json:"timestamp,omitempty"` // milliseconds since 1970; without it the host's time counts
 }
 
 // Answer is the user's answer to a question, or what replaces it.

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"bellhop/policy"
@@ -90,6 +91,7 @@ func (x questionStep) interaction(kind protocol.InteractionKind, q Question, tim
 		ToolCallID: Name(q.ToolCallID, ""),
 		ToolName:   Name(q.ToolName, ""),
 		Level:      Name(q.Level, ""),
+		Warning:    protocol.CutText(q.Warning, MaxPhrase),
 		Default:    protocol.CutText(q.Default, MaxPhrase),
 		Args:       q.Args,
 		ExpiresAt:  x.now.Add(timeout).Format(time.RFC3339),
@@ -131,11 +133,8 @@ func (r *Ruling) answer(q *Question) (a Answer, answered bool) {
 	if r.Timeout > 0 {
 		q.Timeout = r.Timeout
 	}
-	if r.Message != "" {
-		if q.Prompt == "" {
-			q.Prompt = defaultPrompt(q.ToolName)
-		}
-		q.Prompt += "\n" + r.Message
+	if r.Message != "" && r.Message != q.Warning {
+		q.Warning = strings.TrimPrefix(q.Warning+"\n"+r.Message, "\n")
 	}
 	return Answer{}, false
 }
@@ -169,7 +168,14 @@ func (x questionStep) questionPart(rec *InteractionRecord) *protocol.Part {
 			Prompt: q.Prompt, Default: q.Default, Options: q.Options,
 		})}
 	}
-	return &protocol.Part{Type: protocol.PartToolApprovalRequest, ApprovalID: rec.ID, ToolCall: x.toolCall(rec)}
+	p := &protocol.Part{
+		Type: protocol.PartToolApprovalRequest, ApprovalID: rec.ID, ToolCall: x.toolCall(rec),
+		Prompt: q.Prompt, ExpiresAt: q.ExpiresAt,
+	}
+	if q.Level != "" {
+		p.SecurityWarning = &protocol.SecurityWarning{Level: q.Level, Message: q.Warning}
+	}
+	return p
 }
 
 // toolCall is the call that a confirm is about, as far as it is known.

@@ -174,7 +174,9 @@ func (x *Step) event(turnID string, e protocol.Event, p *protocol.Part, boundary
 	cursor.Seq++
 	e.SessionID, e.TurnID, e.EventID = x.State.ID, turnID, x.newID()
 	e.Epoch, e.Seq = cursor.Epoch, cursor.Seq
-	e.Timestamp = x.timestamp()
+	if len(e.Timestamp) == 0 {
+		e.Timestamp = x.timestamp()
+	}
 	row := EventRecord{
 		SessionID: x.State.ID, Cursor: *cursor, EventID: e.EventID, TurnID: turnID, Type: e.Type, Body: x.encode(&e),
 	}

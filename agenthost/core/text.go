@@ -89,7 +89,7 @@ func (in AgentText) apply(x *Step) error {
 }
 
 func (in AgentTextEnded) apply(x *Step) error {
-	return x.turns().report(in.TurnID, func() { x.texts().endText(in.Final) })
+	return x.turns().report(in.TurnID, func() { x.texts().endText(in.Final, in.About) })
 }
 
 func (in AgentReasoningEnded) apply(x *Step) error {
@@ -157,11 +157,11 @@ func (x textStep) splitBlock() {
 		sum.Write(b.block.text) // never fails
 		b.splitSum, b.split = sum, b.split+len(b.block.text)
 	}
-	x.closeBlock(string(b.block.text))
+	x.closeBlock(string(b.block.text), TextAbout{})
 }
 
 // closeBlock ends the open block; of a text block, text becomes the event.
-func (x textStep) closeBlock(text string) {
+func (x textStep) closeBlock(text string, about TextAbout) {
 	t := x.turn()
 	closed := t.Text.block
 	t.Text.block, t.Text.open = block{}, false
@@ -169,8 +169,14 @@ func (x textStep) closeBlock(text string) {
 		x.frame(&protocol.Part{Type: protocol.PartReasoningEnd, ID: closed.id}, true)
 		return
 	}
-	x.event(t.Record.ID, protocol.Event{Type: protocol.EventText, ID: closed.id, Text: &text},
-		&protocol.Part{Type: protocol.PartTextEnd, ID: closed.id}, true)
+	e := protocol.Event{
+		Type: protocol.EventText, ID: closed.id, Text: &text,
+		Format: Name(about.Format, ""), Metadata: about.Metadata, Timestamp: about.Timestamp,
+	}
+	p := protocol.Part{
+		Type: protocol.PartTextEnd, ID: closed.id, Format: e.Format, Metadata: e.Metadata, Timestamp: e.Timestamp,
+	}
+	x.event(t.Record.ID, e, &p, true)
 }
 
 // flush takes the held text of a kind.
@@ -195,14 +201,15 @@ func (x textStep) endBlocks() {
 	for _, kind := range kinds {
 		x.addText(kind, x.flush(kind))
 		if b.open {
-			x.closeBlock(string(b.block.text))
+			x.closeBlock(string(b.block.text), TextAbout{})
 		}
 	}
 	b.split, b.splitSum = 0, nil
 }
 
-// endText closes the open text. final, if not empty, replaces the reported text.
-func (x textStep) endText(final string) {
+// endText closes the open text. final, if not empty, replaces the reported text. about
+// belongs to the last block, if the text has several.
+func (x textStep) endText(final string, about TextAbout) {
 	b := &x.turn().Text
 	if b.open && b.block.kind == ReasoningBlock {
 		if final == "" && x.held.Text == "" {
@@ -222,11 +229,16 @@ func (x textStep) endText(final string) {
 		x.addText(TextBlock, final[len(sent):])
 	default:
 		first := protocol.CutText(final, maxFinal) // it fits, with any number of escapes
-		x.closeBlock(first)
-		x.addText(TextBlock, final[len(first):])
+		rest := final[len(first):]
+		if rest == "" {
+			x.closeBlock(first, about)
+			break
+		}
+		x.closeBlock(first, TextAbout{})
+		x.addText(TextBlock, rest)
 	}
 	if b.open {
-		x.closeBlock(string(b.block.text))
+		x.closeBlock(string(b.block.text), about)
 	}
 	b.split, b.splitSum = 0, nil
 }

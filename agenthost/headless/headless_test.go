@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -33,12 +35,22 @@ func (stored) Question(_ context.Context, id string) (*protocol.Event, error) {
 			Kind: protocol.KindConfirm, InteractionID: id, ToolName: "rm", Prompt: "Run rm?\nIt deletes.", Level: "WARN",
 		}, nil
 	case "ask":
-		return &protocol.Event{Kind: protocol.KindAsk, InteractionID: id, Prompt: "Colour?", Options: []string{"red"}}, nil
+		return &protocol.Event{Kind: protocol.KindAsk, InteractionID: id, Prompt: "Colour?", Options: []string{"red"}, Answer: &protocol.InteractionAnswer{Text: "red", By: "u1"}}, nil
 	}
 	return nil, protocol.Errorf(protocol.CodeNotFound, "no question %s", id)
 }
 
-// encoded writes lines as JSON, without the session id that all of them have.
+func (stored) Input(_ context.Context, offset int64) (*protocol.Event, error) {
+	if offset != 99 {
+		return nil, nil //nolint:nilnil // no input is known
+	}
+	text := "go"
+	return &protocol.Event{Type: headless.EventInput, Text: &text, Timestamp: json.RawMessage("5")}, nil
+}
+
+func clock() time.Time { return time.UnixMilli(7) }
+
+// encoded writes lines as JSON, without the session id and the timestamp that all of them have.
 func encoded(t *testing.T, lines []protocol.Line) []string {
 	t.Helper()
 	out := []string{}
@@ -46,6 +58,10 @@ func encoded(t *testing.T, lines []protocol.Line) []string {
 		if line.SessionID == "s" {
 			line.SessionID = ""
 		}
+		if len(line.Timestamp) == 0 {
+			t.Errorf("no timestamp: %+v", line)
+		}
+		line.Timestamp = nil
 		raw, err := protocol.Marshal(line)
 		if err != nil {
 			t.Fatal(err)
@@ -66,8 +82,9 @@ func TestFramesBecomeLines(t *testing.T) {
 	const (
 		thinking  = `{"type":"state","state":"thinking"}`
 		executing = `{"type":"state","state":"executing_tool"}`
+		asked     = `{"type":"state","state":"waiting_for_input","reason":"asked"}`
 	)
-	lines := headless.NewLines("s", stored{})
+	lines := headless.NewLines("s", stored{}, clock)
 	for _, c := range []struct {
 		name, id, part string
 		want           []string
@@ -88,7 +105,7 @@ func TestFramesBecomeLines(t *testing.T) {
 		{"reasoning has no lines", "1-12", `{"type":"reasoning-end","id":"r"}`, nil},
 		{
 			"a call", "1-13", `{"type":"tool-call","toolCallId":"c1","toolName":"ls","input":{"path":"."}}`,
-			[]string{`{"type":"tool_start","id":"c1","name":"ls","arguments":{"path":"."}}`, executing},
+			[]string{`{"type":"tool_start","id":"c1","name":"ls","arguments":{"path":"."}}`},
 		},
 		{
 			"a second call changes no state", "1-14", `{"type":"tool-call","toolCallId":"c2","toolName":"rm","input":{}}`,
@@ -96,7 +113,7 @@ func TestFramesBecomeLines(t *testing.T) {
 		},
 		{
 			"a result while a call runs", "1-15", `{"type":"tool-result","toolCallId":"c1","toolName":"ls","output":["a"]}`,
-			[]string{`{"type":"tool_message","content":"[\"a\"]","id":"c1","name":"ls"}`},
+			[]string{executing, `{"type":"tool_message","content":"[\"a\"]","id":"c1","name":"ls"}`},
 		},
 		{
 			"the last result", "1-16", `{"type":"tool-output-denied","toolCallId":"c2","toolName":"rm"}`,
@@ -104,17 +121,20 @@ func TestFramesBecomeLines(t *testing.T) {
 		},
 		{
 			"a permission is read from the journal", "1-17", `{"type":"tool-approval-request","approvalId":"confirm"}`,
-			[]string{`{"type":"confirm","request_id":"confirm","prompt":"Run rm?\nIt deletes.","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`},
+			[]string{`{"type":"confirm","request_id":"confirm","prompt":"Run rm?\nIt deletes.","tool_name":"rm","security_warning":{"level":"WARN","message":"It deletes."}}`, asked},
 		},
 		{
 			"a permission that expired", "1-18", `{"type":"tool-approval-response","approvalId":"confirm","reason":"expired"}`,
-			[]string{`{"type":"confirmation","request_id":"confirm"}`, `{"type":"status","level":"warning","message":"Question confirm expired without an answer"}`},
+			[]string{
+				`{"type":"resolved","by":"timeout","request_id":"confirm"}`,
+				`{"type":"status","level":"warning","message":"Question confirm expired without an answer"}`, thinking,
+			},
 		},
 		{
 			"a question", "1-19", `{"type":"data-ask","id":"ask"}`,
-			[]string{`{"type":"ask","metadata":{"options":["red"]},"request_id":"ask","prompt":"Colour?"}`},
+			[]string{`{"type":"ask","metadata":{"options":["red"]},"request_id":"ask","prompt":"Colour?"}`, asked},
 		},
-		{"its answer", "1-20", `{"type":"data-answer","id":"ask","data":{"state":"resolved"}}`, []string{`{"type":"answer","request_id":"ask"}`}},
+		{"its answer", "1-20", `{"type":"data-answer","id":"ask","data":{"state":"resolved"}}`, []string{`{"type":"resolved","by":"u1","request_id":"ask"}`, thinking}},
 		{
 			"a question that cannot be read", "1-21", `{"type":"data-ask","id":"lost"}`,
 			[]string{`{"type":"status","level":"error","message":"A question of the agent cannot be read"}`},
@@ -135,7 +155,7 @@ func TestFramesBecomeLines(t *testing.T) {
 			"an error ends the turn", "1-22", `{"type":"error","error":{"message":"out of credit"}}`,
 			[]string{`{"type":"status","level":"error","message":"out of credit"}`, `{"type":"state","state":"waiting_for_input","reason":"error"}`},
 		},
-		{"the next turn begins again", "1-23", `{"type":"text-start","id":"e"}`, []string{thinking}},
+		{"the next turn begins again", "1-99", `{"type":"text-start","id":"e"}`, []string{`{"type":"input","text":"go"}`, thinking}},
 		{"an interrupt", "1-24", `{"type":"abort"}`, []string{`{"type":"state","state":"waiting_for_input","reason":"interrupted"}`}},
 	} {
 		data, err := sse.Encode(sse.Frame{ID: c.id, Event: "message", Data: []byte(c.part)})
@@ -147,6 +167,62 @@ func TestFramesBecomeLines(t *testing.T) {
 	want(t, "a ping", encoded(t, lines.Translate(t.Context(), []byte(": ping\n\n"))), []string{})
 	want(t, "the begin of an input", encoded(t, lines.Begin()), []string{thinking})
 	want(t, "the begin again", encoded(t, lines.Begin()), []string{})
+}
+
+// The order is that of stdio: a call, its question, its answer, and then the state that it runs.
+func TestTheStateOfACallFollowsItsPermission(t *testing.T) {
+	translate := func(l *headless.Lines, parts ...string) (out []string) {
+		for _, part := range parts {
+			data, err := sse.Encode(sse.Frame{ID: "1-1", Event: "message", Data: []byte(part)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range l.Translate(t.Context(), data) {
+				text := line.Type + " " + line.State + line.Reason
+				out = append(out, strings.TrimSpace(text+" "+line.ID+line.RequestID))
+			}
+		}
+		return out
+	}
+	const (
+		call     = `{"type":"tool-call","toolCallId":"c1","toolName":"rm","input":{}}`
+		ask      = `{"type":"tool-approval-request","approvalId":"confirm"}`
+		other    = `{"type":"data-ask","id":"ask"}`
+		yes      = `{"type":"tool-approval-response","approvalId":"confirm","approved":true}`
+		no       = `{"type":"tool-approval-response","approvalId":"confirm","approved":false}`
+		answered = `{"type":"data-answer","id":"ask","data":{"state":"resolved"}}`
+		result   = `{"type":"tool-result","toolCallId":"c1","toolName":"rm","output":"x"}`
+		denied   = `{"type":"tool-output-denied","toolCallId":"c1","toolName":"rm"}`
+	)
+	for name, c := range map[string]struct{ parts, want []string }{
+		"allowed": {[]string{call, ask, yes, result}, []string{
+			"state thinking", "tool_start  c1", "confirm  confirm", "state waiting_for_inputasked", "resolved  confirm",
+			"state executing_tool", "tool_message  c1", "state thinking",
+		}},
+		"denied": {[]string{call, ask, no, denied}, []string{
+			"state thinking", "tool_start  c1", "confirm  confirm", "state waiting_for_inputasked", "resolved  confirm",
+			"state thinking", "tool_message  c1",
+		}},
+		"not asked about": {[]string{call, result}, []string{
+			"state thinking", "tool_start  c1", "state executing_tool", "tool_message  c1", "state thinking",
+		}},
+		"two questions": {[]string{call, ask, other, yes, answered}, []string{
+			"state thinking", "tool_start  c1", "confirm  confirm", "state waiting_for_inputasked", "ask  ask",
+			"resolved  confirm", "resolved  ask", "state thinking",
+		}},
+	} {
+		want(t, name, translate(headless.NewLines("s", stored{}, clock), c.parts...), c.want)
+	}
+	lines := headless.NewLines("s", stored{}, clock)
+	if translate(lines, call); !lines.Unsettled() {
+		t.Error("a call without a question is settled")
+	}
+	want(t, "settled", encoded(t, lines.Settle()), []string{`{"type":"state","state":"executing_tool"}`})
+	want(t, "settled again", encoded(t, lines.Settle()), []string{})
+	asking := headless.NewLines("s", stored{}, clock)
+	if translate(asking, call, ask); asking.Unsettled() {
+		t.Error("a call with an open question counts as one that may run")
+	}
 }
 
 func TestEventsBecomeHistory(t *testing.T) {
@@ -176,6 +252,7 @@ func TestEventsBecomeHistory(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.event), &e); err != nil {
 			t.Fatal(err)
 		}
+		e.Timestamp = json.RawMessage("1")
 		want(t, c.name, encoded(t, headless.History("s", &e)), c.want)
 	}
 }

@@ -24,6 +24,14 @@ const (
 // History returns the lines of a session's event. A text is one message without its
 // chunks. Events that clients do not see have none.
 func History(sessionID string, e *protocol.Event) []protocol.Line {
+	lines := linesOf(sessionID, e)
+	for i := range lines {
+		lines[i].Timestamp = e.Timestamp
+	}
+	return lines
+}
+
+func linesOf(sessionID string, e *protocol.Event) []protocol.Line {
 	switch e.Type {
 	case EventInput:
 		line := protocol.Line{Type: protocol.LineInput, SessionID: sessionID, Text: e.Text}
@@ -31,7 +39,7 @@ func History(sessionID string, e *protocol.Event) []protocol.Line {
 		return []protocol.Line{line}
 	case protocol.EventText:
 		if e.Text != nil {
-			return []protocol.Line{messageLine(sessionID, *e.Text, e.EventID, e.TurnID)}
+			return []protocol.Line{messageLine(sessionID, *e.Text, e)}
 		}
 	case protocol.EventToolCall:
 		return []protocol.Line{toolLine(sessionID, e.ToolCallID, e.ToolName, e.Input)}

@@ -59,10 +59,21 @@ func errorText(raw json.RawMessage) string {
 	return cmp.Or(PlainText(raw), "The agent failed")
 }
 
-// messageLine names the event, so that a client can merge it with what it read elsewhere.
-func messageLine(sessionID, text, eventID, turnID string) protocol.Line {
-	metadata, _ := protocol.Marshal(map[string]string{"event_id": eventID, "turn_id": turnID})
-	return protocol.Line{Type: protocol.LineMessage, SessionID: sessionID, Content: &text, Format: "markdown", Metadata: metadata}
+// messageLine names the event, so that a client can merge it with what it read elsewhere. It
+// has the agent's own metadata, format and timestamp.
+func messageLine(sessionID, text string, e *protocol.Event) protocol.Line {
+	metadata := map[string]any{}
+	var own map[string]json.RawMessage
+	_ = json.Unmarshal(e.Metadata, &own) // most texts have none
+	for name, value := range own {
+		metadata[name] = value
+	}
+	metadata["event_id"], metadata["turn_id"] = e.EventID, e.TurnID
+	encoded, _ := protocol.Marshal(metadata)
+	return protocol.Line{
+		Type: protocol.LineMessage, SessionID: sessionID, Content: &text, Format: cmp.Or(e.Format, "markdown"),
+		Metadata: encoded, Timestamp: e.Timestamp,
+	}
 }
 
 func questionLine(sessionID string, q *protocol.Event) protocol.Line {
@@ -75,8 +86,8 @@ func questionLine(sessionID string, q *protocol.Event) protocol.Line {
 	}
 	line.Type, line.ToolName, line.Args = protocol.LineConfirm, q.ToolName, q.Args
 	if q.Level != "" {
-		_, message, _ := strings.Cut(q.Prompt, "\n") // providers put a warning's message on the second line
-		line.SecurityWarning = &protocol.SecurityWarning{Level: q.Level, Message: cmp.Or(message, q.Prompt)}
+		_, message, _ := strings.Cut(q.Prompt, "\n") // earlier hosts wrote the warning on the second line of the prompt
+		line.SecurityWarning = &protocol.SecurityWarning{Level: q.Level, Message: cmp.Or(q.Warning, message, q.Prompt)}
 	}
 	return line
 }

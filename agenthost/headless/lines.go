@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
+	"time"
 
 	"bellhop/internal/sse"
 	"bellhop/protocol"
@@ -14,7 +16,11 @@ import (
 type Source interface {
 	// Event returns the event at a position. CodeNotFound: there is none.
 	Event(ctx context.Context, at protocol.Cursor) (*protocol.Event, error)
-	// Question returns the event that opened an interaction. CodeNotFound: there is none.
+	// Input returns the input event of the turn that has the frame at offset; nil: it is not
+	// known.
+	Input(ctx context.Context, offset int64) (*protocol.Event, error)
+	// Question returns the event that opened an interaction, with the state and the answer
+	// that it has by now. CodeNotFound: there is none.
 	Question(ctx context.Context, interactionID string) (*protocol.Event, error)
 }
 
@@ -23,15 +29,17 @@ type Source interface {
 type Lines struct {
 	source    Source
 	sessionID string
+	now       func() time.Time
 
 	state   string          // of the last state line; "" between turns
-	running map[string]bool // calls without a result
+	running map[string]bool // calls without a result; false: not known to run yet, because it may be asked about
+	open    map[string]bool // questions without an answer
 	text    strings.Builder // of the open text block
 }
 
 // NewLines begins between two turns, or with the open turn's first frame.
-func NewLines(sessionID string, source Source) *Lines {
-	return &Lines{source: source, sessionID: sessionID, running: map[string]bool{}}
+func NewLines(sessionID string, source Source, now func() time.Time) *Lines {
+	return &Lines{source: source, sessionID: sessionID, now: now, running: map[string]bool{}, open: map[string]bool{}}
 }
 
 // Begin returns the line that the agent is thinking, or none if the turn has begun
@@ -40,12 +48,36 @@ func (l *Lines) Begin() []protocol.Line {
 	if l.state != "" {
 		return nil
 	}
-	return l.changeState(protocol.StateThinking)
+	return l.stamped(l.changeState(protocol.StateThinking))
 }
 
-// Translate returns the lines of one encoded frame. An answer or a confirmation among
-// them is not for clients: it means that a question is no longer open.
+// Input returns a client's input as the other clients see it: with its attachments named.
+func (l *Lines) Input(line *protocol.Line) protocol.Line {
+	shown := line.Named()
+	shown.SessionID = l.sessionID
+	return l.Stamp(shown)
+}
+
+// Stamp adds the time to a line. It may be called by several goroutines.
+func (l *Lines) Stamp(line protocol.Line) protocol.Line { return l.stamped([]protocol.Line{line})[0] }
+
+// stamped adds the time to lines that have none of their own.
+func (l *Lines) stamped(lines []protocol.Line) []protocol.Line {
+	for i := range lines {
+		if len(lines[i].Timestamp) == 0 {
+			lines[i].Timestamp = strconv.AppendInt(nil, l.now().UnixMilli(), 10)
+		}
+	}
+	return lines
+}
+
+// Translate returns the lines of one encoded frame. The first one of a turn has the turn's
+// input before it.
 func (l *Lines) Translate(ctx context.Context, frame []byte) []protocol.Line {
+	return l.stamped(l.translate(ctx, frame))
+}
+
+func (l *Lines) translate(ctx context.Context, frame []byte) []protocol.Line {
 	f, err := sse.NewReader(bytes.NewReader(frame)).Next()
 	if err != nil {
 		return nil // a ping
@@ -60,11 +92,25 @@ func (l *Lines) Translate(ctx context.Context, frame []byte) []protocol.Line {
 	case protocol.PartDataContextRestored:
 		return l.contextRestored(&p)
 	}
-	lines := l.Begin()
+	lines := l.begin(ctx, f.ID)
 	if p.Terminal() {
 		return append(lines, l.end(&p)...)
 	}
 	return append(lines, l.part(ctx, f.ID, &p)...)
+}
+
+// begin returns the lines that a turn begins with, or none if it has begun already.
+func (l *Lines) begin(ctx context.Context, frameID string) []protocol.Line {
+	if l.state != "" {
+		return nil
+	}
+	var lines []protocol.Line
+	if at, err := protocol.ParseStreamID(frameID); err == nil {
+		if e, err := l.source.Input(ctx, at.Offset); err == nil && e != nil {
+			lines = History(l.sessionID, e)
+		}
+	}
+	return append(lines, l.changeState(protocol.StateThinking)...)
 }
 
 // part returns the lines of a part within a turn.
@@ -79,9 +125,10 @@ func (l *Lines) part(ctx context.Context, frameID string, p *protocol.Part) []pr
 	case protocol.PartDataAsk:
 		return l.question(ctx, p.ID)
 	case protocol.PartToolApprovalResponse:
-		return l.questionClosed(protocol.LineConfirmation, p.ApprovalID, p.Reason == ReasonExpired)
+		lines := l.questionClosed(ctx, p.ApprovalID, p.Reason == ReasonExpired)
+		return append(lines, l.continues(p.Approved != nil && *p.Approved)...)
 	case protocol.PartDataAnswer:
-		return l.questionClosed(protocol.LineAnswer, p.ID, isExpired(p.Data))
+		return append(l.questionClosed(ctx, p.ID, isExpired(p.Data)), l.continues(false)...)
 	}
 	return nil
 }
@@ -92,7 +139,50 @@ func (l *Lines) changeState(state string) []protocol.Line {
 		return nil
 	}
 	l.state = state
-	return []protocol.Line{{Type: protocol.LineState, SessionID: l.sessionID, State: state}}
+	line := protocol.Line{Type: protocol.LineState, SessionID: l.sessionID, State: state}
+	if state == protocol.StateWaitingForInput {
+		line.Reason = protocol.WaitingAsked
+	}
+	return []protocol.Line{line}
+}
+
+// Unsettled reports whether a call may run: no question about it has come, and no result.
+func (l *Lines) Unsettled() bool {
+	for _, runs := range l.running {
+		if !runs && l.state == protocol.StateThinking {
+			return true
+		}
+	}
+	return false
+}
+
+// Settle returns the line that a call runs, if one is Unsettled. Agents ask about a call
+// soon after they announce it, so the caller waits a little before.
+func (l *Lines) Settle() []protocol.Line {
+	if !l.Unsettled() {
+		return nil
+	}
+	return l.stamped(l.executing())
+}
+
+// executing returns the line that calls run.
+func (l *Lines) executing() []protocol.Line {
+	for id := range l.running {
+		l.running[id] = true
+	}
+	return l.changeState(protocol.StateExecutingTool)
+}
+
+// continues returns the state after an answer, unless another question is open.
+func (l *Lines) continues(approved bool) []protocol.Line {
+	switch {
+	case len(l.open) > 0:
+		return nil
+	case approved:
+		return l.executing()
+	default:
+		return l.changeState(protocol.StateThinking)
+	}
 }
 
 // end returns the lines of the part that ends a turn.
@@ -102,6 +192,7 @@ func (l *Lines) end(p *protocol.Part) []protocol.Line {
 		lines = append(lines, statusLine(l.sessionID, "error", errorText(p.Error)))
 	}
 	clear(l.running)
+	clear(l.open)
 	l.text.Reset()
 	l.state = ""
 	return append(lines, waitingLine(l.sessionID, waitingReason(p)))
@@ -131,8 +222,9 @@ func (l *Lines) textPart(ctx context.Context, frameID string, p *protocol.Part) 
 	}
 	deltas := l.text.String()
 	l.text.Reset()
-	text := l.storedText(ctx, frameID, p.Event, deltas)
-	return []protocol.Line{messageLine(l.sessionID, text, p.Event.ID, p.Event.TurnID)}
+	return []protocol.Line{messageLine(l.sessionID, l.storedText(ctx, frameID, p.Event, deltas), &protocol.Event{
+		EventID: p.Event.ID, TurnID: p.Event.TurnID, Format: p.Format, Metadata: p.Metadata, Timestamp: p.Timestamp,
+	})}
 }
 
 // storedText returns a text as the journal has it: an agent's final text can differ from
@@ -151,17 +243,21 @@ func (l *Lines) storedText(ctx context.Context, frameID string, e *protocol.Part
 
 func (l *Lines) toolPart(p *protocol.Part) []protocol.Line {
 	if p.Type == protocol.PartToolCall {
-		l.running[p.ToolCallID] = true
-		call := toolLine(l.sessionID, p.ToolCallID, p.ToolName, p.Input)
-		return append([]protocol.Line{call}, l.changeState(protocol.StateExecutingTool)...)
+		l.running[p.ToolCallID] = false
+		return []protocol.Line{toolLine(l.sessionID, p.ToolCallID, p.ToolName, p.Input)}
+	}
+	var lines []protocol.Line
+	output, denied := p.Output, p.Type == protocol.PartToolOutputDenied
+	if !denied && len(l.open) == 0 {
+		lines = l.executing() // its state comes before its result
 	}
 	delete(l.running, p.ToolCallID)
-	output, denied := p.Output, p.Type == protocol.PartToolOutputDenied
 	if p.Type == protocol.PartToolError {
 		output = p.Error
 	}
-	lines := []protocol.Line{resultLine(l.sessionID, p.ToolCallID, p.ToolName, output, p.Type == protocol.PartToolError, denied)}
-	if len(l.running) == 0 {
+	failed := p.Type == protocol.PartToolError
+	lines = append(lines, resultLine(l.sessionID, p.ToolCallID, p.ToolName, output, failed, denied))
+	if len(l.running) == 0 && len(l.open) == 0 {
 		lines = append(lines, l.changeState(protocol.StateThinking)...)
 	}
 	return lines
@@ -174,11 +270,20 @@ func (l *Lines) question(ctx context.Context, id string) []protocol.Line {
 	if err != nil {
 		return []protocol.Line{statusLine(l.sessionID, "error", "A question of the agent cannot be read")}
 	}
-	return []protocol.Line{questionLine(l.sessionID, question)}
+	l.open[id] = true
+	return append([]protocol.Line{questionLine(l.sessionID, question)}, l.changeState(protocol.StateWaitingForInput)...)
 }
 
-func (l *Lines) questionClosed(kind, id string, expired bool) []protocol.Line {
-	lines := []protocol.Line{{Type: kind, SessionID: l.sessionID, RequestID: id}}
+// questionClosed returns the line that a question is no longer open, and who answered it.
+func (l *Lines) questionClosed(ctx context.Context, id string, expired bool) []protocol.Line {
+	delete(l.open, id)
+	resolved := protocol.Line{Type: protocol.LineResolved, SessionID: l.sessionID, RequestID: id, By: protocol.ByInterrupt}
+	if expired {
+		resolved.By = protocol.ByTimeout
+	} else if q, err := l.source.Question(ctx, id); err == nil && q.Answer != nil && q.Answer.By != "" {
+		resolved.By = q.Answer.By
+	}
+	lines := []protocol.Line{resolved}
 	if expired {
 		lines = append(lines, expiredLine(l.sessionID, id))
 	}

@@ -111,6 +111,7 @@ func read(taskID string, rows []messageRow) ([]broker.Message, error) {
 			return nil, fmt.Errorf("task %s: the event of message %d cannot be read: %w", taskID, rows[i].Seq, err)
 		}
 		all[i].Message.Message = *event.Text
+		all[i].Describe(event)
 	}
 	return all, nil
 }

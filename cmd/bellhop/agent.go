@@ -99,6 +99,7 @@ func (c agentCommand) runStdio(env *environment, source *sessionSource) error {
 	defer opened.Close()
 	opts := opened.Options
 	opts.Dir, opts.SessionID, opts.Task, opts.Log = dir, c.SessionID, c.Task, env.log
+	opts.Version = version
 	err = agent.Stdio(ctx, env.stdin, env.stdout, opts)
 	cancel()
 	_ = group.Wait() // an error of the group ended ctx, so agent.Stdio returned it in err
@@ -118,11 +119,16 @@ func (c agentCommand) runAPI(env *environment, source *sessionSource) error {
 	}
 	sessions := agentapi.New(agentapi.Config{
 		Open: source.openSession, Token: c.Token.Reveal(), Workspaces: workspaces,
-		IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, Log: env.log,
+		Version: version, IdleTimeout: c.IdleTimeout, MaxSessions: c.MaxSessions, Log: env.log,
 	})
 	server := httpapi.Server(sessions.Handler(), httpapi.ServerOptions{Log: env.log})
 	if _, err := fmt.Fprintf(env.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
+	}
+	if c.Token.IsZero() {
+		if _, err := fmt.Fprintf(env.stdout, "token that lists and deletes sessions: %s\n", sessions.Token()); err != nil {
+			return errors.Join(err, listener.Close())
+		}
 	}
 	group, ctx := errgroup.WithContext(env.ctx)
 	group.Go(func() error { return source.run(ctx) })

@@ -122,6 +122,16 @@ func TestALanguageModelEditsAFile(t *testing.T) {
 	}
 }
 
+// denyAll returns a policy file that denies every call.
+func denyAll(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, []byte("version: 1\nrules:\n  - name: never\n    tool: \"*\"\n    action: deny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestExitCodesOfAgentTasks(t *testing.T) {
 	llm := mockllm.New(t)
 	for name, c := range map[string]struct {
@@ -131,6 +141,7 @@ func TestExitCodesOfAgentTasks(t *testing.T) {
 	}{
 		"done":            {[]string{"--task", "list"}, 0, ""},
 		"failed":          {[]string{"--task", "fail"}, 1, "The task ended with reason error"},
+		"denied":          {[]string{"--task", "write a.txt: x", "--policy", denyAll(t)}, 3, "something was denied"},
 		"the model fails": {[]string{"--task", "FAIL400", "--model", "openai/mock-1", "--base-url", llm.URL + "/v1"}, 1, "The task ended with reason error"},
 		"no key":          {[]string{"--model", "anthropic/claude"}, 1, "Set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
 		"unknown model":   {[]string{"--model", "acme/x"}, 1, "Known are demo, anthropic/NAME"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"bellhop/agent"
 	"bellhop/agenthost/setup"
 	"bellhop/internal/app/agents"
 )
@@ -79,8 +80,11 @@ func main() {
 	os.Exit(run(context.Background(), signals, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
+// exitDenied is the exit code of "agent --task" if something in the task was denied.
+const exitDenied = 3
+
 // run parses the command line and runs its command. Exit codes: 0 success, 1
-// failure, 2 wrong usage.
+// failure, 2 wrong usage, 3 a task that was denied something.
 func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var cli commandLine
 	exitCode := -1
@@ -120,6 +124,9 @@ func run(ctx context.Context, signals <-chan os.Signal, args []string, stdin io.
 	env := &environment{ctx: ctx, signals: signals, stdin: stdin, stdout: stdout, stderr: stderr, log: newLogger(stderr, &cli)}
 	if err := parsed.Run(env); err != nil && !errors.Is(err, context.Canceled) {
 		printError(stderr, err)
+		if errors.Is(err, agent.ErrDenied) {
+			return exitDenied
+		}
 		return 1
 	}
 	return 0

@@ -48,7 +48,7 @@ type HostConfig struct {
 	Model          string            // model of Agent in sessions that name none; "" = that of File
 	AgentsDir      string            // directory of installed programs; "" = in the user's cache directory
 	AgentEnv       map[string]string // values of agents.Variables that are set
-	Version        string            // of the program, for the recording
+	Version        string            // of the program, for recordings and clients of lines
 	DiskWarning    int64             // bytes of free space below which a warning is shown; 0 = none
 	NoSandbox      bool              // run agents without a sandbox, whatever File says
 	Log            *slog.Logger
@@ -194,7 +194,7 @@ func (c HostConfig) newHost(listener, localListener net.Listener, origins []stri
 		domain.ShowNotice(session, "warning", "The sandbox refused the network target "+target+". The operator lists targets under sandbox.allow.")
 	})
 	api := &hostapi.API{
-		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk,
+		Host: domain, Password: c.Password, PublicURL: publicURL, AllowedOrigins: origins, Log: c.Log, Disk: disk, Version: c.Version,
 		Ready: (&probe.Probe{Check: eventJournal.Probe}).Ready,
 	}
 	handler := httpapi.New(httpapi.Options{Log: c.Log, Proxies: c.proxies})

@@ -2,6 +2,7 @@ package wsline
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,9 +38,10 @@ type Hub struct {
 	now    func() time.Time
 
 	mu       sync.Mutex
+	hello    []byte // the first line for each client
 	lines    *transcript
 	watchers map[*Watcher]struct{}
-	left     time.Time // when the last client left, or the hub was created
+	left     time.Time // when the last client left, the last turn ended, or the hub was created
 	ended    bool
 	code     websocket.StatusCode // the close code of the end
 	reason   string
@@ -56,16 +58,35 @@ func (h *Hub) Publish(line protocol.Line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines.add(line, raw)
+	if line.EndsTurn() {
+		h.left = h.now()
+	}
 	h.fanOut(raw)
 }
 
+// Greet sets the line that each later client gets first.
+func (h *Hub) Greet(line protocol.Line) {
+	raw := encode(line)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hello = raw
+}
+
 // Accepted records a valid line of a client, before the lines that follow from it are
-// published.
-func (h *Hub) Accepted(line protocol.Line) {
+// published. An input is shown to the other clients; from may be nil.
+func (h *Hub) Accepted(line protocol.Line, from *Watcher) {
 	raw := encode(line)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines.addUser(line, raw)
+	if line.Type != protocol.LineInput {
+		return
+	}
+	for w := range h.watchers {
+		if w != from {
+			w.push(raw)
+		}
+	}
 }
 
 // QuestionClosed records that a question ended without an answer, so that it is not replayed.
@@ -102,6 +123,9 @@ func (h *Hub) Watch(all bool) (*Watcher, error) {
 		return nil, protocol.Errorf(protocol.CodeTooManyRequests, "The session has %d clients, no more are let in", h.limits.Clients)
 	}
 	w := &Watcher{hub: h, replay: h.lines.replay(all), wake: make(chan struct{}, 1)}
+	if h.hello != nil {
+		w.replay = slices.Insert(w.replay, 0, h.hello)
+	}
 	w.signal()
 	h.watchers[w] = struct{}{}
 	return w, nil
@@ -130,7 +154,7 @@ type Status struct {
 	Clients   int
 	Busy      bool      // a turn is open
 	Questions int       // open questions
-	Left      time.Time // when the last client left; zero while there are clients
+	Left      time.Time // when the last client left or the last turn ended; zero while there are clients or a turn
 	Full      bool      // the transcript has reached its bound: the owner should accept no more turns
 }
 
@@ -141,7 +165,7 @@ func (h *Hub) Status() Status {
 	s := Status{
 		Clients: len(h.watchers), Busy: h.lines.turn >= 0, Questions: len(h.lines.open), Full: h.lines.size >= h.limits.Transcript,
 	}
-	if s.Clients == 0 {
+	if s.Clients == 0 && !s.Busy {
 		s.Left = h.left
 	}
 	return s

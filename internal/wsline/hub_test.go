@@ -102,7 +102,7 @@ func TestTheTranscript(t *testing.T) {
 			h := newHub(Limits{})
 			for _, line := range c.lines {
 				if line.Type == protocol.LineInput || line.Type == protocol.LineConfirmation {
-					h.Accepted(line)
+					h.Accepted(line, nil)
 				} else {
 					h.Publish(line)
 				}
@@ -110,10 +110,31 @@ func TestTheTranscript(t *testing.T) {
 			if got := history(h); got != c.history {
 				t.Errorf("history\n%s\nwant\n%s", got, c.history)
 			}
-			if got := strings.Join(taken(watch(t, h, false)), "\n"); got != c.turn {
-				t.Errorf("shown\n%s\nwant\n%s", got, c.turn)
+			want := c.turn
+			if want != "" { // the input comes before the lines of the open turn
+				want = "{\"type\":\"input\"}\n" + want
+			}
+			if got := strings.Join(taken(watch(t, h, false)), "\n"); got != want {
+				t.Errorf("shown\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+func TestAnInputIsShownToTheOtherClients(t *testing.T) {
+	h := newHub(Limits{})
+	h.Greet(state("hello"))
+	sender, other := watch(t, h, false), watch(t, h, false)
+	text := "go"
+	h.Accepted(protocol.Line{Type: protocol.LineInput, Text: &text}, sender)
+	h.Accepted(protocol.Line{Type: protocol.LineConfirmation, RequestID: "q"}, sender)
+	for name, c := range map[string]struct {
+		w    *Watcher
+		want int
+	}{"the sender": {sender, 1}, "another": {other, 2}, "a later one": {watch(t, h, false), 2}} {
+		if got := taken(c.w); len(got) != c.want || !strings.Contains(got[0], "hello") {
+			t.Errorf("%s got %v", name, got)
+		}
 	}
 }
 

@@ -20,9 +20,8 @@ type transcript struct {
 }
 
 type entry struct {
-	raw      []byte
-	fromUser bool
-	hidden   bool // not replayed: an answered question
+	raw    []byte
+	hidden bool // not replayed: an answered question, and its answer
 }
 
 func newTranscript() *transcript { return &transcript{turn: -1, open: map[string]int{}} }
@@ -45,7 +44,7 @@ func (t *transcript) add(line protocol.Line, raw []byte) {
 	switch {
 	case line.Type == protocol.LineAsk, line.Type == protocol.LineConfirm:
 		t.open[line.RequestID] = len(t.entries) - 1
-	case line.Type == protocol.LineState && line.State == protocol.StateWaitingForInput:
+	case line.EndsTurn():
 		t.turn = -1
 		for id := range t.open {
 			t.answer(id)
@@ -59,7 +58,7 @@ func (t *transcript) addUser(line protocol.Line, raw []byte) {
 	if line.Type == protocol.LineInput && t.turn < 0 {
 		t.turn = len(t.entries)
 	}
-	t.append(entry{raw: raw, fromUser: true})
+	t.append(entry{raw: raw, hidden: line.Type != protocol.LineInput})
 }
 
 func (t *transcript) answer(id string) {
@@ -95,7 +94,7 @@ func (t *transcript) blockLine() []byte {
 }
 
 // replay returns the lines for a new client: the open turn so far, or the complete session if
-// all is set. Only lines of the agent are replayed, and no answered questions.
+// all is set: the input and the agent's lines, without answered questions.
 func (t *transcript) replay(all bool) [][]byte {
 	from := t.turn
 	if all {
@@ -106,7 +105,7 @@ func (t *transcript) replay(all bool) [][]byte {
 	}
 	var lines [][]byte
 	for _, e := range t.entries[from:] {
-		if !e.fromUser && !e.hidden {
+		if !e.hidden {
 			lines = append(lines, e.raw)
 		}
 	}

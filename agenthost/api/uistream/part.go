@@ -18,9 +18,12 @@ type part struct {
 	Error       json.RawMessage `json:"error"`
 
 	ApprovalID string `json:"approvalId"`
-	ToolCall   *call  `json:"toolCall"`
-	Approved   *bool  `json:"approved"`
-	Reason     string `json:"reason"`
+
+	SecurityWarning json.RawMessage `json:"security_warning"`
+
+	ToolCall *call  `json:"toolCall"`
+	Approved *bool  `json:"approved"`
+	Reason   string `json:"reason"`
 
 	FinishReason string          `json:"finishReason"`
 	TotalUsage   json.RawMessage `json:"totalUsage"`

@@ -107,7 +107,11 @@ func (c *Converter) request(p *part) []chunk {
 	c.asked[p.ApprovalID] = p.ToolCall
 	chunks := c.call(p.ToolCall)
 	if c.version == V5 {
-		return append(chunks, c.approval(p.ApprovalID, map[string]any{"state": "open"}))
+		data := map[string]any{"state": "open"}
+		if p.SecurityWarning != nil {
+			data["security_warning"] = p.SecurityWarning
+		}
+		return append(chunks, c.approval(p.ApprovalID, data))
 	}
 	return append(chunks, chunk{Type: p.Type, ApprovalID: p.ApprovalID, ToolCallID: p.ToolCall.ToolCallID})
 }

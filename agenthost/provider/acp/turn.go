@@ -9,6 +9,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // turn implements stdio.Exchange.
@@ -33,8 +34,12 @@ func (t *turn) Prompt(_ context.Context, prompt agenthost.Prompt, restored strin
 		content = append(content, sdk.TextBlock(text))
 	}
 	for _, attachment := range prompt.Attachments {
-		if attachment.Type != "image" || !c.capabilities.PromptCapabilities.Image {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
+		if text, ok := attachment.Text(); ok {
+			content = append(content, sdk.TextBlock(stdio.Document(text)))
+			continue
+		}
+		if attachment.Type != protocol.AttachmentImage || !c.capabilities.PromptCapabilities.Image {
+			t.Out.Notice("warning", stdio.NotTaken(&attachment))
 			continue
 		}
 		content = append(content, sdk.ImageBlock(attachment.Data, attachment.MediaType))

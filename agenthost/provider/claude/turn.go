@@ -12,6 +12,7 @@ import (
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // turn implements stdio.Exchange.
@@ -185,14 +186,20 @@ func (t *turn) subAgent(task string, b block) {
 	}
 }
 
+func attachmentBlock(a *protocol.Attachment) stdio.Object {
+	source := stdio.Object{"type": "base64", "media_type": a.MediaType, "data": a.Data}
+	if text, ok := a.Text(); ok {
+		source = stdio.Object{"type": "text", "media_type": "text/plain", "data": text}
+	}
+	return stdio.Object{"type": a.Type, "source": source}
+}
+
 // encodePrompt returns the user message. Each message has a new id, because the
 // program does not answer an id that it has seen, even before a restart.
 func encodePrompt(prompt agenthost.Prompt, restored string) (id string, line json.RawMessage, err error) {
 	var content []stdio.Object
 	for _, a := range prompt.Attachments {
-		content = append(content, stdio.Object{
-			"type": "image", "source": stdio.Object{"type": "base64", "media_type": a.MediaType, "data": a.Data},
-		})
+		content = append(content, attachmentBlock(&a))
 	}
 	if text := restored + prompt.Text; text != "" {
 		content = append(content, stdio.Object{"type": "text", "text": text})

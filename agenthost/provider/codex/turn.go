@@ -3,10 +3,10 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"bellhop/agenthost"
 	"bellhop/agenthost/provider/stdio"
+	"bellhop/protocol"
 )
 
 // turn implements stdio.Exchange.
@@ -33,8 +33,12 @@ func (t *turn) Prompt(ctx context.Context, prompt agenthost.Prompt, restored str
 		input = append(input, stdio.Object{"type": "text", "text": text})
 	}
 	for _, attachment := range prompt.Attachments {
-		if attachment.Type != "image" {
-			t.Out.Notice("warning", fmt.Sprintf("The agent does not accept attachments of the type %.40q", attachment.Type))
+		if text, ok := attachment.Text(); ok {
+			input = append(input, stdio.Object{"type": "text", "text": stdio.Document(text)})
+			continue
+		}
+		if attachment.Type != protocol.AttachmentImage {
+			t.Out.Notice("warning", stdio.NotTaken(&attachment))
 			continue
 		}
 		input = append(input, stdio.Object{"type": "image", "url": "data:" + attachment.MediaType + ";base64," + attachment.Data})

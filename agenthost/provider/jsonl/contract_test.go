@@ -134,7 +134,12 @@ func shown(out *providertest.Recorder) []string {
 		case providertest.KindResult:
 			lines = append(lines, fmt.Sprintf("result %s %s %s error=%v denied=%v", e.Result.ID, e.Result.Name, e.Result.Output, e.Result.IsError, e.Result.Denied))
 		case providertest.KindConfirm, providertest.KindAsk:
-			lines = append(lines, fmt.Sprintf("%s %+q %s %s %s %s %s", e.Kind, e.Question.Prompt, e.Question.ToolCallID, e.Question.ToolName, e.Question.Args, e.Question.Level, e.Question.Default))
+			q := e.Question
+			line := fmt.Sprintf("%s %+q %s %s %s %s %s", e.Kind, q.Prompt, q.ToolCallID, q.ToolName, q.Args, q.Level, q.Default)
+			if q.Warning != "" {
+				line += " " + q.Warning
+			}
+			lines = append(lines, line)
 		default:
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, e.Level, e.Text)))
 		}

@@ -133,12 +133,34 @@ func TestLinesBecomeOutput(t *testing.T) {
 	}
 }
 
+// What an agent sends with a text passes through unchanged; members of other types are left out.
+func TestAMessageKeepsItsFormatMetadataAndTimestamp(t *testing.T) {
+	out := &providertest.Recorder{}
+	run(t, open(t, recite(
+		`{"type":"message","content":"a","timestamp":1700000000123,"format":"text","metadata":{"latency_ms":7,"source_documents":[{"title":"t"}]}}`,
+		`{"type":"message","content":"b","timestamp":"now","metadata":[1]}`, done,
+	), agenthost.AgentSpec{}), out)
+	var got []agenthost.TextAbout
+	for _, e := range out.Entries() {
+		if e.Kind == providertest.KindEndText && e.Text != "" {
+			got = append(got, e.About)
+		}
+	}
+	want := []agenthost.TextAbout{{
+		Format: "text", Timestamp: json.RawMessage("1700000000123"),
+		Metadata: json.RawMessage(`{"latency_ms":7,"source_documents":[{"title":"t"}]}`),
+	}, {}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestQuestionsAreAnsweredByRequestID(t *testing.T) {
 	start := `{"type":"tool_start","id":"a","name":"rm","arguments":{"path":"x"}}`
 	result := `{"type":"tool_message","id":"a","content":"not done","is_error":true}`
 	confirm := `{"type":"confirm","request_id":"r1","prompt":"Remove?","tool_name":"rm","args":{ "path":"x" },"security_warning":{"level":"CRITICAL","message":"It is gone then."}}`
 	ask := `{"type":"ask","request_id":"r2","prompt":"Colour?","default":"teal"}`
-	asked := `confirm "Remove?\nIt is gone then." a rm {"path":"x"} CRITICAL `
+	asked := `confirm "Remove?" a rm {"path":"x"} CRITICAL  It is gone then.`
 	for name, c := range map[string]struct {
 		lines   []string
 		answer  agenthost.Answer

@@ -34,10 +34,7 @@ func (t *turn) ask(ctx context.Context, line *protocol.Line, c *call) (protocol.
 	}
 	q := agenthost.Question{Prompt: line.Prompt, ToolName: line.ToolName, Args: line.Args}
 	if line.SecurityWarning != nil {
-		q.Level = line.SecurityWarning.Level
-		if line.SecurityWarning.Message != "" {
-			q.Prompt += "\n" + line.SecurityWarning.Message
-		}
+		q.Level, q.Warning = line.SecurityWarning.Level, line.SecurityWarning.Message
 	}
 	if c != nil {
 		q.ToolCallID, q.ToolName, q.Args = c.ID, c.Name, c.Input

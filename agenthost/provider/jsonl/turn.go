@@ -57,7 +57,7 @@ func (t *turn) Cancel(context.Context) {
 
 // Drain implements stdio.Exchange.
 func (t *turn) Drain(line protocol.Line, muted bool) (stopped bool, err error) {
-	stopped = line.Type == protocol.LineState && line.State == protocol.StateWaitingForInput
+	stopped = line.EndsTurn()
 	question := line.Type == protocol.LineAsk || line.Type == protocol.LineConfirm
 	if !muted && !question {
 		_, err = t.Handle(line)
@@ -81,7 +81,7 @@ func (t *turn) Handle(line protocol.Line) (*agenthost.Outcome, error) {
 		return nil, t.Out.Text(content(&line))
 	case protocol.LineMessage:
 		t.usage = cmp.Or(usageOf(line.Metadata), t.usage)
-		return nil, t.Out.EndText(content(&line))
+		return nil, t.Out.EndMessage(content(&line), about(&line))
 	case protocol.LineStatus:
 		if line.Level == "error" {
 			t.lastError = line.Message
@@ -94,10 +94,27 @@ func (t *turn) Handle(line protocol.Line) (*agenthost.Outcome, error) {
 	return t.boundary(&line)
 }
 
+// about returns what a message line has beside its text. Members of other types are left
+// out.
+func about(line *protocol.Line) agenthost.TextAbout {
+	a := agenthost.TextAbout{Format: line.Format}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(line.Metadata, &object) == nil && object != nil {
+		a.Metadata = line.Metadata
+	}
+	var at json.Number
+	if json.Unmarshal(line.Timestamp, &at) == nil && at != "" {
+		a.Timestamp = line.Timestamp
+	}
+	return a
+}
+
 // boundary maps the lines that close a text block.
 func (t *turn) boundary(line *protocol.Line) (*agenthost.Outcome, error) {
 	switch line.Type {
 	case protocol.LineToolStart, protocol.LineAsk, protocol.LineConfirm, protocol.LineState:
+	case protocol.LineHello, protocol.LineResolved:
+		return nil, nil
 	default:
 		t.Skip(fmt.Sprintf("a message of the unknown type %.40q", line.Type))
 		return nil, nil
@@ -112,7 +129,7 @@ func (t *turn) boundary(line *protocol.Line) (*agenthost.Outcome, error) {
 		t.question(line)
 		return nil, nil
 	}
-	if line.State != protocol.StateWaitingForInput {
+	if !line.EndsTurn() {
 		return nil, nil
 	}
 	outcome := t.outcome(line.Reason)

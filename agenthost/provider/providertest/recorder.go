@@ -34,6 +34,7 @@ type Entry struct {
 	Kind     string
 	Text     string // deltas, final text, notice, session id
 	Level    string // of a notice
+	About    agenthost.TextAbout
 	Call     agenthost.ToolCall
 	Result   agenthost.ToolResult
 	Question agenthost.Question
@@ -195,6 +196,11 @@ func (r *Recorder) Text(delta string) error {
 // EndText implements agenthost.Output.
 func (r *Recorder) EndText(final string) error {
 	return r.note(Entry{Kind: KindEndText, Text: final}, func() { r.endBlock(final) })
+}
+
+// EndMessage implements agenthost.Output.
+func (r *Recorder) EndMessage(final string, about agenthost.TextAbout) error {
+	return r.note(Entry{Kind: KindEndText, Text: final, About: about}, func() { r.endBlock(final) })
 }
 
 // Reasoning implements agenthost.Output.

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"bellhop/agenthost"
 	"bellhop/protocol"
@@ -38,4 +39,12 @@ func isTooLarge(prompt agenthost.Prompt) bool {
 func errTooLarge() error {
 	return protocol.Errorf(protocol.CodeTooLarge,
 		"The prompt with its attachments is larger than the %d MiB the agent reads", protocol.MaxLine>>20)
+}
+
+// Document returns a text document as a part of a prompt, for agents that take text only.
+func Document(text string) string { return "Attached document:\n\n" + text }
+
+// NotTaken is the notice about an attachment that an agent cannot take.
+func NotTaken(a *protocol.Attachment) string {
+	return fmt.Sprintf("The agent does not take attachments of the type %s (%.100s): it was left out", a.Type, a.MediaType)
 }

@@ -57,7 +57,7 @@ func testBatch(t *testing.T, s suite) {
 	yes := true
 	question := broker.Interaction{
 		ID: "q", TaskID: task.ID, TurnID: "t", State: protocol.InteractionOpen, Kind: protocol.KindAsk, Prompt: "?", Options: []string{"a", "b"},
-		Args: json.RawMessage(`{"n":1}`), CreatedAt: now,
+		Level: "WARN", Warning: "careful", Args: json.RawMessage(`{"n":1}`), CreatedAt: now,
 	}
 	s.must(s.apply(task.ID, func(b *broker.Batch) {
 		b.Task.Rev, b.Task.LastSeq = 3, 2

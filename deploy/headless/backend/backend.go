@@ -137,7 +137,7 @@ func (b *Backend) summary(ctx context.Context, id string) error {
 	}
 	turns := 0
 	for _, l := range history.Lines {
-		if l.State == "waiting_for_input" {
+		if l.State == "waiting_for_input" && l.Reason != "asked" {
 			turns++
 		}
 	}

@@ -1,7 +1,7 @@
 /** Parts of a native stream: the AI SDK's TextStreamPart as JSON, as versions 5, 6 and 7 write it. Members that are
  * not needed to show a turn are optional, so a host may send only text, tools and a finish. */
 
-import type { Ask, InteractionAnswer, PartEvent, Resume } from './wire.js';
+import type { Ask, InteractionAnswer, PartEvent, Resume, SecurityWarning } from './wire.js';
 
 export interface NativeToolCall {
   toolCallId: string;
@@ -30,7 +30,8 @@ interface Block {
 
 type Body =
   | { type: 'start' | 'start-step' | 'finish-step' | 'raw' | 'ping' | 'custom' | 'steering-message' | 'reasoning-file' }
-  | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' } & Block)
+  | ({ type: 'text-start' | 'reasoning-start' | 'reasoning-end' } & Block)
+  | ({ type: 'text-end'; format?: string; metadata?: Record<string, unknown>; timestamp?: number } & Block)
   | ({ type: 'text-delta' | 'reasoning-delta'; text: string } & Block)
   | ({ type: 'tool-input-start'; toolName: string; title?: string; inputEncoding?: 'json' | 'text' } & Block)
   | ({ type: 'tool-input-delta'; delta: string } & Block)
@@ -43,6 +44,9 @@ type Body =
       type: 'tool-approval-request';
       approvalId: string;
       toolCall: NativeToolCall;
+      prompt?: string;
+      expiresAt?: string;
+      security_warning?: SecurityWarning;
       reason?: string;
       isAutomatic?: boolean;
       signature?: string;

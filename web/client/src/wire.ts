@@ -260,6 +260,12 @@ export interface Message {
   artifacts: Artifact[];
   eventId: string;
   createdAt: string;
+  /** of the agent's texts, with the two below: as the agent sent them */
+  format?: string;
+  /** an object; source_documents are shown with the text */
+  metadata?: unknown;
+  /** milliseconds since 1970 */
+  timestamp?: unknown;
 }
 
 /** Artifact is a piece of content of a message. */
@@ -312,6 +318,7 @@ export interface Interaction {
   toolName?: string;
   args?: unknown;
   level?: string;
+  warning?: string;
   default?: string;
   options?: string[];
   expiresAt?: string;
@@ -474,6 +481,10 @@ export interface Event {
   /** text */
   id?: string;
   text?: string;
+  /** as the agent sent it, such as markdown */
+  format?: string;
+  /** an object of the agent, as it sent it */
+  metadata?: unknown;
   /** tool-call, tool-result, interaction */
   toolCallId?: string;
   toolName?: string;
@@ -496,6 +507,8 @@ export interface Event {
   prompt?: string;
   args?: unknown;
   level?: string;
+  /** the danger of the call, beside level */
+  warning?: string;
   default?: string;
   options?: string[];
   expiresAt?: string;
@@ -557,10 +570,22 @@ export interface InteractionAnswer {
 export interface Line {
   type: string;
   session_id?: string;
+  /** when the line was made: milliseconds since 1970 */
+  timestamp?: unknown;
   /** status */
   level?: string;
   /** status */
   message?: string;
+  /** status: of an error that answers a line */
+  code?: Code;
+  /** status: the type of that line, "" if it has none */
+  command?: string;
+  /** hello */
+  version?: string;
+  /** hello: names, if they are known */
+  tools?: string[];
+  /** resolved: who answered */
+  by?: string;
   /** chunk, tool_message, message */
   content?: string;
   /** message */
@@ -857,6 +882,11 @@ export interface Part {
   id?: string;
   /** text-delta, reasoning-delta */
   text?: string;
+  /** text-end, with the two below: as the agent sent them */
+  format?: string;
+  metadata?: unknown;
+  /** milliseconds since 1970 */
+  timestamp?: unknown;
   toolCallId?: string;
   toolName?: string;
   input?: unknown;
@@ -865,6 +895,10 @@ export interface Part {
   approvalId?: string;
   toolCall?: ToolCall;
   approved?: boolean;
+  /** tool-approval-request, with the two below */
+  prompt?: string;
+  expiresAt?: string;
+  security_warning?: SecurityWarning;
   finishReason?: FinishReason;
   rawFinishReason?: string;
   totalUsage?: unknown;
@@ -1129,7 +1163,7 @@ export interface Attachment {
 }
 
 /** AttachmentType is the kind of an attachment. */
-export type AttachmentType = 'image';
+export type AttachmentType = 'image' | 'document';
 
 /** AnswerRequest answers an interaction, on the broker and on the host. */
 export interface AnswerRequest {

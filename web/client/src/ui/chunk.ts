@@ -1,5 +1,5 @@
 import type { Notice } from '../part.js';
-import type { Ask, Resume } from '../wire.js';
+import type { Ask, Resume, SecurityWarning } from '../wire.js';
 
 /** The state of a question. The id of the data part is the question's. */
 export interface AskData extends Ask {
@@ -15,6 +15,8 @@ export interface ApprovalData {
   toolCallId: string;
   toolName: string;
   input: unknown;
+  /** The level and reason of the danger, if the host names one. */
+  security_warning?: SecurityWarning | undefined;
   state: 'open' | 'resolved';
   approved?: boolean | undefined;
   reason?: string | undefined;

@@ -85,12 +85,19 @@ function approvalChunks(
     approvals.set(id, data);
     if (live) push({ type: 'data-approval', id, data });
   };
-  const request = ({ toolCall, event: _, ...rest }: Of<'tool-approval-request'>) => {
-    const { approvalId } = rest;
+  const request = ({ type, toolCall, approvalId, security_warning, ...rest }: Of<'tool-approval-request'>) => {
     const { toolCallId, toolName, input = {} } = toolCall;
     if (approvals.has(approvalId) || !isOpen(approvalId)) return;
-    show({ ...rest, toolCallId });
-    update(approvalId, { toolCallId, toolName, input, state: 'open' });
+    const { reason, isAutomatic, signature } = rest; // of an SDK's own host
+    show({
+      type,
+      approvalId,
+      toolCallId,
+      ...(reason !== undefined && { reason }),
+      ...(isAutomatic !== undefined && { isAutomatic }),
+      ...(signature !== undefined && { signature }),
+    });
+    update(approvalId, { toolCallId, toolName, input, ...(security_warning && { security_warning }), state: 'open' });
   };
   const response = ({ type, approvalId, approved, reason }: Of<'tool-approval-response'>) => {
     const data = approvals.get(approvalId);

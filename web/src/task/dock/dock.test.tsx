@@ -37,7 +37,8 @@ const allow = () => screen.getByRole<HTMLButtonElement>('button', { name: /Allow
 
 describe('the permission dock', () => {
   it('shows the complete command, its level and the number of open questions', () => {
-    show([confirm(), confirm({ id: 'q2' })]);
+    show([confirm({ warning: 'It deletes files.' }), confirm({ id: 'q2' })]);
+    expect(screen.getByText('It deletes files.')).toBeTruthy();
     expect(screen.getByText('rm -rf build && make')).toBeTruthy();
     expect(screen.getByText('Check first')).toBeTruthy();
     expect(screen.getByText('1 of 2')).toBeTruthy();

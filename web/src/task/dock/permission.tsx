@@ -49,6 +49,11 @@ export function Permission({ interaction, count, pending, onAnswer, keys }: Dock
           {shortPrompt(interaction.prompt, command)}
         </p>
       )}
+      {interaction.warning && (
+        <p className={styles.prompt} dir="auto" role="note">
+          {interaction.warning}
+        </p>
+      )}
       {command && (
         <pre className={styles.command} tabIndex={0} dir="ltr" aria-label={`${verb}, in full`}>
           {visible(command)}

@@ -44,6 +44,7 @@ export function itemsOfRows(rows: readonly Message[], questions: readonly Intera
       asks.shift();
     }
     if (row.message !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: row.message, growing: false });
+    sourcesOf(row.metadata).forEach((source, i) => items.push({ kind: 'link', key: `source-${row.id}-${i}`, ...source }));
     for (const artifact of row.artifacts) {
       if (isToolUse(artifact)) {
         const { toolCallId, toolName, input, output, isError, state } = artifact.content;
@@ -87,6 +88,21 @@ export function withPermissions(items: readonly Item[], questions: readonly Inte
     return { ...item, permission, state: unanswered ? 'unanswered' : item.state };
   });
   return [...out, ...[...open.values()].map(questionItem)];
+}
+
+const maxSources = 50;
+
+/** Returns the documents that an agent names as the sources of a text: `source_documents` in its metadata. */
+export function sourcesOf(metadata: unknown): { url: string; title: string }[] {
+  const documents = (metadata as { source_documents?: unknown } | null | undefined)?.source_documents;
+  if (!Array.isArray(documents)) return [];
+  return documents.slice(0, maxSources).flatMap((document: unknown) => {
+    const given = typeof document === 'string' ? { title: document } : ((document ?? {}) as Record<string, unknown>);
+    const text = (...names: string[]) => names.map((n) => given[n]).find((v) => typeof v === 'string' && v !== '');
+    const url = text('url', 'uri') ?? '';
+    const title = text('title', 'name', 'path') ?? url;
+    return title ? [{ url: String(url), title: String(title) }] : [];
+  });
 }
 
 /** Returns the diff in a DIFF artifact, whose content is an object or its JSON; null for anything else. */

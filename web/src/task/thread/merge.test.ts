@@ -58,6 +58,19 @@ describe('itemsOfTurn', () => {
   });
 });
 
+it('shows the source documents of a text, with the stream too, and ignores what is none', () => {
+  const documents = [{ title: 'Guide', url: 'https://x.example/g' }, { path: 'a.go' }, 'notes.md', 7, {}, null];
+  const rows = group(row({ seq: 2, message: 'Hi', metadata: { source_documents: documents } }));
+  const shown = [
+    { kind: 'link', url: 'https://x.example/g', title: 'Guide' },
+    { kind: 'link', url: '', title: 'a.go' },
+    { kind: 'link', url: '', title: 'notes.md' },
+  ];
+  expect(itemsOfTurn(rows, undefined)).toMatchObject([{ kind: 'text' }, ...shown]);
+  expect(itemsOfTurn(rows, assistant([text('Hi')]))).toMatchObject([{ kind: 'text' }, ...shown]);
+  expect(itemsOfTurn(group(row({ seq: 2, message: 'Hi', metadata: { source_documents: 'x' } })), undefined)).toHaveLength(1);
+});
+
 describe('diffOf', () => {
   it.each([
     ['an object', { files: [], patch: 'p' }],

@@ -130,7 +130,9 @@ function ItemView({ item, running, onDiff }: { item: Item; running: boolean; onD
         <a className={styles.source} href={url} target="_blank" rel="noopener noreferrer nofollow">
           {item.title}
         </a>
-      ) : null;
+      ) : (
+        <span className={styles.source}>{item.title}</span>
+      );
     }
   }
 }
