@@ -98,8 +98,9 @@ func TestCalls(t *testing.T) {
 			}, nil,
 		},
 		{
-			"interrupt", `{"success":true}`, `POST /api/agent/interrupt Bearer bhp_canary {"taskId":"t"}`,
-			func(c *client.Client) (any, error) { return nil, c.Interrupt(t.Context(), "t") }, nil,
+			"interrupt", `{"success":true,"closeStream":true}`, `POST /api/agent/interrupt Bearer bhp_canary {"taskId":"t"}`,
+			func(c *client.Client) (any, error) { return c.Interrupt(t.Context(), "t") },
+			&protocol.InterruptResponse{Success: true, CloseStream: true},
 		},
 		{
 			"diff", `{"success":true,"noDiffs":true}`, `POST /api/agent/diff Bearer bhp_canary {"taskId":"t"}`,

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"bellhop/protocol"
 )
@@ -23,7 +22,8 @@ func (c *Client) Diff(ctx context.Context, taskID string) (*protocol.DiffRespons
 	return post[protocol.DiffResponse](ctx, c, "/api/agent/diff", protocol.TaskIDRequest{TaskID: taskID})
 }
 
-// Interrupt stops the task's turn; without one it does nothing.
-func (c *Client) Interrupt(ctx context.Context, taskID string) error {
-	return c.call(ctx, http.MethodPost, "/api/agent/interrupt", nil, protocol.TaskIDRequest{TaskID: taskID}, nil)
+// Interrupt stops the task's turn; without one it does nothing. If the response has
+// CloseStream, the host is basic: it stops when the reader of its stream leaves.
+func (c *Client) Interrupt(ctx context.Context, taskID string) (*protocol.InterruptResponse, error) {
+	return post[protocol.InterruptResponse](ctx, c, "/api/agent/interrupt", protocol.TaskIDRequest{TaskID: taskID})
 }

@@ -130,7 +130,7 @@ func (c *chat) follow(ctx context.Context, stream *client.Stream) (*client.End, 
 			}
 		}
 	}()
-	turn := &turnView{chat: c, shown: map[string]bool{}}
+	turn := &turnView{chat: c, shown: map[string]bool{}, stopped: make(chan struct{}, 1)}
 	for {
 		select {
 		case s, more := <-items:
@@ -142,6 +142,9 @@ func (c *chat) follow(ctx context.Context, stream *client.Stream) (*client.End, 
 				return nil, s.err
 			}
 			turn.apply(ctx, s.event)
+		case <-turn.stopped:
+			c.screen.line("%s", c.screen.dim("interrupted"))
+			return nil, nil //nolint:nilnil // no part ends the stream of a basic host that was left
 		case line, more := <-turn.answerLines():
 			turn.answerNext(ctx, line, more)
 		case sig := <-c.signals:
@@ -162,6 +165,7 @@ type turnView struct {
 	shown       map[string]bool // ids of questions that were shown
 	pending     []question      // unanswered questions, oldest first
 	interrupted bool
+	stopped     chan struct{} // gets a value when a basic host's turn is over: its stream is to be left
 }
 
 type question struct {
@@ -186,6 +190,9 @@ func (t *turnView) apply(ctx context.Context, event client.Event) {
 	screen.showPart(event.Part)
 	switch event.Part.Type {
 	case protocol.PartToolApprovalRequest:
+		if warning := event.Part.SecurityWarning; warning != nil {
+			screen.line("%s", screen.styled(styleRed, printable(strings.TrimSpace(warning.Level+" "+warning.Message))))
+		}
 		prompt := "Allow " + event.Part.ToolCall.ToolName + "? [y]es, [n]o, [a]lways in this session: "
 		t.showQuestion(ctx, question{id: event.Part.ApprovalID, confirm: true}, prompt)
 	case protocol.PartToolApprovalResponse:
@@ -271,8 +278,12 @@ func (t *turnView) interrupt(ctx context.Context) {
 	t.interrupted = true
 	t.chat.screen.line("\n%s", t.chat.screen.dim("interrupting; press Ctrl-C again to leave the turn open and exit"))
 	go func() {
-		if err := t.chat.client.Interrupt(ctx, t.chat.task.ID); err != nil && ctx.Err() == nil {
+		done, err := t.chat.client.Interrupt(ctx, t.chat.task.ID)
+		switch {
+		case err != nil && ctx.Err() == nil:
 			t.chat.screen.showError(err)
+		case err == nil && done.CloseStream:
+			t.stopped <- struct{}{}
 		}
 	}()
 }

@@ -77,11 +77,11 @@ func TestAGatewaysSuccessIsNoHosts(t *testing.T) {
 			return
 		}
 		liar.lies.Store(1)
-		err := c.Interrupt(t.Context(), task.ID)
+		_, err := c.Interrupt(t.Context(), task.ID)
 		if protocol.CodeOf(err) != protocol.CodeBadGateway || !strings.Contains(err.Error(), "did not confirm") {
 			t.Errorf("an interrupt that a gateway answered: %v", err)
 		}
-		if err := c.Interrupt(t.Context(), task.ID); err != nil {
+		if _, err := c.Interrupt(t.Context(), task.ID); err != nil {
 			t.Errorf("the interrupt after it: %v", err)
 		}
 	})

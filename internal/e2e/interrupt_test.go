@@ -14,7 +14,7 @@ func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
 		if !isPart(event, protocol.PartTextStart) {
 			return
 		}
-		if err := c.Interrupt(t.Context(), task); err != nil {
+		if _, err := c.Interrupt(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -25,7 +25,7 @@ func TestAnInterruptEndsTheTurnForTheStreamAndForTheBroker(t *testing.T) {
 	if got.LastTurn.FinishReason != protocol.FinishOther || got.LastTurn.Reason != protocol.ReasonAborted || got.AgentStatus != protocol.StatusIdle {
 		t.Errorf("the broker's task is %+v, its turn %+v", got, got.LastTurn)
 	}
-	if err := c.Interrupt(t.Context(), task); err != nil {
+	if _, err := c.Interrupt(t.Context(), task); err != nil {
 		t.Errorf("an interrupt of an idle session: %v", err)
 	}
 }

@@ -251,7 +251,12 @@ func (s *sideline) part(p *protocol.Part) {
 		s.group.Go(s.attach)
 	}
 	if s.parts == s.interruptAfter {
-		s.group.Go(func() { s.until(func(c *client.Client) error { return c.Interrupt(s.ctx, s.task) }) })
+		s.group.Go(func() {
+			s.until(func(c *client.Client) error {
+				_, err := c.Interrupt(s.ctx, s.task)
+				return err
+			})
+		})
 	}
 	question := p.ApprovalID
 	if p.Type == protocol.PartDataAsk {

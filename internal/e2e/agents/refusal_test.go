@@ -37,7 +37,7 @@ func TestAnInterruptDuringAQuestionAbortsTheTurnAndWritesNothing(t *testing.T) {
 		turn := d.send(task, writeIt)
 		question := turn.question()
 		d.shows(task, protocol.StatusIdle, protocol.ReasonWaiting, 1)
-		if err := d.user.Interrupt(t.Context(), task); err != nil {
+		if _, err := d.user.Interrupt(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 		if end := turn.end(); end.Type != protocol.PartAbort {
