@@ -213,6 +213,35 @@ func TestARestoredDatabaseExplainsWhatNoHostHasBegun(t *testing.T) {
 	}
 }
 
+// After a restore of the database a message comes back with the turn that its host ran. A turn that
+// was announced for it in the meantime stays so until its tokens expire.
+func TestARestoreLeavesAnAnnouncedTurnBehind(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		restores int
+		state    string
+		started  bool
+		turn     string // of the message
+		valid    bool
+	}{
+		{"another turn of the message ran", 1, "announced", false, "turn-0", true},
+		{"no restore", 0, "announced", false, "turn-0", false},
+		{"it is open", 1, "open", true, "turn-0", false},
+		{"its message has no other turn", 1, "announced", false, "turn-left", false},
+	} {
+		o := sample()
+		s := o.Sessions[0]
+		s.DatabaseRestores = c.restores
+		s.Turns = append(s.Turns, BrokerTurn{ID: "turn-left", MessageID: s.Sent[0].MessageID, State: "announced"})
+		s.HostTurns = append(s.HostTurns, HostTurn{ID: "turn-left", State: c.state, Started: c.started})
+		(&editor{Session: s}).changeMessages(
+			func(m Message) bool { return m.ID == s.Sent[0].MessageID }, func(m *Message) { m.Turn = c.turn })
+		if found := Run(o); (len(found) == 0) != c.valid {
+			t.Errorf("%s: %v", c.name, found)
+		}
+	}
+}
+
 // The agent's own ledger shows that a prompt was begun, also if the journal does not. A turn that
 // ended in another way than not-started was begun, too.
 func TestARestoredDatabaseExcusesNothingThatWasBegun(t *testing.T) {
