@@ -99,7 +99,7 @@ func (e *effects) begin(ctx context.Context, in *incomingEvent) error {
 	case err != nil:
 	case t == nil:
 		t, err = e.newTurn(ctx, in)
-	case t.State == TurnClosed && t.Reason == string(protocol.ReasonNotStarted):
+	case t.State == TurnClosed && t.Reason == protocol.ReasonNotStarted:
 		err = e.startTurn(ctx, t)
 	case t.State != TurnAnnounced:
 		return nil

@@ -96,20 +96,7 @@ func bareRead(t testing.TB, driver, url, table, session, seq string, ids []any) 
 	began, read := time.Now(), 0
 	for _, id := range ids {
 		for last, more := int64(0), true; more; {
-			n := 0
-			rows, err := db.QueryContext(t.Context(), query, id, last)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for ; rows.Next(); n++ {
-				var body []byte
-				if err := rows.Scan(&last, &body); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-				t.Fatal(err)
-			}
+			n := readPage(t, db, query, id, &last)
 			read, more = read+n, n == 500
 		}
 	}
@@ -118,6 +105,26 @@ func bareRead(t testing.TB, driver, url, table, session, seq string, ids []any) 
 	}
 	cpu := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
 	t.Logf("a bare read of %s: %d events in %v, CPU time %v", table, read, time.Since(began).Round(time.Millisecond), cpu)
+}
+
+// readPage returns the number of rows, and in last the position of the last one.
+func readPage(t testing.TB, db *sql.DB, query string, id any, last *int64) (n int) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query, id, *last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for ; rows.Next(); n++ {
+		var body []byte
+		if err := rows.Scan(last, &body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // A real session of some hundred events is copied, in the journal and in the database, until both
