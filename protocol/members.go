@@ -77,8 +77,10 @@ func ParseChecked(raw json.RawMessage) (*Event, error) {
 
 // Head is what names and places an event. Its bytes are those of the event.
 type Head struct {
-	EventID, Type []byte
-	Epoch, Seq    int64
+	EventID []byte
+	Type    []byte
+	Epoch   int64
+	Seq     int64
 }
 
 // ReadHead reads the Head of an event that was checked by ParseEvent before; of other bytes it may

@@ -109,7 +109,7 @@ func (s *testHost) approveAll(id string) {
 		for _, line := range slices.Backward(lines) {
 			if line.Type == protocol.LineConfirm {
 				reply := &protocol.Line{Type: protocol.LineConfirmation, RequestID: line.RequestID, Value: &yes}
-				if err := s.host.Reply(s.Context(), id, reply); err != nil {
+				if err := s.host.Reply(s.Context(), id, reply, protocol.ByLocal); err != nil {
 					s.Log(err) // already answered
 				}
 				break

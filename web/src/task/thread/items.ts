@@ -44,7 +44,8 @@ export function itemsOfRows(rows: readonly Message[], questions: readonly Intera
       asks.shift();
     }
     if (row.message !== '') items.push({ kind: 'text', key: `text-${texts++}`, text: row.message, growing: false });
-    sourcesOf(row.metadata).forEach((source, i) => items.push({ kind: 'link', key: `source-${row.id}-${i}`, ...source }));
+    for (const [i, source] of sourcesOf(row.metadata).entries())
+      items.push({ kind: 'link', key: `source-${row.id}-${i}`, ...source });
     for (const artifact of row.artifacts) {
       if (isToolUse(artifact)) {
         const { toolCallId, toolName, input, output, isError, state } = artifact.content;

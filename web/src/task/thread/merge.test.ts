@@ -68,7 +68,9 @@ it('shows the source documents of a text, with the stream too, and ignores what 
   ];
   expect(itemsOfTurn(rows, undefined)).toMatchObject([{ kind: 'text' }, ...shown]);
   expect(itemsOfTurn(rows, assistant([text('Hi')]))).toMatchObject([{ kind: 'text' }, ...shown]);
-  expect(itemsOfTurn(group(row({ seq: 2, message: 'Hi', metadata: { source_documents: 'x' } })), undefined)).toHaveLength(1);
+  expect(
+    itemsOfTurn(group(row({ seq: 2, message: 'Hi', metadata: { source_documents: 'x' } })), undefined),
+  ).toHaveLength(1);
 });
 
 describe('diffOf', () => {

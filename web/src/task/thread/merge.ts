@@ -98,7 +98,11 @@ function itemsOfSource(
   );
   const shown = new Set(merged.map((i) => i.key));
   const asked = questions.filter((q) => q.kind === 'ask').map(questionItem);
-  return [...merged, ...asked.filter((i) => !shown.has(i.key)), ...history.filter((i) => i.kind === 'diff' || i.kind === 'link')];
+  return [
+    ...merged,
+    ...asked.filter((i) => !shown.has(i.key)),
+    ...history.filter((i) => i.kind === 'diff' || i.kind === 'link'),
+  ];
 }
 
 function userOf(row: Message, images: readonly string[]): UserItem {
