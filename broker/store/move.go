@@ -257,9 +257,11 @@ func (s *Store) moveMessages(ctx context.Context, id, condition string, last any
 			FROM old_messages m JOIN tasks t ON t.id = m.task_id
 			LEFT JOIN old_events e ON e.task_id = m.task_id AND e.event_id = m.event_id AND m.event_id <> ''
 			WHERE m.task_id = ? AND m.seq ` + condition, []any{id, last}},
-		moveStatement{`DELETE FROM old_events WHERE task_id = ? AND event_id IN (
+		moveStatement{
+			`DELETE FROM old_events WHERE task_id = ? AND event_id IN (
 			SELECT event_id FROM old_messages WHERE task_id = ? AND seq ` + condition + ` AND event_id <> '')`,
-			[]any{id, id, last}},
+			[]any{id, id, last},
+		},
 		moveStatement{`DELETE FROM old_messages WHERE task_id = ? AND seq ` + condition, []any{id, last}})
 }
 

@@ -65,7 +65,8 @@ func testBatch(t *testing.T, s suite) {
 		b.Turns = []broker.Turn{{ID: "t", TaskID: task.ID, MessageID: "m1", State: broker.TurnOpen, AnnouncedAt: now}}
 		b.Interactions = []broker.Interaction{question}
 		b.Changes = []broker.ChangeRef{
-			{Rev: 1, Kind: broker.ChangeMessage, Seq: 1}, {Rev: 2, Kind: broker.ChangeMessage, Seq: 2},
+			{Rev: 1, Kind: broker.ChangeMessage, Seq: 1},
+			{Rev: 2, Kind: broker.ChangeMessage, Seq: 2},
 			{Rev: 3, Kind: broker.ChangeInteraction, RefID: "q"},
 		}
 		b.Events = []broker.StoredEvent{
@@ -259,12 +260,16 @@ func testAppend(t *testing.T, s suite) {
 		},
 		{"a second time", 0, at, []broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 1}}, false, nil},
 		{
-			"a used event id", 2, protocol.Cursor{Epoch: 1, Seq: 2},
-			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}}, false, broker.ErrTaken,
+			"a used event id", 2,
+			protocol.Cursor{Epoch: 1, Seq: 2},
+			[]broker.StoredEvent{{EventID: "a", Epoch: 1, Seq: 3}},
+			false, broker.ErrTaken,
 		},
 		{
-			"on from there", 2, protocol.Cursor{Epoch: 1, Seq: 2},
-			[]broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}}, true, nil,
+			"on from there", 2,
+			protocol.Cursor{Epoch: 1, Seq: 2},
+			[]broker.StoredEvent{{EventID: "c", Epoch: 1, Seq: 3}},
+			true, nil,
 		},
 	} {
 		if done, err := try(c.rev, c.cursor, c.events...); done != c.want || !errors.Is(err, c.err) {
