@@ -118,8 +118,8 @@ func (s *stack) health() protocol.HostHealth {
 	s.t.Helper()
 	for _, line := range strings.Split(s.administer("hosts", "list"), "\n") {
 		fields := strings.Fields(line)
-		if len(fields) > 3 && fields[0] == s.hostID {
-			return protocol.HostHealth(fields[3])
+		if len(fields) > 4 && fields[0] == s.hostID { // ID, NAME, URL, REACH, HEALTH
+			return protocol.HostHealth(fields[4])
 		}
 	}
 	return ""

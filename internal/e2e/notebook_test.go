@@ -209,12 +209,16 @@ func (f *hintFeed) await(t *testing.T, text string) {
 // again with the same id.
 func TestAKilledBrokerDeliversAgainUnderTheSameID(t *testing.T) {
 	for point, requests := range deliveryPoints {
-		t.Run(point, func(t *testing.T) { deliverAfterAKill(t, point, requests) })
+		t.Run(point, func(t *testing.T) {
+			t.Parallel() // each waits until the dead broker's lease of the delivery ends
+			deliverAfterAKill(t, point, requests)
+		})
 	}
 }
 
 func deliverAfterAKill(t *testing.T, point string, requests int) {
 	eachStore(t, func(t *testing.T, kind storeKind) {
+		t.Parallel()
 		s, token := notebookStack(t, kind)
 		s.broker.start(dieAt(point, 1))
 		h := newHook(t)
