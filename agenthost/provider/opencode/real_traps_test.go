@@ -175,7 +175,8 @@ func TestRealSubAgentsAskForPermission(t *testing.T) {
 	r := openReal(t)
 	out := providertest.Answering(allow)
 	wantOutcome(t, r.prompt(t, `CALL task {"description":"sub","prompt":"WRITE sub.txt","subagent_type":"general"}`, out), protocol.FinishStop, "", "")
-	if len(out.Of(providertest.KindConfirm)) != 1 || len(out.Of(providertest.KindResult)) != 2 || !r.exists(t, "sub.txt") {
+	// The start of the sub-agent is asked as well as its own call.
+	if len(out.Of(providertest.KindConfirm)) != 2 || len(out.Of(providertest.KindResult)) != 2 || !r.exists(t, "sub.txt") {
 		t.Errorf("shown %q", shown(out))
 	}
 }
