@@ -69,7 +69,7 @@ torture: setup ## the proof: 50 rounds of faults on real processes; continues wh
 
 # The detector makes a process some ten times slower, and finds races only where goroutines meet. Of the tests that
 # start whole processes it therefore gets those with many clients at once; "make test" runs all.
-RACE_WHOLE := bellhop/internal/e2e bellhop/cmd/bellhop
+RACE_WHOLE := bellhop/internal/e2e bellhop/internal/torture bellhop/cmd/bellhop
 RACE_E2E   := CrashOfEitherSide|Replicas|RelayedStream|StreamedByTheHost|SIGTERM|NotebookFrom|CutAnywhere
 
 race: setup ## the tests under the race detector (needs a C compiler)
